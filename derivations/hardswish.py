@@ -11,7 +11,6 @@ from sympy import Eq, Max, Min, Piecewise, Rational, S, Symbol, diff
 
 from derivations.cells import cells, left_derivative, right_derivative
 from derivations.prover.formulas import Derivation
-from derivations.prover.kinks import Kink
 from derivations.prover.tape import Step
 from derivations.prover.theorem import Book, Equation
 
@@ -19,10 +18,6 @@ x = Symbol("x", real=True)
 CELLS = LEFT, MIDDLE, RIGHT = tuple(cells(-3, 3))
 WHERE = {LEFT: "x = -3 - t, t > 0", MIDDLE: "x = -3 + 6t/(1+t), t > 0", RIGHT: "x = 3 + t, t > 0"}
 
-PYTORCH = (
-    "PyTorch 2.13.0 takes the open interval, torch_npu from 2.8 on; PyTorch up to 2.6 closed it (pytorch issue #147801: "
-    "-0.5 and 1.5 on 2.6.0; pull requests #143899 and #148049)"
-)
 CHAPTER = 1
 book = Book("hardswish")
 
@@ -170,26 +165,4 @@ def comment_form_of_the_middle(three=3, two=2):
         Equation(
             documented_slope(MIDDLE.point), (two * MIDDLE.point + three) / 6, where=WHERE[MIDDLE]
         )
-    ]
-
-
-def kinks():
-    """The two kinks of hardswish, with the closed interval of the first version and of PyTorch 2.6."""
-    limits = {
-        -3: (left_derivative(hardswish, -3), right_derivative(hardswish, -3, 3)),
-        3: (left_derivative(hardswish, 3, -3), right_derivative(hardswish, 3)),
-    }
-    closed = {at: documented_slope(S(at)) for at in limits}
-    return [
-        Kink(
-            "hardswish",
-            "",
-            S(at),
-            left,
-            right,
-            closed[at],
-            documented_slope(S(at), closed=False),
-            PYTORCH,
-        )
-        for at, (left, right) in limits.items()
     ]

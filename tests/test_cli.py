@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from functools import cache
 from types import ModuleType
 
 import pytest
@@ -12,7 +11,7 @@ from machine import ROOT
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.verification import errata, kinks
+from aclnn_viz.verification import errata
 
 
 def called(capsys, *arguments):
@@ -112,14 +111,6 @@ def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
 def test_a_claim_that_does_not_reproduce_sets_the_status(capsys, monkeypatch):
     monkeypatch.setattr(errata, "errata", lambda: [])
     assert called(capsys, "errata")[0] == 1
-
-
-@pytest.mark.soak
-def test_kinks(capsys, monkeypatch):
-    monkeypatch.setattr(kinks, "rows", cache(kinks.rows))  # one table in both forms
-    status, printed, _ = called(capsys, "errata", "--kinks")
-    assert status == 0 and "hardswish" in printed and "-3" in printed
-    assert called(capsys, "errata", "--kinks", "--json")[0] == 0
 
 
 RIGHT = """

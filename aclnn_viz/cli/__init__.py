@@ -290,13 +290,9 @@ def errata(options) -> int:
     The exit status is 0 only if every claim reproduced.
     """
     from aclnn_viz.operators import operator
-    from aclnn_viz.verification import errata, kinks
+    from aclnn_viz.verification import errata
 
     name = options.operator and operator(options.operator).name
-    if options.kinks:
-        rows = [one for one in kinks.rows() if name in (None, one.operator)]
-        show(options, kinks.to_json(rows), kinks.text_table(rows))
-        return 0
     findings = errata.recompute(
         progress([one for one in errata.errata() if name in (None, one.operator)], "erratum")
     )
@@ -378,10 +374,6 @@ COMMANDS = {
             "operator": {
                 "nargs": "?",
                 "help": "short or vendor name, or the folder of one; all operators unless given",
-            },
-            "--kinks": {
-                "action": "store_true",
-                "help": "the one-sided derivatives at each kink instead",
             },
         },
     ),

@@ -6,7 +6,6 @@ from functools import partial
 from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.operators import Operator, operators
 from aclnn_viz.operators.products import CANN, DOCUMENTED, SOC, VERSIONS, product_of
-from aclnn_viz.verification import kinks
 from aclnn_viz.verification.check import Check
 from aclnn_viz.verification.contract import device_check, status_check
 from aclnn_viz.verification.conventions import conventions
@@ -39,33 +38,19 @@ def at_kinks(op: Operator) -> list:
 
 
 def kink_check(op: Operator) -> Check:
-    """At each kink the kernel returns a one-sided derivative or their mean: what the document says, or what PyTorch does.
-
-    Which of them it is, is written down in the conventions.
-    """
+    """At each kink the kernel returns the value that is written down in the conventions."""
 
     def run():
-        try:
-            table = kinks.of(op)
-        except ImportError:  # the table is derived by SymPy; what the conventions record needs none
-            table = []
-        returned = [
-            (f"{row.mode} {row.at:g}", row.kernel, (row.documented, row.pytorch)) for row in table
-        ]
-        returned += [
-            (kept(one.where), one.kit, (one.recorded,))
-            for one in map(partial(recomputed, op.name), at_kinks(op))
-        ]
-        for place, found, known in returned:
+        for row in map(partial(recomputed, op.name), at_kinks(op)):
             yield (
                 0.0,
                 None
-                if found in known
+                if row.holds
                 else message(
                     "{found} instead of {expected} at {place}",
-                    found=found,
-                    expected=known[0],
-                    place=place,
+                    found=row.kit,
+                    expected=row.recorded,
+                    place=kept(row.where),
                 ),
             )
 

@@ -29,7 +29,7 @@ IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 MODULES = {
     "aclnn_viz/sweeps": "place recipes reporting sweeping workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
-    "aclnn_viz/verification": "check contract kinks numeric peers symbolic",
+    "aclnn_viz/verification": "check contract numeric peers symbolic",
 }
 OWN_FILES = "faults plans".split()  # of an operator's folder
 SHOWN = (

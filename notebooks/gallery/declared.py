@@ -53,7 +53,7 @@ def declared() -> dict[str, str]:
         add(
             folder,
             "conventions",
-            words((*conventions(op), *registry.own("conventions", op.name, "sources", tuple)())),
+            words(conventions(op)),
         )
         add(folder, "contract", {rule.text for rule in contract(op.name).constraints})
         differing = registry.own("peer", op.name, "DIFFERENCES", {}).values()

@@ -206,7 +206,7 @@ READING = [
     ("device", "--json"),
     ("describe", "hardswish"),
     ("operators",),
-    ("errata", "--kinks"),
+    ("errata", "hardswish"),
     ("conventions", "hardswish"),
     ("verify", "hardswish", "--symbolic"),
     ("check", "hardswish", "host", "--depth", "quick"),

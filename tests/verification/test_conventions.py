@@ -13,7 +13,7 @@ from aclnn_viz import cli, operator, operators
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.faults.edits import sources
-from aclnn_viz.verification import conventions, kinks
+from aclnn_viz.verification import conventions
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
 from aclnn_viz.verification.errata import Contradiction
 from aclnn_viz.verification.errata import errata as register
@@ -223,7 +223,6 @@ class Torch:
 def test_pytorch_is_run_where_it_is_installed_and_another_value_is_reported(
     there, value, monkeypatch
 ):
-    kinks.torch_here.cache_clear()
     row = replace(conventions.conventions(operator("hardswish"))[0], peer=lambda torch: there)
     monkeypatch.setattr("aclnn_viz.verification.conventions.model.torch_here", lambda: Torch)
     assert recomputed("hardswish", row).pytorch == value

@@ -1,4 +1,4 @@
-"""The tables of conventions, errata, kinks and verify in a language that says what is in the Chinese catalogue, and nothing else."""
+"""The tables of conventions, errata and verify in a language that says what is in the Chinese catalogue, and nothing else."""
 
 import json
 import re
@@ -15,8 +15,7 @@ from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
 from aclnn_viz.devices.opening import device_text, list_devices
 from aclnn_viz.operators import registry
-from aclnn_viz.verification import contract, conventions, errata, kinks, numeric
-from aclnn_viz.verification.by_operator import hardswish_conventions as hardswish
+from aclnn_viz.verification import contract, conventions, errata, numeric
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import messages
@@ -95,17 +94,6 @@ def test_topics_and_places_of_conventions_are_looked_up(monkeypatch):
     found = rows()
     shown = conventions.text_table(found)
     assert "折点" in shown and re.findall("kink|not finite|halfway between", shown) == []
-
-
-def test_the_table_of_kinks_is_looked_up(monkeypatch):
-    """In Chinese itself, because a row of heads is one message."""
-    chinese(monkeypatch)
-    monkeypatch.setattr(kinks, "torch_here", lambda: None)  # a value that is cited says where
-    shown = kinks.text_table(
-        [*hardswish.kinks(), replace(hardswish.kinks()[0], convention="right, from outside")]
-    )
-    lines, cited = shown.replace("pytorch", "").split("\n\n")
-    assert unspoken(lines) == [] and "右导数，即外侧" in lines and "开区间" in cited
 
 
 def test_what_was_proved_is_looked_up():

@@ -2,13 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
 from aclnn_viz.operators import registry
 from aclnn_viz.verification.errata.model import citing, shown
-from aclnn_viz.verification.kinks import torch_here
 from aclnn_viz.words.messages import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
@@ -133,6 +132,16 @@ def _rows(op: str, table: dict) -> tuple[Convention, ...]:
         )
 
     return tuple(row(**one) for one in table.get("convention", ()))
+
+
+@cache
+def torch_here():
+    """PyTorch where it is installed, else None."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    return torch
 
 
 def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.ndarray]:
