@@ -343,12 +343,13 @@ def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
     floats = in_float64(inputs)
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
-    sizes = [np.abs(value[np.isfinite(value) & (value != 0)]) for value in floats.values()]
-    far = any(size.size and (size.max() >= FAR or size.min() <= 1 / FAR) for size in sizes)
+    sizes = {n: np.abs(value[np.isfinite(value) & (value != 0)]) for n, value in floats.items()}
+    far = {name for name, size in sizes.items() if size.max(initial=0) >= FAR}
+    tiny = any(size.min(initial=1) <= 1 / FAR for size in sizes.values())
     if nan or infinite:
         expected = _special(op, inputs, floats, expected, device, nan)
-    if far:
-        expected = _far(op, inputs, floats, expected)
+    if far or tiny:
+        expected = _far(op, inputs, floats, expected, not tiny and far <= {*op.saved})
     if signs and any((value == 0).any() for value in floats.values()):
         expected = _signs(op, inputs, floats, expected)
     return expected
@@ -423,9 +424,10 @@ def _kind(values) -> np.ndarray:
     return np.where(np.isnan(wide), 3, np.where(np.isinf(wide), 1 + (wide < 0), 0))
 
 
-def _far(op, inputs, floats, expected) -> dict:
+def _far(op, inputs, floats, expected, saved: bool) -> dict:
     """Any overflow is right and subnormal numbers cost digits. Of what depends on a far number only that is judged which
-    is proportional to it: a coordinate, for one, may overflow before it is mirrored."""
+    is proportional to it: a coordinate, for one, may overflow before it is mirrored. Where only forward made far numbers, as
+    the maximum of a row that is hidden whole, all that does not depend on them is judged as ever."""
     rng, found = np.random.default_rng(0), {}
 
     def with_far(change):
@@ -443,16 +445,17 @@ def _far(op, inputs, floats, expected) -> dict:
         half = with_far(lambda value: value / 2)
         for name, part in expected.items():
             size = np.where(np.isfinite(part.truth), np.abs(part.truth), 0.0)
-            allowed = np.maximum(part.allowed, np.maximum(COARSE * size, NEAR_ZERO))
             depends = np.any(
                 [~(np.abs(one[name] - part.truth) <= part.allowed) for one in others], axis=0
             )
+            loose = depends | (not saved)
+            allowed = np.maximum(part.allowed, loose * np.maximum(COARSE * size, NEAR_ZERO))
             proportional = (size > 0) & (np.abs(half[name] - part.truth / 2) <= COARSE * size)
             found[name] = replace(
                 part,
                 allowed=np.asarray(allowed),
-                nan_too=True,
-                infinite_too=True,
+                nan_too=part.nan_too | loose,
+                infinite_too=part.infinite_too | loose,
                 undecided=part.undecided | depends & ~proportional,
             )
     return found

@@ -5,9 +5,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from checking.wrong import FOLDER, SLIPS, kernel, source, wrong
+from checking.wrong import FOLDER, ORDINARY, SLIPS, edited, kernel, source, wrong
 from machine import SOAK
+from together import in_one
 
+from aclnn_viz import case
 from aclnn_viz.checking import check
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
 from aclnn_viz.checking.scope import Scope
@@ -34,7 +36,7 @@ def test_each_file_has_its_slip_and_says_nothing_of_it():
     rights = [source(operator) for operator in SLIPS]
     assert len({*texts, *rights}) == len(texts) + len(rights)
     assert [text for text in (*texts, *rights) if "#" in text or '"""' in text] == []
-    assert {path.parent.name for path in FOLDER.glob("*/right.py")} == {*SLIPS}
+    assert {path.parent.name for path in FOLDER.glob("*/right.py")} == {*SLIPS, *ORDINARY}
 
 
 @pytest.mark.usefixtures("unexplained")
@@ -44,6 +46,35 @@ def test_a_wrong_kernel_is_caught(operator, number, slip):
     with np.errstate(all="ignore"):
         caught = not check(operator, kernel(operator, number)).passed
     assert caught or SLIPS[operator][number].get("missed")
+
+
+def numbers(options):
+    """Options of a case: a text behind "=" is an expression of NumPy."""
+    return {
+        name: eval(value[1:], vars(np)) if str(value).startswith("=") else value
+        for name, value in options.items()
+    }
+
+
+ROWS = [(name, row) for name, rows in ORDINARY.items() for row in rows.values()]
+
+
+@in_one
+@pytest.mark.parametrize("name, row", ROWS)
+def test_each_is_wrong_on_its_inputs_where_the_right_one_is_right(name, row):
+    cases = [case(name, seed=seed, **numbers(row["on"])) for seed in range(2)]
+    with np.errstate(all="ignore"):
+        assert check(name, kernel(name), cases=cases, depth="quick").passed
+        assert check(name, edited(name, *row["edits"]), cases=cases, depth="quick").failed
+
+
+@pytest.mark.usefixtures("unexplained")
+@pytest.mark.parametrize("name, row", ROWS, ids=[f"{name}: {row['slip']}" for name, row in ROWS])
+@pytest.mark.sampled(8)
+def test_what_is_wrong_in_ordinary_use_is_caught(name, row):
+    with np.errstate(all="ignore"):
+        caught = check(name, edited(name, *row["edits"])).failed
+    assert caught or row.get("missed")
 
 
 @cache

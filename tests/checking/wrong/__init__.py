@@ -1,6 +1,7 @@
 """Right kernels by hand, and wrong ones as edits of them: each is written out as a file without a switch or the name of its slip.
 
-slips.toml says for each what is wrong, after which public thread it was written, and what it reads in place of the right text.
+slips.toml says for each what is wrong, after which public thread it was written, and what it reads in place of the right text;
+ordinary.toml has kernels that are wrong on some value, relation or row alone, with inputs that show it.
 """
 
 import tomllib
@@ -11,7 +12,9 @@ from tempfile import TemporaryDirectory
 from aclnn_viz.checking.kernel import load_kernel
 
 FOLDER = Path(__file__).parent
-SLIPS = tomllib.loads((FOLDER / "slips.toml").read_text("utf-8"))
+SLIPS, ORDINARY = (
+    tomllib.loads((FOLDER / name).read_text("utf-8")) for name in ("slips.toml", "ordinary.toml")
+)
 WRITTEN = TemporaryDirectory()
 
 
