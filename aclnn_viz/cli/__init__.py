@@ -304,10 +304,7 @@ def errata(options) -> int:
 
 
 def run(options) -> int:
-    """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere.
-
-    An interrupted recording goes on where it stopped when it is called again.
-    """
+    """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere."""
     from aclnn_viz.cases.lists import load
     from aclnn_viz.devices import ConstraintWarning, open_device, record
 

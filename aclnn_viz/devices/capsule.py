@@ -4,20 +4,15 @@ It is the folder of the cases, as `aclnn_viz.storage.cases` lays them out, in a 
 provenance in the index. Nothing in it is ever unpickled; every file's size is known from the index before it is read,
 and its SHA-256 is compared after.
 
-`record` writes one. While it runs, each finished case lies in its own folder beside the capsule, in FILE.part, as it will lie in
-the capsule, which is written last. A crash or Ctrl-C loses at most the case in flight, and the next call goes on there.
+`record` writes one, whole or not at all.
 """
 
 import hashlib
-import json
-import os
 import platform
-import re
 import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timezone
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -27,9 +22,6 @@ from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import function, is_device, listed, place_of, printable, problem, shown
 from aclnn_viz.operators import operator, recorded
 from aclnn_viz.storage.cases import (
-    FORMAT,
-    LONGEST_INDEX,
-    CaseFiles,
     StoredCases,
     entry_of,
     index_files,
@@ -37,19 +29,11 @@ from aclnn_viz.storage.cases import (
 from aclnn_viz.storage.reading import (
     AlteredError,
     Archive,
-    Folder,
     ForeignError,
     StoredError,
-    read_file,
 )
 from aclnn_viz.storage.results import (
-    UNFINISHED,
-    add,
-    alone,
-    need_place,
     new_file,
-    new_folder,
-    remove,
 )
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
@@ -78,29 +62,6 @@ def digest(op, inputs: dict) -> str:
     return state.hexdigest()
 
 
-def write(
-    path: Path,
-    provenance: dict,
-    entries: list[dict],
-    contents: Iterable[tuple[str, bytes]],
-    force: bool = False,
-) -> None:
-    """Write a capsule: the entries of its index, and the place and content of every file of theirs."""
-    with new_file(path, force, is_capsule) as file:
-        try:
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
-                for name, content in chain(
-                    index_files(entries, provenance=provenance).items(), contents
-                ):
-                    archive.writestr(name, content)
-        except BaseException as error:
-            interrupt = error.__context__
-            # closing an interrupted archive raises its own ValueError
-            if isinstance(interrupt, KeyboardInterrupt):
-                raise interrupt from None
-            raise
-
-
 def is_capsule(path: Path) -> bool:
     """Whether a file is a whole capsule, as far as its index shows."""
     try:
@@ -111,6 +72,9 @@ def is_capsule(path: Path) -> bool:
 
 def _text(value):
     return value and printable(str(value))
+
+
+_FLOATS = {fmt.numpy for fmt in FORMATS}
 
 
 class Capsule(Closing):
@@ -202,20 +166,13 @@ class Capsule(Closing):
         return f"Capsule({self.name!r}, soc={self.soc!r}, cann={self.cann!r}, {len(self)} cases)"
 
 
-ORIGIN, CASE = "recording.json", "case.json"
-_SAME = ("device", "soc", "cann", "custom", "workarounds", "threads", "flags", "kit")
-_FLOATS = {fmt.numpy for fmt in FORMATS}
-_OURS = re.compile(rf"[0-9a-f]{{64}}/({re.escape(CASE)}|(in|out)/\w+\.npy)", re.ASCII)
-
-
 def record(
     device, cases: Iterable, path, progress=lambda items: items, force: bool = False
 ) -> Path:
     """Run every case, a Case or (operator, inputs), on the device and write the capsule; return its path.
 
-    Cases that an earlier, interrupted call for the same path has finished on the same device are not run again.
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
-    is at the path, but for a capsule with `force`, or when FILE.part is no recording of this kit.
+    is at the path, but for a capsule with `force`.
     """
     # a capsule is no source of a recording
     if not is_device(device) or not callable(getattr(device, "about", None)):
@@ -231,21 +188,39 @@ def record(
         place_of(path),
     )
     function("progress", progress)
-    need_place(path, force, is_capsule)
-    folder, provenance = path.with_name(path.name + ".part"), provenance_of(device)
-    _begin(folder, provenance)
-    with alone(folder):
-        files, entries = CaseFiles(Folder(folder)), {}
-        for op, inputs in progress(cases):
-            inputs = op.bind(inputs)
-            identity = digest(op, inputs)
-            entries[identity] = _finished(files, folder, identity) or _run(
-                device, op, inputs, folder / identity
-            )
-        contents = (content for entry in entries.values() for content in files.contents(entry))
-        write(path, provenance, list(entries.values()), contents, force)
-        _discard(folder)
+    entries, provenance = {}, provenance_of(device)
+    with new_file(path, force, is_capsule) as file:
+        try:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                for op, inputs in progress(cases):
+                    inputs = op.bind(inputs)
+                    identity = digest(op, inputs)
+                    if identity not in entries:
+                        entries[identity], contents = _recorded(device, op, inputs, identity)
+                        for name, content in contents.items():
+                            archive.writestr(f"{identity}/{name}", content)
+                index = index_files([*entries.values()], provenance=provenance)
+                for name, content in index.items():
+                    archive.writestr(name, content)
+        except BaseException as error:
+            interrupt = error.__context__
+            # closing an interrupted archive raises its own ValueError
+            if isinstance(interrupt, KeyboardInterrupt):
+                raise interrupt from None
+            raise
     return path
+
+
+def _recorded(device, op, inputs: dict, identity: str) -> tuple[dict, dict[str, bytes]]:
+    """The entry and the files of a case that is run on a device."""
+    outputs = device.run(op, **inputs)
+    floats = [
+        value.dtype.name
+        for value in inputs.values()
+        if isinstance(value, np.ndarray) and value.dtype in _FLOATS
+    ]
+    about = {"digest": identity, "seed": 0, "made with": "recorded", "dtype": floats[0]}
+    return entry_of(identity, op, inputs, outputs, bare=False, **about)
 
 
 def _pair(one) -> tuple:
@@ -277,79 +252,3 @@ def provenance_of(device) -> dict:
         "kit": metadata.version("aclnn-viz"),
         "time": datetime.now(timezone.utc).isoformat(timespec="seconds"),
     }
-
-
-def _begin(folder: Path, provenance: dict) -> None:
-    """Begin, or go on with what the same device left; what another one left is begun anew."""
-    if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-        earlier = _origin(folder)
-        if earlier is None:
-            raise FileExistsError(
-                problem(
-                    "a recording goes on only with what it began",
-                    f"{folder}, which it did not",
-                    "move that away, or record to another place",
-                )
-            )
-        if all(earlier.get(key) == provenance.get(key) for key in _SAME):
-            return
-        with alone(folder):
-            _discard(folder)
-    with new_folder(folder) as own:
-        add(own / ORIGIN, json.dumps({"format": FORMAT, "provenance": provenance}).encode())
-
-
-def _origin(folder: Path) -> dict | None:
-    """The provenance with which a recording began; None where there is none of this kit."""
-    if folder.is_symlink():
-        return None
-    try:
-        found = json.loads(read_file(folder / ORIGIN, 1 << 20, follow=False))
-        return dict(found["provenance"]) if found["format"] == FORMAT else None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError):
-        return None
-
-
-def _finished(files: CaseFiles, folder: Path, identity: str) -> dict | None:
-    """The entry of a case that lies there finished and whole; what is damaged is run again."""
-    try:
-        entry = files.checked(
-            json.loads(read_file(folder / identity / CASE, LONGEST_INDEX, follow=False))
-        )
-        if (entry["folder"], entry["digest"]) != (identity, identity):
-            return None
-        for _ in files.contents(entry):
-            pass
-        return entry
-    except (OSError, StoredError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None
-
-
-def _run(device, op, inputs: dict, place: Path) -> dict:
-    outputs = device.run(op, **inputs)
-    if place.is_symlink():
-        place.unlink()  # what it leads to is not of this recording
-    floats = [
-        value.dtype.name
-        for value in inputs.values()
-        if isinstance(value, np.ndarray) and value.dtype in _FLOATS
-    ]
-    about = {"digest": place.name, "seed": 0, "made with": "recorded", "dtype": floats[0]}
-    entry, contents = entry_of(place.name, op, inputs, outputs, bare=False, **about)
-    for name, content in contents.items():
-        add(place / name, content)
-    add(place / CASE, json.dumps(entry).encode())
-    return entry
-
-
-def _discard(folder: Path) -> None:
-    """Remove a recording; that it is one goes last, so that a kill in between leaves what is removed the next time."""
-    remove(folder, _ours(folder))
-    remove(folder, [ORIGIN])
-
-
-def _ours(folder: Path) -> Iterator[str]:
-    for path in [*folder.rglob("*")]:
-        name = path.relative_to(folder).as_posix()
-        if _OURS.fullmatch(name.removesuffix(UNFINISHED)) and not path.is_dir():
-            yield name

@@ -8,7 +8,16 @@ from aclnn_viz.pictures.palette import DRAWING
 from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
-SCRIPTS = ("d3.js", "kit.js", "canvas.js", "paths.js", "hand.js", "marks.js", "frame.js", "panels.js")
+SCRIPTS = (
+    "d3.js",
+    "kit.js",
+    "canvas.js",
+    "paths.js",
+    "hand.js",
+    "marks.js",
+    "frame.js",
+    "panels.js",
+)
 LAB = (*SCRIPTS, "steps.js", "live.js")
 MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
 

@@ -10,7 +10,6 @@ FOLDER/out/y.npy      each output that was known. In a folder, programs leave th
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from math import prod
 from pathlib import Path
 
@@ -107,11 +106,43 @@ def described(what: dict) -> tuple[tuple[int, ...], np.dtype]:
     return tuple(what["shape"]), dtype_named(what["dtype"])
 
 
-class CaseFiles:
-    """The files of cases at one place, each checked when it is read."""
+class StoredCases:
+    """All cases of a folder or a capsule, each file checked when it is read, and the index that lists them.
+
+    `about` is the index, `entries` its cases. Raises ForeignError, AlteredError, TooLargeError or FileKindError.
+    """
 
     def __init__(self, source: Source):
         self.source = source
+        try:
+            content = source.read(INDEX, LONGEST_INDEX)
+        except AlteredError as error:
+            raise ForeignError(str(error)) from None
+        expected = source.read(CHECKSUM, 200).decode(errors="replace")
+        if expected != f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n":
+            raise source.broken(AlteredError, f"{INDEX} does not have its checksum")
+        try:
+            self.about = json.loads(content)
+            if self.about["format"] != FORMAT or self.about["byte order"] != "little":
+                raise ValueError(f"its format is {self.about['format']!r} instead of {FORMAT!r}")
+            self.entries = [self.checked(entry) for entry in self.about["cases"]]
+            if len({entry["folder"] for entry in self.entries}) != len(self.entries):
+                raise ValueError("two cases in one folder")
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+            MemoryError,
+        ) as error:
+            text = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
+            raise source.broken(ForeignError, text) from None
+        claimed = sum(file["bytes"] for entry in self.entries for file in entry["files"].values())
+        if claimed > LARGEST:
+            raise source.broken(
+                TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}"
+            )
 
     def checked(self, entry: dict) -> dict:
         """Return an entry of the index whose parts fit together; raises ValueError, KeyError or TypeError."""
@@ -146,11 +177,6 @@ class CaseFiles:
         if missing:
             raise ValueError(f"{entry['folder']} lacks the input {missing[0]}")
         return entry
-
-    def contents(self, entry: dict) -> Iterator[tuple[str, bytes]]:
-        """Yield the place and the content of every file of a case."""
-        for name, file in entry["files"].items():
-            yield f"{entry['folder']}/{name}", self._file(entry, name, file)
 
     def values(self, entry: dict, part: str) -> dict:
         """Return what a case holds: "inputs" with the attributes, or those "outputs" that have checksums."""
@@ -196,45 +222,6 @@ class CaseFiles:
         if checksums(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
             raise self.source.broken(AlteredError, f"{place} does not have its checksum")
         return content
-
-
-class StoredCases(CaseFiles):
-    """All cases of a folder or a capsule, and the index that lists them.
-
-    `about` is the index, `entries` its cases. Raises ForeignError, AlteredError, TooLargeError or FileKindError.
-    """
-
-    def __init__(self, source: Source):
-        super().__init__(source)
-        try:
-            content = source.read(INDEX, LONGEST_INDEX)
-        except AlteredError as error:
-            raise ForeignError(str(error)) from None
-        expected = source.read(CHECKSUM, 200).decode(errors="replace")
-        if expected != f"{hashlib.sha256(content).hexdigest()}  {INDEX}\n":
-            raise source.broken(AlteredError, f"{INDEX} does not have its checksum")
-        try:
-            self.about = json.loads(content)
-            if self.about["format"] != FORMAT or self.about["byte order"] != "little":
-                raise ValueError(f"its format is {self.about['format']!r} instead of {FORMAT!r}")
-            self.entries = [self.checked(entry) for entry in self.about["cases"]]
-            if len({entry["folder"] for entry in self.entries}) != len(self.entries):
-                raise ValueError("two cases in one folder")
-        except (
-            ValueError,
-            KeyError,
-            TypeError,
-            AttributeError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            text = f"{INDEX} lacks {error}" if isinstance(error, KeyError) else f"{INDEX}: {error}"
-            raise source.broken(ForeignError, text) from None
-        claimed = sum(file["bytes"] for entry in self.entries for file in entry["files"].values())
-        if claimed > LARGEST:
-            raise source.broken(
-                TooLargeError, f"its arrays claim {claimed} bytes, more than {LARGEST}"
-            )
 
 
 def opened(path) -> StoredCases:

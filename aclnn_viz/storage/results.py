@@ -10,7 +10,7 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -138,33 +138,6 @@ def add(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(own, path)
-
-
-def remove(folder: Path, names) -> None:
-    """Remove from a folder the files of these names, then every folder that is empty, itself included."""
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
-    for place, _, _ in os.walk(folder, topdown=False):
-        with suppress(OSError):  # somebody's own files are in it
-            os.rmdir(place)
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process; raises BlockingIOError when another one holds it."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        if not _locked(handle):
-            raise BlockingIOError(
-                problem(
-                    "one process at a time records to a place",
-                    f"{folder}, in use by another",
-                    "wait for it, or name another place",
-                )
-            )
-        yield
-    finally:
-        os.close(handle)
 
 
 @contextmanager
