@@ -22,7 +22,7 @@ sys.modules.setdefault("rfc3987_syntax", None)
 DEAR = re.compile(
     r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
     r"tests/(arrays/test_(bound|tight|truth)|"
-    r"checking/test_(check|depth|detect|diag|dumps|exchange|expl|given|mending|misfits|museum|mutant|no_false|"
+    r"checking/test_(check|depth|detect|diag|dumps|exchange|expl|given|mends|misfits|museum|mutant|no_false|"
     r"other|progress|puzzle|right|said|scope|sealed|tile|tolerances|triage|wrong)|"
     r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare|files_that|whole)|kernels/test_rounding|"
     r"explorers/test_(default|explorers_alone|live|speed|tiles|widget|numeric|two|zoom)|proving/test_(derive|edited|held|prove)|"

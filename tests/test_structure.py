@@ -212,7 +212,7 @@ def circles(sources):
 #: What a process of the kit's own replaces or sets for itself alone: no module that a person imports does.
 OF_THE_PROCESS = {
     "aclnn_viz/command.py": {"sys.stderr", "sys.stdout"},  # which a closed pipe would break
-    "aclnn_viz/checking/sealed_child.py": {"sys.addaudithook"},  # which sees what a kernel does
+    "aclnn_viz/checking/sealed_process.py": {"sys.addaudithook"},  # which sees what a kernel does
     "aclnn_viz/cli/checking.py": {"os._exit"},  # by which a kernel would end a check with success
 }
 HOOKS = {"meta_path", "path_hooks", "register_at_fork", "addaudithook", "excepthook"}

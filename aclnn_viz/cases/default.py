@@ -15,7 +15,7 @@ import numpy as np
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import Operator, registry
-from aclnn_viz.operators.arranging import stretched
+from aclnn_viz.operators.arrangement import stretched
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, formula, resolved, value
 from aclnn_viz.operators.shapes import BITS, formats_of, is_plain

@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.default import left_out
 from aclnn_viz.operators import Operator, registry
-from aclnn_viz.operators.arranging import asked
+from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.tables import columns, padded
 from aclnn_viz.words.messages import linked, message, said, tr
 

@@ -19,7 +19,7 @@ from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
 from aclnn_viz.checking.meter import METER, PAGE
 from aclnn_viz.dtypes import float_format, round_to, ulp
-from aclnn_viz.operators.arranging import prelude_of
+from aclnn_viz.operators.arrangement import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 

@@ -36,7 +36,7 @@ from aclnn_viz.checking.case_run import (
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Expected, Miss, judge
-from aclnn_viz.checking.mending import Mend
+from aclnn_viz.checking.mends import Mend
 from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready, Scope
 from aclnn_viz.checking.sums import over_fewer, reduced

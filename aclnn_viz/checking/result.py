@@ -27,7 +27,7 @@ from aclnn_viz.checking.explanation import (
     of_fault,
 )
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.checking.mending import FreshCases, Mend, mend
+from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.wrong_outputs import (

@@ -12,8 +12,8 @@ from aclnn_viz.checking.judge import Prepared, judge
 from aclnn_viz.checking.meter import METER
 from aclnn_viz.checking.scope import Scope, prepared_step
 from aclnn_viz.operators.products import SOC
-from aclnn_viz.tiles.launching import HazardError, Program, explore
 from aclnn_viz.tiles.platforms import BLOCK, Platform
+from aclnn_viz.tiles.program import HazardError, Program, explore
 from aclnn_viz.words.messages import Message, linked, message
 
 TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least

@@ -336,7 +336,7 @@ def device(options) -> int:
 
     The exit status is 1 where no Atlas can be used.
     """
-    from aclnn_viz.devices.opening import device_text, list_devices
+    from aclnn_viz.devices.inventory import device_text, list_devices
 
     found = list_devices()
     show(options, found, device_text(found))

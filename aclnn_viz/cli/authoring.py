@@ -109,7 +109,7 @@ def new(options) -> int:
 
     home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
     if options.forward:
-        from aclnn_viz.proving.making import from_forward
+        from aclnn_viz.proving.new_operator import from_forward
 
         folder, found = from_forward(options.name, options.forward, home, options.in_repo)
         show(

@@ -214,7 +214,7 @@ def _write(options, asked: dict) -> int:
 def _judged(options, way: str, asked: dict):
     """Run the kernel and judge it; with --json what it prints goes to the standard error."""
     from aclnn_viz import checking
-    from aclnn_viz.checking.sealed import check_sealed
+    from aclnn_viz.checking.sealed_check import check_sealed
 
     asked |= {
         "allow_unsupported": options.allow_unsupported,

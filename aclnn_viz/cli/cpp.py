@@ -23,7 +23,7 @@ def with_compiler_lines(command):
 
     @wraps(command)
     def call(options) -> int:
-        from aclnn_viz.tiles.compiling import CompileError
+        from aclnn_viz.tiles.compiler import CompileError
 
         try:
             return command(options)
@@ -43,8 +43,8 @@ def run(options) -> int:
     What follows -- are the arguments of the program.
     """
     from aclnn_viz.devices import whole
-    from aclnn_viz.devices.serving import Emulator
-    from aclnn_viz.tiles.compiling import debugger
+    from aclnn_viz.devices.emulator import Emulator
+    from aclnn_viz.tiles.compiler import debugger
     from aclnn_viz.tiles.hazards import KINDS
 
     if unknown := {*options.allow} - KINDS.keys():
@@ -105,7 +105,7 @@ def check(options) -> int:
     The exit status is 0 only if there was no hazard, and every case was run and is right.
     """
     from aclnn_viz.checking import check as judged
-    from aclnn_viz.tiles.compiling import debugger
+    from aclnn_viz.tiles.compiler import debugger
     from aclnn_viz.tiles.cpp import SECONDS
     from aclnn_viz.tiles.files import on_files
 

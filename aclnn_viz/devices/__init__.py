@@ -9,7 +9,7 @@ from aclnn_viz.devices.device import (
     RefusedError,
     UnsupportedError,
 )
-from aclnn_viz.devices.opening import list_devices, open_device
+from aclnn_viz.devices.inventory import list_devices, open_device
 from aclnn_viz.devices.peers import Peer
 
 __all__ = [

@@ -1,7 +1,7 @@
 """CANN as a C++ compiler sees it, made of the kit's declarations: headers, and one library under the names of all of CANN's.
 
 The folder has the form of an installation, `include/` and `lib64/`, and is made once for what it is made of. The library sends
-each call to the emulator (`serving`), which the program starts or `aclnn-viz cpp run` has started.
+each call to the emulator (`emulator.py`), which the program starts or `aclnn-viz cpp run` has started.
 Sources: the header files of the CANN runtime and of nnopbase that `acl.protocol` and `operators.codes` name.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, phases
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.tiles.compiling import compiler, kept, translate
+from aclnn_viz.tiles.compiler import compiler, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 
 INCLUDE = Path(__file__).parent / "include"

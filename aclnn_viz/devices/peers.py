@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 import numpy as np
 
 from aclnn_viz.acl import DeviceUnavailable
-from aclnn_viz.arrays import loops, written_loops
+from aclnn_viz.arrays import loops, page_loops
 from aclnn_viz.arrays.jax_arrays import compiled, given, precise
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
@@ -347,7 +347,7 @@ class NumbaPeer(Peer):
 def _one_loop(op, arranged) -> tuple:
     """(parts, loop, numbers, shapes) of an operator's loop over all elements, its own or that written from its page."""
     if (loop := registry.own("loops", op.name, "elements")) is None:
-        return written_loops.written(op, arranged)
+        return page_loops.written(op, arranged)
     whole = arranged.results[op.main].shape
     return (
         loops.cuts(*[math.prod(whole)] * 2),

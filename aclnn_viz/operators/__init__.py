@@ -7,7 +7,7 @@ from types import ModuleType
 
 from aclnn_viz.errors import problem, shown
 from aclnn_viz.operators import registry
-from aclnn_viz.operators.checked import check
+from aclnn_viz.operators.declaration_check import check
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
 
 __all__ = ["Attribute", "Operator", "Tensor", "Truth", "operator", "operators"]

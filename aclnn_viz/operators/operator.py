@@ -14,8 +14,8 @@ from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import by_name, problem, shown
 from aclnn_viz.operators import codes, registry
-from aclnn_viz.operators.arranging import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
-from aclnn_viz.operators.describing import Description, describe
+from aclnn_viz.operators.arrangement import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
+from aclnn_viz.operators.description import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.patterns import branch, choices, chosen
 from aclnn_viz.operators.products import Product

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from aclnn_viz.proving.deriving import Derivation
+    from aclnn_viz.proving.derivation import Derivation
     from aclnn_viz.proving.proofs import Result
 
 
@@ -90,6 +90,6 @@ def derive(forward, wrt=(), saved=(), shapes=None, labels=None) -> "Derivation":
     >>> found.proof.holds
     True
     """
-    from aclnn_viz.proving.deriving import derive
+    from aclnn_viz.proving.derivation import derive
 
     return derive(forward, wrt, saved, shapes, labels)

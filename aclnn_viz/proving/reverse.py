@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from sympy import Add, Mul, S, diff, expand, factor, factor_terms
 
-from aclnn_viz.proving.noted import STEPS
+from aclnn_viz.proving.graph import STEPS
 from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import REAL
 

@@ -7,13 +7,13 @@ vendor published.
 
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.tiles import default
-from aclnn_viz.tiles.compiling import CompileError
+from aclnn_viz.tiles.compiler import CompileError
 from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.cpp import CppKernel, Source, cpp
 from aclnn_viz.tiles.fault import TileFault, faults
 from aclnn_viz.tiles.hazards import KINDS, Hazard
-from aclnn_viz.tiles.launching import HazardError, Program, Run, Tiling, explore, launch, run
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.program import HazardError, Program, Run, Tiling, explore, launch, run
 from aclnn_viz.tiles.projects import Project
 from aclnn_viz.tiles.schedules import Orders
 from aclnn_viz.tiles.timing import Times, timeline

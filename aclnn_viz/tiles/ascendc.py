@@ -24,7 +24,6 @@ from aclnn_viz.tiles.copies import (
     SyncAll,
 )
 from aclnn_viz.tiles.events import HardEvent, SetFlag, WaitFlag
-from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.platforms import (
     bfloat16_t,
     float32,
@@ -38,6 +37,7 @@ from aclnn_viz.tiles.platforms import (
     uint32_t,
     uint64_t,
 )
+from aclnn_viz.tiles.program import Program, Tiling
 from aclnn_viz.tiles.reductions import (
     CMPMODE,
     SELMODE,

@@ -32,7 +32,7 @@ from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_name
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
-from aclnn_viz.tiles.compiling import (
+from aclnn_viz.tiles.compiler import (
     compiler,
     debugged,
     included,
@@ -40,9 +40,9 @@ from aclnn_viz.tiles.compiling import (
     ready,
     translate,
 )
-from aclnn_viz.tiles.launching import Program, Tiling
 from aclnn_viz.tiles.machine import Core, Machine, current
 from aclnn_viz.tiles.memory import Address, GlobalMemory
+from aclnn_viz.tiles.program import Program, Tiling
 from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"

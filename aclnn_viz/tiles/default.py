@@ -21,7 +21,7 @@ from aclnn_viz.arrays.lines import NotStraight, straight
 from aclnn_viz.arrays.plan import BLOCKED, Plan
 from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
-from aclnn_viz.tiles.launching import Program, Tiling
+from aclnn_viz.tiles.program import Program, Tiling
 
 KEPT, QUEUED = 9216, 2  # bytes that Select works in, and a margin; buffers of a queue
 #: What a step on vectors is in Ascend C; {x} is the result, {a} and {b} are vectors, {n} a number where the second is one.

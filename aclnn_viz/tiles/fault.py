@@ -11,7 +11,7 @@ from zlib import crc32
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.faults.fault import page_from, rewritten
 from aclnn_viz.tiles.hazards import MEANT
-from aclnn_viz.tiles.launching import Program
+from aclnn_viz.tiles.program import Program
 from aclnn_viz.words.messages import kept, message, named, tr
 
 WRONG, BITS = message("wrong number"), message("other bits")

@@ -9,8 +9,8 @@ from aclnn_viz.errors import place_of, problem
 from aclnn_viz.storage.own import largest, load
 from aclnn_viz.storage.reading import StoredError, from_bin, read_file
 from aclnn_viz.tiles.cpp import CppKernel
-from aclnn_viz.tiles.launching import poisoned, run
 from aclnn_viz.tiles.memory import GlobalMemory
+from aclnn_viz.tiles.program import poisoned, run
 from aclnn_viz.tiles.projects import TYPES, Project
 from aclnn_viz.words.messages import tr
 

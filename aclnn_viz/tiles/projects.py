@@ -24,11 +24,11 @@ from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.reading import SOURCES
-from aclnn_viz.tiles import launching
+from aclnn_viz.tiles import program
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
-from aclnn_viz.tiles.launching import Program, Run, Tiling
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
+from aclnn_viz.tiles.program import Program, Run, Tiling
 
 # ge::DataType of each format, and its name: graph/types.h of metadef.
 TYPES = {
@@ -355,11 +355,11 @@ class Project:
         memories, results = self._memories(inputs, sizes, dtypes)
         kernel = self.compiled([None if array is None else array.dtype for array in inputs], dtypes)
         kernel.key = tiling.key
-        return launching.run(
+        return program.run(
             kernel,
             *memories,
             *results,
-            launching.workspace_of(tiling),
+            program.workspace_of(tiling),
             tiling.data,
             soc=soc,
             cores=tiling.blockDim,
@@ -379,7 +379,7 @@ class Project:
             memory.read_only = False
         return memories, [
             held.get(parameter.name)
-            or GlobalMemory(parameter.name, launching.poisoned(shape, dtype), False)
+            or GlobalMemory(parameter.name, program.poisoned(shape, dtype), False)
             for parameter, shape, dtype in zip(self.outputs, shapes, dtypes)
         ]
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 from aclnn_viz.errors import need, problem
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.tiles.costs import Costs
-from aclnn_viz.tiles.launching import Run
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES, PIPES, V
 from aclnn_viz.tiles.platforms import REPEAT
+from aclnn_viz.tiles.program import Run
 from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 

@@ -11,7 +11,7 @@ from checking.cheats import CHEATS, HONEST, RIGHT
 
 from aclnn_viz.checking import scope
 from aclnn_viz.checking.scope import Scope, few
-from aclnn_viz.checking.sealed import check_sealed
+from aclnn_viz.checking.sealed_check import check_sealed
 from aclnn_viz.cli import main
 
 ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 10.0, "memory": 512 << 20}

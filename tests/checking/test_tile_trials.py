@@ -60,7 +60,7 @@ def test_a_hazard_is_no_line_of_the_kit():
         one for one in av.tiles.faults("hardswish") if one.name == "queue not freed"
     ).broken("hardswish")
     result = av.check("hardswish", wrong, dtypes="float32", depth="quick")
-    assert "never freed" in str(result) and "launching.py" not in str(result)
+    assert "never freed" in str(result) and "tiles/program.py" not in str(result)
 
 
 @pytest.mark.parametrize(

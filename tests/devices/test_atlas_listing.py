@@ -13,7 +13,7 @@ from children import forked
 from in_child import stand_in
 from standin.generic import there
 
-from aclnn_viz.devices.opening import device_text, list_devices
+from aclnn_viz.devices.inventory import device_text, list_devices
 
 needs_compiler = pytest.mark.needs("g++")
 OPERATORS = [op.name for op in there()]

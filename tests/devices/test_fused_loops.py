@@ -13,7 +13,7 @@ from machine import ROOT, SOAK
 
 import aclnn_viz as av
 from aclnn_viz.accuracy import envelope, explain
-from aclnn_viz.arrays import loops, written_loops
+from aclnn_viz.arrays import loops, page_loops
 from aclnn_viz.checking.judge import case_at, judge, prepared_at, suite_recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.devices.peers import computed_by
@@ -277,7 +277,7 @@ def _judged(name, device, every):
         if lie_apart or sum(np.size(value) for value in case.inputs.values()) > SMALL:
             continue
         found, truth = device.run(op, **case.inputs), op.truth(**case.inputs)
-        bounds = envelope(op, written_loops.PLAN, **case.inputs)
+        bounds = envelope(op, page_loops.PLAN, **case.inputs)
         assert [
             output
             for output in found
@@ -295,7 +295,7 @@ def test_loops_written_from_a_page_stay_within_the_envelope_of_their_plan(name, 
 
 
 def test_a_wrong_line_of_a_written_loop_is_found_wrong(written, monkeypatch):
-    monkeypatch.setitem(written_loops.STEPS, "subtract", "{0} + {1}")
+    monkeypatch.setitem(page_loops.STEPS, "subtract", "{0} + {1}")
     with pytest.raises(AssertionError):
         _judged("tanh", written, 5)
 

@@ -19,10 +19,10 @@ from standin.generic import functions
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.devices import headers, serving, whole
-from aclnn_viz.devices.serving import Emulator
+from aclnn_viz.devices import emulator, headers, whole
+from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.operators.codes import TYPES
-from aclnn_viz.tiles.compiling import CompileError
+from aclnn_viz.tiles.compiler import CompileError
 
 pytestmark = pytest.mark.needs("g++")
 SOURCES = Path(__file__).parent / "cpp"
@@ -215,8 +215,8 @@ def test_what_cann_does_not_notice_is_named_at_the_line_of_the_call(tmp_path):
 
 
 def test_a_call_that_is_wrong_a_thousand_times_is_looked_up_once(tmp_path, monkeypatch):
-    looked, which = [], serving.shutil.which
-    monkeypatch.setattr(serving.shutil, "which", lambda name: looked.append(name) or which(name))
+    looked, which = [], emulator.shutil.which
+    monkeypatch.setattr(emulator.shutil, "which", lambda name: looked.append(name) or which(name))
     stream = "    aclrtDestroyStream(stream);\n"
     left, _ = ran(
         edited(
@@ -238,8 +238,8 @@ def test_what_a_program_writes_into_the_emulators_socket_ends_nothing():
     with ours:
         with theirs:
             theirs.send(b"\xff" * 100), theirs.send(b"junk junk")
-        (emulator := Emulator()).serve(ours)
-    assert emulator.crashed is None and emulator.sentences() == []
+        (server := Emulator()).serve(ours)
+    assert server.crashed is None and server.sentences() == []
 
 
 def test_a_message_that_breaks_off_ends_its_line_in_silence():

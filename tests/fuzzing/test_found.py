@@ -24,7 +24,7 @@ from aclnn_viz.cli import main
 from aclnn_viz.devices.whole import build
 from aclnn_viz.explorers.state import read_state
 from aclnn_viz.operators import operators, registry
-from aclnn_viz.operators.checked import check
+from aclnn_viz.operators.declaration_check import check
 from aclnn_viz.operators.document import read
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import new_operator
@@ -33,7 +33,7 @@ from aclnn_viz.storage.dumps import tensors as described_in
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps.recipes import draw, recipe
 from aclnn_viz.sweeps.store import Store
-from aclnn_viz.tiles.compiling import refusal
+from aclnn_viz.tiles.compiler import refusal
 from aclnn_viz.tiles.files import on_files
 
 compiled = pytest.mark.needs("g++")

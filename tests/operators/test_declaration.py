@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.operators import Attribute, Tensor, checked
+from aclnn_viz.operators import Attribute, Tensor, declaration_check
 from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.operators.contract.rules import plain_contract
 from aclnn_viz.operators.patterns import Pattern, resolved, value
@@ -224,7 +224,7 @@ FAULTS = [
 def test_a_wrong_declaration_is_refused_with_its_line(changed, line, message):
     path = ELSEWHERE / "my_swiglu" / "declaration.py"
     with pytest.raises(ValueError, match=rf"declaration.py, line \d+: {message}"):
-        checked.check(replace(declared("swiglu"), **changed), path)
+        declaration_check.check(replace(declared("swiglu"), **changed), path)
 
 
 @pytest.mark.parametrize(
@@ -249,14 +249,14 @@ def test_a_wrong_tensor_is_refused_at_its_line(name, tensor, message):
     lines = path.read_text("utf-8").splitlines()
     at = next(n for n, line in enumerate(lines, 1) if f'"{name}": Tensor(' in line)
     with pytest.raises(ValueError, match=f"declaration.py, line {at}: {message}"):
-        checked.check(replace(op, tensors=op.tensors | {name: tensor}), path)
+        declaration_check.check(replace(op, tensors=op.tensors | {name: tensor}), path)
 
 
 def test_the_kits_own_declarations_hold():
     from aclnn_viz.operators import registry
 
     for op in av.operators():
-        checked.check(op, registry.file("declaration", op.name))
+        declaration_check.check(op, registry.file("declaration", op.name))
 
 
 def test_a_pattern_with_a_factor_takes_an_empty_axis():

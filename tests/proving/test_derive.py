@@ -12,7 +12,7 @@ from together import in_one
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.proving.making import from_forward
+from aclnn_viz.proving.new_operator import from_forward
 
 EVERY = ALL | OTHERS
 SLOW = ("bilinear", "group_norm", "layer_norm", "mish", "pooled_1d")

@@ -16,7 +16,7 @@ import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.checking import scope
 from aclnn_viz.tiles.calls import CHOICES, FORMATS, FUNCTIONS, PARAMETERS
-from aclnn_viz.tiles.compiling import compiler, kept, ready, translate
+from aclnn_viz.tiles.compiler import compiler, kept, ready, translate
 from aclnn_viz.tiles.cpp import FLAGS, INCLUDE, cpp
 
 pytestmark = pytest.mark.needs("g++")
@@ -97,7 +97,7 @@ def test_objects_outside_of_functions_that_crash_exit_or_never_end(
 
 
 def test_a_compiler_that_never_ends_leaves_no_process(tmp_path, monkeypatch):
-    monkeypatch.setattr("aclnn_viz.tiles.compiling.SECONDS", 1)
+    monkeypatch.setattr("aclnn_viz.tiles.compiler.SECONDS", 1)
     monkeypatch.setenv("COMPILED_FOR", str(tmp_path))
     endless = """
 template <int N, int K> struct Tree { enum { size = Tree<N - 1, 2 * K>::size + Tree<N - 1, 2 * K + 1>::size }; };

@@ -13,7 +13,7 @@ from tables import table
 
 from aclnn_viz import cli
 from aclnn_viz.checking.scope import DEPTHS
-from aclnn_viz.tiles.compiling import CompileError
+from aclnn_viz.tiles.compiler import CompileError
 from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.projects import Project
 

@@ -11,10 +11,10 @@ from small_kernels import gm
 import aclnn_viz as av
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
 from aclnn_viz.tiles.by_operator import hardswish, rms_norm
-from aclnn_viz.tiles.launching import explore
 from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.program import explore
 from aclnn_viz.tiles.schedules import Search, explored
 
 DTYPES = ("float32", "float16")

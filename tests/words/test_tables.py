@@ -13,7 +13,7 @@ from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
-from aclnn_viz.devices.opening import device_text, list_devices
+from aclnn_viz.devices.inventory import device_text, list_devices
 from aclnn_viz.operators import registry
 from aclnn_viz.verification import contract, conventions, errata, numeric
 from aclnn_viz.verification.conventions import default

@@ -120,7 +120,7 @@ inline void start_emulator() {
         char number[16];
         std::snprintf(number, sizeof number, "%d", dup(pair[1]));
         execl(ACLNN_VIZ_PYTHON, ACLNN_VIZ_PYTHON, "-c", "import sys; sys.path.append(sys.argv[2])\n"
-              "from aclnn_viz.devices.serving import serve_from; serve_from(int(sys.argv[1]))", number, ACLNN_VIZ_ROOT, nullptr);
+              "from aclnn_viz.devices.emulator import serve_from; serve_from(int(sys.argv[1]))", number, ACLNN_VIZ_ROOT, nullptr);
         std::fprintf(stderr, "aclnn-viz: cannot start the emulator, %s: run `aclnn-viz cpp flags` again\n", ACLNN_VIZ_PYTHON);
         _exit(127);
     }

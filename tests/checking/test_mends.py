@@ -11,7 +11,7 @@ from checking.wrong import edited, kernel, loaded, opaque, with_edits
 from checking.wrong_kernels import RMS
 
 from aclnn_viz.checking import check
-from aclnn_viz.checking.mending import MEMORY, Source, Unreadable, _limited_memory
+from aclnn_viz.checking.mends import MEMORY, Source, Unreadable, _limited_memory
 from aclnn_viz.words.messages import in_language
 
 pytestmark = pytest.mark.usefixtures("unshrunken")

@@ -1,10 +1,10 @@
-"""Expressions over noted arrays as the text of a page."""
+"""The text of a page, from expressions over the arrays of its graph."""
 
 from collections import Counter
 
 from sympy import Integer, Mul, Pow, Rational, S, expand
 
-from aclnn_viz.proving.noted import INFIX
+from aclnn_viz.proving.graph import INFIX
 from aclnn_viz.proving.reverse import INLINED, tidy
 from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import BOOL, INT, REAL

@@ -1,4 +1,4 @@
-"""Open a device by name, and list what this machine offers.
+"""The devices of this machine: the list of what it offers, and one of them opened by its name.
 
 The listing loads nothing into this process: a child process loads the libraries, asks every device, and prints each finding at
 once, so that those before a crash or a hang are known.
@@ -142,7 +142,7 @@ def _failure(acl: CannAcl, call: str, status: int) -> str:
 
 
 _PROGRAM = (
-    "import sys; from aclnn_viz.devices.opening import end_with_parent, inspect; end_with_parent(); "
+    "import sys; from aclnn_viz.devices.inventory import end_with_parent, inspect; end_with_parent(); "
     "inspect(*sys.argv[1:3])"
 )
 CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")

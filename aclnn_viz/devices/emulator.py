@@ -29,10 +29,10 @@ from aclnn_viz.operators.codes import ACL_ERROR_RT_VECTOR_CORE_EXCEPTION
 from aclnn_viz.operators.products import CANN, SOC
 from aclnn_viz.tiles.cpp import CppKernel, Launched
 from aclnn_viz.tiles.hazards import Hazard
-from aclnn_viz.tiles.launching import Run, Tiling, left_by
 from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import Address, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
+from aclnn_viz.tiles.program import Run, Tiling, left_by
 from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.words.messages import message, tr
 

@@ -9,13 +9,13 @@ from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.terms import watched
 from aclnn_viz.errors import problem, shown
-from aclnn_viz.proving.noted import Noted, NotedArrays
+from aclnn_viz.proving.graph import Noted, NotedArrays
+from aclnn_viz.proving.page_text import PLAIN, Writer, wrapped
 from aclnn_viz.proving.proofs import Result, proved, refusal
 from aclnn_viz.proving.reverse import Reverse
 from aclnn_viz.proving.steps import Refused, generic
 from aclnn_viz.proving.subjects import fixed, need_among, of_functions, parameter, rebound, size
 from aclnn_viz.proving.symbolic import INT, REAL, SymbolicArrays
-from aclnn_viz.proving.writing import PLAIN, Writer, wrapped
 from aclnn_viz.words.messages import message
 from derivations.prover.notation import readable
 from derivations.prover.proving import proves_equal

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from aclnn_viz.errors import loaded, problem
 from aclnn_viz.operators.skeleton import TEST, fresh
-from aclnn_viz.proving.deriving import Derivation, derive
+from aclnn_viz.proving.derivation import Derivation, derive
 from aclnn_viz.proving.subjects import fixed, size
 from aclnn_viz.storage.results import add, new_folder
 

@@ -34,7 +34,7 @@ KIT = str(Path(__file__).resolve().parents[1])
 # What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
 LEGAL = re.compile(
     re.escape(KIT)
-    + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_child.py)"
+    + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_process.py)"
 )
 ANSWERS = re.compile(
     re.escape(os.path.dirname(KIT))

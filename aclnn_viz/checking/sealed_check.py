@@ -33,13 +33,13 @@ from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
-from aclnn_viz.checking.sealed_child import receive, send
+from aclnn_viz.checking.sealed_process import receive, send
 from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import Message, english, message, tr
 
-CHILD = Path(__file__).with_name("sealed_child.py")
+CHILD = Path(__file__).with_name("sealed_process.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
 PUBLISHED = 0  # the seed of `check`, which a kernel may have learnt
 FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
