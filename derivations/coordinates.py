@@ -44,19 +44,6 @@ def reflect(u, low, span):
     return low + rest + odd * (span - 2 * rest), side * (1 - 2 * odd)
 
 
-def padded(u, size, padding, align, closed=False):
-    """Value and factor for paddingMode 0 (zeros), 1 (border), 2 (reflection)."""
-    if padding == 0:
-        return u, S.One
-    if padding == 1:
-        return clip(u, size - 1, closed)
-    # A single aligned pixel has span 0; any other span serves, since clipping takes every coordinate to that pixel.
-    low, span = (S.Zero, Max(size - 1, 1)) if align else (-HALF, S(size))
-    reflected, sign = reflect(u, low, span)
-    clipped, inside = clip(reflected, size - 1, closed)
-    return clipped, sign * inside
-
-
 def _floor(e):
     """floor, evaluated a second time: SymPy takes integers out of it, but does not look at what remains."""
     return floor(e).replace(lambda a: isinstance(a, floor), lambda a: floor(a.args[0]))

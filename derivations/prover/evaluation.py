@@ -34,8 +34,6 @@ from sympy import (
 )
 from sympy.core.relational import Eq, Ge, Gt, Le, Lt, Ne
 
-from derivations.prover.functions import round_half_even
-
 COMPARISONS = {
     Lt: np.less,
     Le: np.less_equal,
@@ -235,10 +233,6 @@ class _Evaluator:
         if isinstance(e, (Max, Min)):
             pick = np.maximum if isinstance(e, Max) else np.minimum
             return reduce(pick, args)
-        if isinstance(e, round_half_even):
-            below = self._floor(args[0])
-            rest = 2 * (args[0] - below)
-            return below + ((rest > 1) | ((rest == 1) & (below % 2 != 0)))
         raise KeyError(
             f"evaluate: got the function {type(e).__name__}; give an expression of known functions"
         )

@@ -132,10 +132,6 @@ class PaperPrinter(LatexPrinter):
     def _print_Indexed(self, e):
         return f"{{{notated(e.base.name)}}}_{{{', '.join(map(self._print, e.indices))}}}"
 
-    def _print_round_half_even(self, e, exp=None):
-        text = rf"\operatorname{{round}}\left({self._print(e.args[0])}\right)"
-        return text if exp is None else rf"{{{text}}}^{{{exp}}}"
-
 
 def latex(e, letters=None):
     """

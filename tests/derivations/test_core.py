@@ -32,7 +32,6 @@ from sympy.core.function import AppliedUndef
 from derivations import evaluate
 from derivations.cells import Cell, cells, left_derivative, limit_at, right_derivative, slope
 from derivations.prover.expressions import NotUnderstood, freshen, insert, substitute
-from derivations.prover.functions import round_half_even
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
 from derivations.prover.notation import latex, notated, readable
@@ -234,19 +233,6 @@ def test_evaluate_with_digits_takes_and_gives_numbers_of_mpmath():
         assert evaluate(x[i] * exp(-x[i]), {"x": [mpmath.mpf(9999)]}, {i: 1}, digits=50)[0] > 0
     with pytest.raises(ZeroDivisionError):
         evaluate(1 / x[i], {"x": [0.0]}, {i: 1}, digits=50)
-
-
-def test_evaluate_rounds_half_to_even():
-    values = {"x": np.array([0.5, 1.5, 2.5, -0.5, -1.5, 2.6])}
-    for digits in (None, 50):
-        assert evaluate(round_half_even(x[i]), values, {i: 6}, digits=digits).tolist() == [
-            0,
-            2,
-            2,
-            0,
-            -2,
-            3,
-        ]
 
 
 def test_evaluate_refuses_what_it_cannot_know():
