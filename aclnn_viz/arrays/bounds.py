@@ -38,7 +38,7 @@ from dataclasses import replace
 import numpy as np
 
 from aclnn_viz.arrays.elementary import ULPS, carried, in_numpy_arrays
-from aclnn_viz.arrays.functions import ArrayOfParts, moved_part
+from aclnn_viz.arrays.functions import ArrayOfParts, is_float, moved_part
 from aclnn_viz.arrays.local_errors import (
     SLACK,
     TINY,
@@ -51,7 +51,7 @@ from aclnn_viz.arrays.local_errors import (
     times,
 )
 from aclnn_viz.arrays.plan import SEQUENTIAL
-from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, depth, is_float
+from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, depth
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 

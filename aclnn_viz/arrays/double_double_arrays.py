@@ -6,9 +6,15 @@ import numpy as np
 from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays import multiples
 from aclnn_viz.arrays.elementary import PRECISE, carried
-from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, moved_part, sort_of, spread
+from aclnn_viz.arrays.functions import (
+    ArrayOfParts,
+    ExactFunctions,
+    is_float,
+    moved_part,
+    sort_of,
+    spread,
+)
 from aclnn_viz.arrays.local_errors import SLACK, over, plus, times
-from aclnn_viz.arrays.plan_arrays import is_float
 from aclnn_viz.arrays.sums import in_front, sum_axes, tree
 
 _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal}

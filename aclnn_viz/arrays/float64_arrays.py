@@ -11,9 +11,8 @@ import numpy as np
 
 from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays.elementary import PRECISE, carried
-from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, sort_of, spread
+from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, is_float, sort_of, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
-from aclnn_viz.arrays.plan_arrays import is_float
 from aclnn_viz.arrays.sums import columns, in_front, sum_axes
 from aclnn_viz.dtypes import float_format
 

@@ -11,6 +11,10 @@ from aclnn_viz.arrays.elementary import ERF, ERFC
 ZERO = np.float64(0.0)
 
 
+def is_float(array) -> bool:
+    return array.dtype.kind not in "iub"
+
+
 def spread(part, shape):
     """Return one part of an array in the shape of the array; a part that has it already is returned as it is: broadcast_to is slow."""
     return part if part.shape == shape else np.broadcast_to(part, shape)

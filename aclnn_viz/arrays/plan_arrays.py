@@ -5,14 +5,10 @@ from functools import cached_property, partial
 import numpy as np
 
 from aclnn_viz.arrays.elementary import in_numpy_arrays
-from aclnn_viz.arrays.functions import ArrayOfParts, Functions
+from aclnn_viz.arrays.functions import ArrayOfParts, Functions, is_float
 from aclnn_viz.arrays.plan import PAIRWISE, SEQUENTIAL, SHUFFLED, STORAGE, Plan
 from aclnn_viz.arrays.sums import along, columns, sum_axes, tree
 from aclnn_viz.dtypes import float_format, round_to
-
-
-def is_float(array) -> bool:
-    return array.dtype.kind not in "iub"
 
 
 def common(*dtypes) -> np.dtype:

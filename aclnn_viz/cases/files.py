@@ -101,6 +101,7 @@ def write_cases(
                 one.case.inputs,
                 known,
                 bare=True,
+                sources=registry.sources(op.name),
                 described=one.described,
                 **about,
             )

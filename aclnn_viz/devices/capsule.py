@@ -20,7 +20,7 @@ import numpy as np
 from aclnn_viz.devices.device import Closing
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.errors import function, is_device, listed, place_of, printable, problem, shown
-from aclnn_viz.operators import operator, recorded
+from aclnn_viz.operators import operator, recorded, registry
 from aclnn_viz.storage.cases import (
     StoredCases,
     entry_of,
@@ -28,13 +28,13 @@ from aclnn_viz.storage.cases import (
 )
 from aclnn_viz.storage.reading import (
     AlteredError,
-    Archive,
     ForeignError,
     StoredError,
 )
 from aclnn_viz.storage.results import (
     new_file,
 )
+from aclnn_viz.storage.sources import Archive
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
 
@@ -219,8 +219,9 @@ def _recorded(device, op, inputs: dict, identity: str) -> tuple[dict, dict[str, 
         for value in inputs.values()
         if isinstance(value, np.ndarray) and value.dtype in _FLOATS
     ]
+    sources = registry.sources(op.name)
     about = {"digest": identity, "seed": 0, "made with": "recorded", "dtype": floats[0]}
-    return entry_of(identity, op, inputs, outputs, bare=False, **about)
+    return entry_of(identity, op, inputs, outputs, bare=False, sources=sources, **about)
 
 
 def _pair(one) -> tuple:

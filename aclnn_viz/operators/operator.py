@@ -13,8 +13,8 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
 from aclnn_viz.errors import by_name, problem, shown
-from aclnn_viz.operators import codes, registry
 from aclnn_viz.operators.arrangement import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
+from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, TYPES
 from aclnn_viz.operators.description import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.patterns import branch, choices, chosen
@@ -41,7 +41,7 @@ class Attribute:
     tries: tuple = ()
     seen: bool = True
     only: dict[tuple[Product, ...], tuple] = field(default_factory=dict)
-    status: int = codes.ACLNN_ERR_PARAM_INVALID
+    status: int = ACLNN_ERR_PARAM_INVALID
 
     @classmethod
     def epsilon(cls, default: float) -> "Attribute":
@@ -138,11 +138,6 @@ class Operator:
         return tuple(p.name for p in self.c_parameters if p.output)
 
     @property
-    def sources(self) -> str | None:
-        """The identity of the sources of an operator from outside, None for one of the kit."""
-        return registry.sources(self.name)
-
-    @property
     def main(self) -> str:
         return self.outputs[0]
 
@@ -175,7 +170,7 @@ class Operator:
     def status_of(self, name: str) -> int:
         """The code with which the library refuses a value of a parameter, or a shape or dtype of a tensor."""
         return getattr(
-            (self.attributes | self.tensors).get(name), "status", codes.ACLNN_ERR_PARAM_INVALID
+            (self.attributes | self.tensors).get(name), "status", ACLNN_ERR_PARAM_INVALID
         )
 
     def page_axes(self, name: str, attributes: dict) -> list[str]:
@@ -217,7 +212,7 @@ class Operator:
                     "use the vendor's names",
                 )
             )
-        return vars(codes)[f"ACL_FORMAT_{self.tensors[name].layout}"]
+        return TYPES["aclFormat"][f"ACL_FORMAT_{self.tensors[name].layout}"]
 
     def _parameter(self, name: str, c_type: str = "const aclTensor *") -> Parameter:
         if name in self.tensors:

@@ -19,10 +19,7 @@ from aclnn_viz.errors import place_of
 from aclnn_viz.storage.reading import (
     HEADER_ROOM,
     AlteredError,
-    Archive,
-    Folder,
     ForeignError,
-    Source,
     StoredError,
     TooLargeError,
     bin_bytes,
@@ -30,6 +27,7 @@ from aclnn_viz.storage.reading import (
     from_npy,
     npy_bytes,
 )
+from aclnn_viz.storage.sources import Archive, Folder, Source
 
 FORMAT = "aclnn-viz cases 2"
 INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
@@ -55,12 +53,14 @@ def entry_of(
     outputs: dict,
     *,
     bare: bool,
+    sources: str | None,
     described: dict | None = None,
     **about,
 ) -> tuple[dict, dict[str, bytes]]:
     """Return a case as the index lists it, and the content of its files by their place below its folder.
 
-    `outputs` are those that are known, `described` the shape and dtype of all; with `bare` there are .bin files, too.
+    `outputs` are those that are known, `described` the shape and dtype of all; `sources` those of an operator from outside;
+    with `bare` there are .bin files, too.
     """
     tensors = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
     described = described or {name: (value.shape, value.dtype) for name, value in outputs.items()}
@@ -75,7 +75,7 @@ def entry_of(
         "operator": operator.name,
         "aclnn_name": operator.aclnn_name,
         **about,
-        **({"sources": operator.sources} if operator.sources else {}),
+        **({"sources": sources} if sources else {}),
         "attributes": {name: value for name, value in inputs.items() if name not in tensors},
         "inputs": {name: _described(value.shape, value.dtype) for name, value in tensors.items()},
         "outputs": {name: _described(*what) for name, what in described.items()},

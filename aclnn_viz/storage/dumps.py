@@ -22,7 +22,6 @@ import numpy as np
 from aclnn_viz.errors import place_of, printable, problem
 from aclnn_viz.storage.reading import (
     AlteredError,
-    Archive,
     ForeignError,
     StoredError,
     TooLargeError,
@@ -30,6 +29,7 @@ from aclnn_viz.storage.reading import (
     from_npy,
     read_file,
 )
+from aclnn_viz.storage.sources import Archive
 
 INDEX, TENSORS, STACK = "dump.json", "dump_tensor_data", "stack.json"
 LARGEST = 1 << 30  # bytes of one tensor, and of an index

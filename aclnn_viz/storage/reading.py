@@ -1,4 +1,4 @@
-"""Read stored files: kinds of damage as exceptions, bytes of a folder or an archive, and arrays as `.npy` and `.bin`.
+"""Read stored files: kinds of damage as exceptions, regular files alone, and arrays as `.npy` and `.bin`.
 
 Before anything is read, its kind and its length are checked. NumPy's file format does not know bfloat16: its files hold the bits
 as uint16, and the dtype stands beside them. A `.bin` file holds the same numbers bare, in C order, little-endian.
@@ -8,9 +8,6 @@ import io
 import json
 import os
 import stat
-import struct
-import zipfile
-from abc import ABC, abstractmethod
 from math import prod
 from pathlib import Path
 from typing import BinaryIO
@@ -106,87 +103,6 @@ def _object(pairs: list[tuple[str, object]]) -> dict:
         names = [name for name, _ in pairs]
         raise StoredError(f"{max(names, key=names.count)!r} twice in one object")
     return content
-
-
-_ENCRYPTED = 1  # a bit of the flags of a member
-
-
-class Source(ABC):
-    """Where stored cases lie; `asked` and `fix` are the parts of its messages."""
-
-    asked: str
-    fix: str
-    name: str
-
-    def read(self, member: str, limit: int) -> bytes:
-        """Return a member of at most `limit` bytes; raises a StoredError when that cannot be."""
-        try:
-            return self._content(member, limit)
-        except FileNotFoundError:
-            raise self.broken(AlteredError, f"no {member}") from None
-        except StoredError as error:
-            raise self.broken(type(error), str(error)) from None
-        except Exception as error:  # what is damaged may make a parser raise anything
-            raise self.broken(AlteredError, f"{member}: {type(error).__name__}: {error}") from None
-
-    def broken(self, kind: type[StoredError], why: str) -> StoredError:
-        return kind(problem(self.asked, why, self.fix))
-
-    @abstractmethod
-    def _content(self, member: str, limit: int) -> bytes:
-        """The bytes of a member, at most `limit`; FileNotFoundError where there is none."""
-
-
-class Folder(Source):
-    """Cases in a folder."""
-
-    fix = "write the cases again"
-
-    def __init__(self, path: Path):
-        self.path, self.name = path, str(path)
-        self.asked = "a dump, as `aclnn-viz check OP --write` makes it, holds cases.json and every input unaltered"
-
-    def broken(self, kind, why):
-        return super().broken(kind, f"{self.name}: {why}")
-
-    def _content(self, member, limit):
-        return read_file(self.path / member, limit, follow=False)
-
-
-class Archive(Source):
-    """Members of one zip file without compression, such as the cases of a capsule."""
-
-    def __init__(
-        self, path: Path, asked: str = "", fix: str = "copy it again from where it was recorded"
-    ):
-        self.path, self.name, self.fix = path, path.name, fix
-        self.asked = asked or f"{path.name} must be a whole, unaltered capsule"
-        try:
-            with regular(path) as file, zipfile.ZipFile(file) as archive:
-                listed = archive.infolist()
-        except (FileKindError, FileNotFoundError) as error:
-            raise self.broken(FileKindError, str(error)) from None
-        except Exception as error:  # of a file that is no archive, or a damaged one
-            raise self.broken(ForeignError, f"{type(error).__name__}: {error}") from None
-        self.members = {info.filename: info for info in listed}
-        if len(self.members) != len(listed):
-            raise self.broken(AlteredError, "members of the same name")
-
-    def _content(self, member, limit):
-        if member not in self.members:
-            raise FileNotFoundError
-        info = self.members[member]
-        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
-            raise AlteredError(f"{member} is compressed or encrypted")
-        if info.file_size > limit:
-            raise TooLargeError(
-                f"{member} with {info.file_size} bytes, where at most {limit} are expected"
-            )
-        with regular(self.path) as file:
-            file.seek(info.header_offset)
-            # behind the name and the extra field
-            file.seek(sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR)
-            return file.read(info.file_size)
 
 
 HEADER_ROOM = 1 << 10  # a .npy header of at most 8 axes is shorter

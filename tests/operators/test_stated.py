@@ -42,13 +42,13 @@ def test_a_table_is_read_or_refused(kind, tmp_path):
     declaration = folder / "declaration.py"
     declaration.write_text(declaration.read_text().replace('"my_silu"', repr(folder.name)))
     op = operator(folder)
-    before, table = op.sources, folder / f"{kind}.toml"
+    before, table = registry.sources(op.name), folder / f"{kind}.toml"
     try:
         table.write_text(TABLES[kind])
         assert (
             READ[kind](op) == EXPECTED[kind]
             and registry.file(kind, op.name) == table
-            and op.sources != before
+            and registry.sources(op.name) != before
         )
         _of.cache_clear()
         table.write_text(TABLES[kind].rpartition(" =")[0])
