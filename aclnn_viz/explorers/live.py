@@ -443,6 +443,8 @@ class _Page:
                     "headline": [
                         self._pooled(form.plain(one)) for one in self.subject.headline(data)
                     ],
+                    "caption": self._pooled(form.plain(self.subject.said(data))),
+                    "plays": self._pooled(form.plain(self.subject.plays(data))),
                 }
         function = xp.script(form.outputs)
         return {
@@ -486,6 +488,8 @@ class _Form:
             }
         if isinstance(value, (tuple, list)):
             return [self.plain(one) for one in value]
+        if isinstance(value, dict):
+            return {name: self.plain(one) for name, one in value.items()}
         if isinstance(value, (np.generic, np.ndarray)):
             value = value.item()
         if isinstance(value, Axis):
@@ -523,6 +527,7 @@ class _Form:
             "square": one.square,
             "rows": one.rows,
             "least": one.least,
+            "below": one.below,
             "marks": [self.page._pooled(self.mark(each)) for each in one.marks],
             "x": self.plain(one.x),
             "y": self.plain(one.y),

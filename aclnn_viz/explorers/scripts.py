@@ -4,18 +4,19 @@ import re
 from functools import cache
 from pathlib import Path
 
-from aclnn_viz.pictures.palette import DRAWING
+from aclnn_viz.pictures.palette import DRAWING, KINDS
 from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
+BUNDLE = "d3.js"  # of others, as make front writes it
 SCRIPTS = (
-    "d3.js",
     "kit.js",
     "canvas.js",
     "paths.js",
     "hand.js",
     "marks.js",
     "frame.js",
+    "stage.js",
     "panels.js",
 )
 LAB = (*SCRIPTS, "steps.js", "live.js")
@@ -24,7 +25,7 @@ MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
 
 @cache
 def script(names=LAB) -> str:
-    return "\n".join((FRONT / name).read_text("utf-8") for name in names)
+    return "\n".join((FRONT / name).read_text("utf-8") for name in (BUNDLE, *names))
 
 
 def style() -> str:
@@ -38,8 +39,9 @@ def style() -> str:
         )
 
     sizes = {name: DRAWING[name] for name in ("columns", "width")}
-    themes = rule("", DRAWING["light"] | sizes) + rule(
-        '[data-jp-theme-light="false"] ', DRAWING["dark"]
+    light, dark = ({str(k): kind[at] for k, kind in enumerate(KINDS)} for at in (1, 2))
+    themes = rule("", DRAWING["light"] | sizes | light) + rule(
+        '[data-jp-theme-light="false"] ', DRAWING["dark"] | dark
     )
     return themes + (FRONT / "style.css").read_text("utf-8")
 

@@ -36,6 +36,9 @@ class Subject:
     text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
+    # data -> what is seen now, in one to three sentences; some words in the colours of their marks: [3:so], or bold: [b:so]
+    caption: Callable = None
+    plays: Callable = lambda data: ()  # data -> what moves by itself
     # (gathered, data) that can be traced: then a page computes the picture without Python
     live: tuple = ()
     # state -> inputs by name that a traced picture takes as they are
@@ -51,10 +54,15 @@ class Subject:
     def words(self, data) -> dict:
         """Return what the browser says."""
         return {
+            "caption": self.said(data),
             "headline": list(self.headline(data)),
             "text": self.text(data),
             "notices": list(self.notices(data)),
         }
+
+    def said(self, data):
+        """Return the caption of the main picture: the first sentence, where an explorer has none of its own."""
+        return self.caption(data) if self.caption else self.headline(data)[0]
 
     def show(self, data) -> Picture:
         """Return panels and words as one picture."""

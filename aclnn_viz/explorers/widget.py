@@ -112,7 +112,13 @@ class Explorer(anywidget.AnyWidget):
             index, buffer = pack(arrays)
             with self.hold_sync():
                 self.data, self.problem = data, wrong
-                self.picture = {"for": values, "panels": panels, "index": index, "buffer": buffer}
+                self.picture = {
+                    "for": values,
+                    "panels": panels,
+                    "plays": list(self.subject.plays(data)),
+                    "index": index,
+                    "buffer": buffer,
+                }
             self._send_words(values, data)
         except StateError as error:
             self.problem = {error.field: _brief(tr(error.said))}
@@ -155,7 +161,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _send_words(self, values, data):
         """Send the words of a picture; interrupted, none at all rather than those of another state."""
-        text = {"headline": [], "text": "", "notices": []}
+        text = {"caption": "", "headline": [], "text": "", "notices": []}
         try:
             text = self.subject.words(data)
         finally:

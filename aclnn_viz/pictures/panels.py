@@ -34,7 +34,8 @@ class Panel:
 
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
     With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
-    Where there are fewer than `least` pixels across, the browser scrolls it sideways.
+    Where there are fewer than `least` pixels across, the browser scrolls it sideways. `below` names a panel above it, with whose x axis
+    its own is in line; a `height` of 0 is what a square panel of its span takes.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Panel:
     square: bool = False
     rows: int = 1
     least: int = 0
+    below: str = ""
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -177,6 +179,7 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 "square": panel.square,
                 "rows": panel.rows,
                 "least": panel.least,
+                "below": panel.below,
                 "marks": marks,
                 **axes,
             }

@@ -158,7 +158,7 @@ class Notebook:
     def __init__(self, browser, server: Server, name: str, *cells: str):
         self.server = server
         self.forget()
-        self.page = browser.new_page(viewport=SIZE)
+        self.page = browser.new_page(viewport=SIZE, reduced_motion="reduce")
         self.page.on("pageerror", lambda error: self.faults.append(f"page: {error}"))
         self.page.on("console", self._console)
         self.page.goto(server.notebook(name, *cells))

@@ -15,21 +15,21 @@ SET = """(changes) => {
     for (const [field, value] of changes) {
         const input = document.querySelector(`.aclnn-explorer [data-field=${field}]`);
         if (input.type === "checkbox") input.checked = value;
-        else if (input.tagName === "SELECT") input.selectedIndex = value;
+        else if ("selectedIndex" in input) input.selectedIndex = value;
         else input.value = String(value);
         input.dispatchEvent(new Event("input", { bubbles: true }));
     }
 }"""
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".aclnn-explorer [data-field]")].map((input) => [
     input.dataset.field, input.type === "checkbox" ? input.checked
-        : input.tagName === "SELECT" ? input.selectedIndex : Number(input.value)]))"""
+        : "selectedIndex" in input ? input.selectedIndex : Number(input.value)]))"""
 # The explorer's model counts the messages that the kernel has not finished, and keeps what is moved meanwhile: when it has
 # neither, all that was moved has been answered. A frame later it is drawn, a panel whose size has changed once more.
 WAITING = """
     const root = document.querySelector(".aclnn-explorer");
     const found = (widget) => widget._view?.model ?? [...widget.children()].map(found).find(Boolean);
     const model = found(window.jupyterapp.shell.currentWidget.content.widgets[0]);
-    const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null || root.hasAttribute("data-moving");
+    const waiting = () => model._pending_msgs > 0 || model._msg_buffer !== null || root.matches("[data-moving], [data-gliding]");
     const frame = () => new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
     const end = performance.now() + 60000;
     const must = (what) => { if (performance.now() > end) throw new Error(`not ${what} within a minute`); };
@@ -47,7 +47,7 @@ THROUGH = f"""async ([field, values]) => {{{WAITING}
     const input = root.querySelector(`[data-field=${{field}}]`);
     for (const value of values) {{
         if (input.type === "checkbox") input.checked = value;
-        else if (input.tagName === "SELECT") input.selectedIndex = value;
+        else if ("selectedIndex" in input) input.selectedIndex = value;
         else input.value = String(value);
         input.dispatchEvent(new Event("input", {{ bubbles: true }}));
         while (waiting()) {{
@@ -96,7 +96,9 @@ class Opened(Notebook):
         # holds no element, as a selector would
         self.page.locator(f"{ROOT} canvas").first.wait_for(timeout=60_000)
         # closed, it is written later
-        self.page.evaluate(f"document.querySelector('{ROOT} .ae-twin').open = true")
+        self.page.evaluate(
+            f"document.querySelectorAll('{ROOT} details').forEach((fold) => {{ fold.open = true; }})"
+        )
         self.settle()
 
     def set(self, *changes):

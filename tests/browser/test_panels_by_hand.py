@@ -46,6 +46,7 @@ def test_a_click_on_a_cell_chooses_it(explorer):
 
 
 def test_dragging_chooses_all_the_way_and_stops_at_the_limits(explorer):
+    canvas(explorer, "parameters").scroll_into_view_if_needed()
     box = canvas(explorer, "parameters").bounding_box()
     places = [point(explorer, "parameters", x, 20.0) for x in (2, 4, 6, 8, 11.39)]
     explorer.page.mouse.move(box["x"] + places[0]["x"], box["y"] + places[0]["y"])

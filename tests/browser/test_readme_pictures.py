@@ -20,7 +20,7 @@ def test_the_explorer_is_the_one_that_readme_shows_and_another_state_is_noticed(
     explorer.page.set_viewport_size(pictures.SIZE)
     try:
         explorer.open_again(cell.format(name=explorer.name))
-        explorer.page.evaluate("document.querySelector('.aclnn-explorer .ae-twin').open = false")
+        explorer.page.evaluate("document.querySelector('.aclnn-explorer .more').open = false")
         assert pictures.distance(pictures.screenshot(explorer), committed) < pictures.SAME, (
             "make gallery draws it anew"
         )

@@ -50,6 +50,7 @@ def test_the_browser_gets_panels_words_and_notices(line):
         "a line"
     ]
     assert line.words(State()) == {
+        "caption": "The slope is 3.0.",
         "headline": ["The slope is 3.0."],
         "text": "in words",
         "notices": ["not measured"],

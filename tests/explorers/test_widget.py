@@ -58,7 +58,7 @@ def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
     assert sent == ["values", ["picture"], "made", "words"]
 
 
-NONE = {"headline": [], "text": "", "notices": []}
+NONE = {"caption": "", "headline": [], "text": "", "notices": []}
 
 
 def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(

@@ -36,7 +36,7 @@ AUDITED = (
 # rows of a table look alike
 SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}
 THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # of what has colours
-FIRST_LINE = "document.querySelector('.ae-headline').textContent"
+FIRST_LINE = "document.querySelector('.caption').textContent"
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +211,8 @@ def test_pages_whose_titles_hold_the_words_or_explain_them_are_found_first(word,
 def test_an_explorer_moves_in_the_theme_of_the_page(page):
     frame = explorer(opened(page, "docs/index.html"))
     before = frame.evaluate(FIRST_LINE)
-    frame.locator("[data-field=paddingMode]").select_option(index=1)
+    frame.locator("[data-field=paddingMode] label").nth(1).click()
+    frame.locator(".more > summary").click()
     frame.locator("[data-field=rotate]").fill("40")
     frame.wait_for_function(f"(before) => {FIRST_LINE} !== before", arg=before)
     for _ in range(3):  # auto, light, dark

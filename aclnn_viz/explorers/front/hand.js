@@ -1,4 +1,6 @@
-// Handles: points of a panel that pointer and keys choose and move. Their fields of the state are named by the mark.
+// What a hand takes: points that pointer and keys choose and move, and grips. Their fields of the state are named by the mark.
+
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
 // Where the chosen point is held now, which may be ahead of the kernel.
 function held({ values }, { x, y, columns, rows, row, column, choose, move, units: [[ox, fx], [oy, fy]] }) {
@@ -9,7 +11,7 @@ function held({ values }, { x, y, columns, rows, row, column, choose, move, unit
 
 // The values without the moved points that a smaller grid leaves behind.
 function remaining(kit, { choose, move }, values) {
-  const sizes = choose.map((field) => values[kit.model.get("controls").find((control) => control.field === field).below]);
+  const sizes = choose.map((field) => values[kit.model.get("controls").find((control) => control.field === field)?.below] ?? Infinity);
   return { ...values, [move]: values[move].filter((point) => sizes.every((size, k) => !(point[k] >= size))) };
 }
 
@@ -24,8 +26,35 @@ function nearest(drawing, x, y, reach) {
   return best === null ? null : [Math.floor(best / columns), best % columns];
 }
 
+// Drag a node by a pointer: start(x, y), move(x, y) and end() in pixels of the canvas. start says whether it is held.
+function grab(drawing, node, start, move, end = () => {}) {
+  const { panel: { top: canvas } } = drawing;
+  const at = ({ clientX, clientY }) => {
+    const { left, top } = canvas.getBoundingClientRect();
+    return [clientX - left, clientY - top];
+  };
+  let pointer = null;
+  node.addEventListener("pointerdown", (event) => {
+    if (event.button || pointer !== null || start(...at(event), event) === false) return;
+    pointer = event.pointerId;
+    node.setPointerCapture(pointer);
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (event.pointerId !== pointer) return;
+    move(...at(event));
+    drawing.panel.point(...at(event));  // the hint came before the movement
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    node.addEventListener(name, (event) => {
+      if (event.pointerId !== pointer) return;
+      pointer = null;
+      end();
+    });
+  }
+}
+
 function takeHand(drawing) {
-  const { kit, panel: { top: canvas } } = drawing;
+  const { kit, panel: { top: canvas, stage } } = drawing;
   const chosen = () => drawing.handle.choose.map((field) => kit.values[field]);
   const choose = (point) => kit.set(Object.fromEntries(drawing.handle.choose.map((field, k) => [field, point[k]])));
   const others = () => {
@@ -36,30 +65,26 @@ function takeHand(drawing) {
     const { move, units: [[ox, fx], [oy, fy]] } = drawing.handle;
     kit.set({ [move]: [...others(), [...chosen(), ox + fx * u, oy + fy * v]] });
   };
+  const drag = (x, y) => moveTo(drawing.sx.invert(x), drawing.sy.invert(y)), drop = () => { drawing.holds = false; };
   canvas.tabIndex = 0;
-  canvas.style.cursor = "grab";
-  canvas.style.touchAction = "none";
   canvas.setAttribute("role", "application");
-  canvas.addEventListener("pointerdown", (event) => {
-    const found = nearest(drawing, event.offsetX, event.offsetY, 16);
-    if (!found) return;
-    drawing.holds = true;
-    canvas.setPointerCapture(event.pointerId);
-    choose(found);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (!drawing.holds) return;
-    moveTo(drawing.sx.invert(event.offsetX), drawing.sy.invert(event.offsetY));
-    drawing.panel.point(event.offsetX, event.offsetY);  // the hint came before the movement
-  });
-  for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, () => { drawing.holds = false; });
+  // A finger scrolls the page wherever it does not begin on the chosen point; a tap chooses another.
+  grab(drawing, canvas, (x, y, { pointerType }) => {
+    const point = nearest(drawing, x, y, 16);
+    if (!point) return false;
+    choose(point);
+    drawing.holds = pointerType !== "touch";
+    return drawing.holds;
+  }, drag, drop);
+  const pad = element("div", { class: "ae-grip" });
+  stage.append(pad);
+  grab(drawing, pad, () => { drawing.holds = true; }, drag, drop);
   canvas.addEventListener("keydown", (event) => {
     const { rows, columns, step: small, move } = drawing.handle, step = small * (event.shiftKey ? 4 : 1);
-    const steps = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] }[event.key];
-    const turn = { PageDown: 1, PageUp: -1 }[event.key];
-    if (steps) {
-      const [u, v] = held(kit, drawing.handle);
-      moveTo(u + steps[0], v + steps[1]);
+    const arrow = ARROWS[event.key], turn = { PageDown: 1, PageUp: -1 }[event.key];
+    if (arrow) {
+      const [u, v] = held(kit, drawing.handle), { x, y } = drawing.spec;
+      moveTo(u + step * arrow[0] * Math.sign(x.high - x.low), v + step * arrow[1] * Math.sign(y.low - y.high));
     } else if (turn) {
       const [row, column] = chosen(), next = (row * columns + column + turn + rows * columns) % (rows * columns);
       choose([Math.floor(next / columns), next % columns]);
@@ -67,5 +92,46 @@ function takeHand(drawing) {
     else return;
     event.preventDefault();
   });
-  return true;
+  return pad;
+}
+
+// A grip at a place: dragged it sets fields, by their units, or by the distance from the middle of a thing or the angle about it.
+function makeGrip(drawing) {
+  const { kit, panel: { stage } } = drawing, node = element("div", { class: "ae-grip ae-seen", role: "slider", tabIndex: 0 });
+  const control = (field) => kit.model.get("controls").find((one) => one.field === field);
+  const set = (values) => kit.set(Object.fromEntries(Object.entries(values).map(([field, value]) => {
+    const { low, high, step, kind } = control(field), near = Math.min(Math.max(value, low), high);
+    return [field, kind === "whole" ? Math.round(near) : Math.round(near / step) * step];
+  })));
+  let start = null;
+  const polar = (x, y) => {
+    const [a, b] = [x - drawing.sx(node.mark.about[0]), y - drawing.sy(node.mark.about[1])];
+    return [Math.hypot(a, b), Math.atan2(b, a) * 180 / Math.PI];
+  };
+  grab(drawing, node, (x, y) => {
+    const { sets, way, x: u, y: v } = node.mark;
+    start = { values: sets.map((field) => kit.values[field]), polar: way === "place" ? null : polar(x, y), aside: [drawing.sx(u) - x, drawing.sy(v) - y] };
+  }, (x, y) => {
+    const { sets, units, way } = node.mark, [from] = start.values;
+    if (way === "place") {
+      const places = [drawing.sx.invert(x + start.aside[0]), drawing.sy.invert(y + start.aside[1])];
+      set(Object.fromEntries(sets.map((field, k) => [field, units[k][0] + units[k][1] * places[units[k][2]]])));
+    } else {
+      const [far, angle] = polar(x, y), [old, before] = start.polar;
+      set({ [sets[0]]: way === "scale" ? from * far / (old || 1) : ((from + angle - before + 540) % 360) - 180 });
+    }
+  });
+  node.addEventListener("keydown", (event) => {
+    const arrow = ARROWS[event.key];
+    if (!arrow) return;
+    const { sets, units, way } = node.mark, many = event.shiftKey ? 20 : 5, { x, y } = drawing.spec;
+    const turned = [Math.sign(x.high - x.low), Math.sign(y.low - y.high)];
+    set(Object.fromEntries(sets.map((field, k) => {
+      const by = way === "place" ? arrow[units[k][2]] * turned[units[k][2]] * Math.sign(units[k][1]) : arrow[0] - arrow[1];
+      return [field, kit.values[field] + by * many * control(field).step];
+    })));
+    event.preventDefault();
+  });
+  stage.append(node);
+  return node;
 }

@@ -4,6 +4,7 @@
 // What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.
 let texts = {};
 const REST = 30;  // milliseconds without a movement, after which the kernel is asked
+const IN_SIGHT = 4;  // controls beside the picture, at most; the others are folded
 const LATE = 2000;  // milliseconds without its answer, after which that is said
 const tr = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name]);
 
@@ -42,56 +43,79 @@ function unpacked(picture) {
   return arrays;
 }
 
-// One control for each field of the state. `change(field, value)` is called at every movement.
-function makeControls(described, parent, change) {
+// A choice among few, all of them in sight: buttons with the properties of a select.
+function segments({ options }, id) {
+  const radios = options.map(([, text], k) => element("input", { type: "radio", name: id, value: String(k), title: text }));
+  const made = element("fieldset", { class: "ae-segments", "aria-labelledby": `${id}-label` },
+    ...radios.map((radio, k) => element("label", {}, radio, element("span", {}, options[k][1]))));
+  return Object.defineProperties(made, { options: { value: radios }, selectedIndex: {
+    get: () => radios.findIndex(({ checked }) => checked),
+    set: (at) => radios.forEach((radio, k) => { radio.checked = k === at; }),
+  } });
+}
+
+// The control of a field: its nodes, and what reads and writes it.
+function makeControl(c, id, first) {
+  const digits = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0), shown = element("output", { for: id });
+  let input, read, write;
+  if (c.kind === "choice") {
+    input = first && c.options.length < 5 ? segments(c, id) : element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
+    read = () => c.options[input.selectedIndex][0];
+    write = (value, all) => {
+      const index = c.options.findIndex(([option]) => option === value);
+      if (input.selectedIndex !== index) input.selectedIndex = index;
+      c.owners.forEach((owner, k) => { input.options[k].hidden = Boolean(owner) && owner !== all[c.of]; });
+    };
+  } else if (c.kind === "flag") {
+    input = element("input", { type: "checkbox" });
+    read = () => input.checked;
+    write = (value) => { if (input.checked !== value) input.checked = value; };
+  } else {
+    input = element("input", { type: c.kind === "real" ? "range" : "number" });
+    Object.assign(input, { min: c.low, max: c.high, step: c.step });
+    const longest = Math.max(3, ...[c.low, c.high].map((end) => digits(end).length));
+    if (c.kind === "whole") input.style.width = `calc(${first ? 35 : 25}px + ${longest + 1}ch)`;
+    else shown.style.width = `${longest}ch`;
+    read = () => (input.value === "" ? null : Number(input.value));
+    write = (value) => {
+      if (read() !== value) input.value = value ?? "";
+      const text = c.kind === "real" ? digits(value) : "";
+      if (shown.textContent !== text) shown.textContent = text;
+    };
+  }
+  input.id = id;
+  input.dataset.field = c.field;
+  const label = element("label", { for: id, id: `${id}-label`, title: c.help || c.label }, c.label);
+  const row = element("div", { class: `ae-control ae-${c.kind}` }, label, input, ...(c.kind === "real" ? [shown] : []));
+  return { input, read, write, row };
+}
+
+// One control for each field of the state, the first ones in sight. `change(field, value)` is called at every movement.
+function makeControls(described, top, folded, change) {
   const groups = new Map(), inputs = {};
-  for (const c of described) {
-    if (!groups.has(c.group)) {
-      const set = element("fieldset", { class: "ae-group" }, element("legend", {}, c.group));
-      groups.set(c.group, set);
-      parent.append(set);
+  described.forEach((c, k) => {
+    const first = k < IN_SIGHT, name = first ? c.field : `group ${c.group}`, id = `ae-${Math.random().toString(36).slice(2)}`;
+    if (!groups.has(name)) {
+      const set = first ? element("div", { class: "ae-group" }) : element("fieldset", { class: "ae-group" }, element("legend", {}, c.group));
+      groups.set(name, set);
+      (first ? top : folded).append(set);
     }
-    const id = `ae-${Math.random().toString(36).slice(2)}`;
     const problem = element("span", { class: "ae-problem", id: `${id}-problem`, role: "alert" });
-    const digits = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0);
-    const shown = element("output", { for: id });
-    let input, read, write;
-    if (c.kind === "choice") {
-      input = element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
-      read = () => c.options[input.selectedIndex][0];
-      write = (value, all) => {
-        const index = c.options.findIndex(([option]) => option === value);
-        if (input.selectedIndex !== index) input.selectedIndex = index;
-        c.owners.forEach((owner, k) => { input.options[k].hidden = Boolean(owner) && owner !== all[c.of]; });
-      };
-    } else if (c.kind === "flag") {
-      input = element("input", { type: "checkbox" });
-      read = () => input.checked;
-      write = (value) => { if (input.checked !== value) input.checked = value; };
-    } else {
-      input = element("input", { type: c.kind === "real" ? "range" : "number" });
-      Object.assign(input, { min: c.low, max: c.high, step: c.step });
-      const longest = Math.max(3, ...[c.low, c.high].map((end) => digits(end).length));
-      if (c.kind === "whole") input.style.width = `calc(25px + ${longest + 1}ch)`;
-      else shown.style.width = `${longest}ch`;
-      read = () => (input.value === "" ? null : Number(input.value));
-      write = (value) => {
-        if (read() !== value) input.value = value ?? "";
-        const text = c.kind === "real" ? digits(value) : "";
-        if (shown.textContent !== text) shown.textContent = text;
-      };
-    }
-    input.id = id;
-    input.dataset.field = c.field;
+    const { input, read, write, row } = makeControl(c, id, first);
     input.setAttribute("aria-describedby", problem.id);
-    const label = element("label", { for: id, title: c.help || c.label }, c.label);
-    const row = element("div", { class: `ae-control ae-${c.kind}` }, label, input);
-    if (c.kind === "real") row.append(shown);
-    groups.get(c.group).append(row, problem);
+    groups.get(name).append(row, problem);
     input.addEventListener("input", () => change(c.field, read()));
     inputs[c.field] = { input, write, problem };
-  }
+  });
   return inputs;
+}
+
+// A sentence with words that are bold, [b:so], or have the colour of their marks, [3:so].
+function worded(text) {
+  return text.split(/(\[[\db]:[^\]]*\])/).map((part) => {
+    const [, kind, words] = /^\[([\db]):([^\]]*)\]$/.exec(part) ?? [];
+    return kind ? element("b", kind === "b" ? {} : { style: `color: var(--ae-own-${kind})` }, words) : part;
+  });
 }
 
 function makeLifts(model, parent, before) {
@@ -155,10 +179,10 @@ function explorer(build) {
   function render({ model, el }) {
     let stop = made({ model, el });
     const reworded = () => {
-      const { open } = el.querySelector(".ae-twin");
+      const folds = () => [...el.querySelectorAll("details")], open = folds().map((fold) => fold.open);
       stop();
       stop = made({ model, el });
-      el.querySelector(".ae-twin").open = open;
+      folds().forEach((fold, k) => { fold.open = open[k]; });
     };
     model.on("change:wording", reworded);
     return () => {
@@ -173,13 +197,18 @@ function explorer(build) {
     el.classList.add("aclnn-explorer");
     el.setAttribute("data-lm-suppress-shortcuts", "true");
     el.dataset.revision ??= "0";
-    const controls = element("div", { class: "ae-controls" });
+    const top = element("div", { class: "ae-top" }), controls = element("div", { class: "ae-controls" });
     const problem = element("div", { class: "ae-problem", role: "alert" });
-    const panels = element("div", { class: "ae-panels" });
+    const panels = element("div", { class: "ae-panels" }), caption = element("p", { class: "caption", "aria-live": "polite" });
+    const head = element("ul", { class: "ae-headline" });
     const words = element("pre", { tabindex: "0" });
     const twin = element("details", { class: "ae-twin" }, element("summary", {}, tr("The picture in words")), words);
     const foot = element("div", { class: "ae-foot" });
-    el.append(controls, problem, panels, foot);
+    const more = element("details", { class: "more" }, element("summary", {}, tr("More: numbers, inputs, export")), controls, head, foot);
+    const body = element("div", { class: "ae-body" }, top, problem, panels, more);
+    panels.append(caption);
+    el.append(body);
+    const plays = element("div", { class: "ae-plays" });
 
     const waiting = tr("Python computes …");
     let values = { ...model.get("values") };
@@ -210,18 +239,20 @@ function explorer(build) {
       clearTimeout(asking);
       asking = setTimeout(ask, REST);
       if (!el.hasAttribute("data-moving")) el.setAttribute("data-moving", "");
-      parts.say({ headline: made.headline, notices: model.get("words").notices ?? [] });
+      parts.say({ ...made, notices: model.get("words").notices ?? [] });
       return true;
     };
     const traced = ({ traced: sent }) => {
       if (!sent) return;
       here = computedHere(sent, el.lang);
+      if (here.picture({ ...values, ...player.plays[0]?.frames[1] }, model.get("controls"))) player.open(el);
       el.setAttribute("data-traced", "");
     };
     const kit = {
-      model, el, panels, words, all: [], theme: readTheme(el, model),
+      model, el, panels, caption, head, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
       set(moved) {
+        if (!player.playing) player.halt();
         const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
@@ -233,7 +264,7 @@ function explorer(build) {
         parts.overlay(changes);
       },
     };
-    const inputs = makeControls(model.get("controls"), controls, (field, value) => kit.set({ [field]: value }));
+    const inputs = makeControls(model.get("controls"), top, controls, (field, value) => kit.set({ [field]: value }));
     const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
     const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));
@@ -243,22 +274,38 @@ function explorer(build) {
       foot.append(element("div", { class: "ae-notice", lang: "en" },
         "This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."));
     }
-    const parts = build(kit);
+    const parts = build(kit), player = new Player(kit, plays);
+    top.append(plays);
+    let last = null, glide = null;  // the picture that was drawn, and what leads from it to the next
+    const modes = () => JSON.stringify(model.get("controls").filter(({ kind }) => kind === "choice" || kind === "flag").map(({ field }) => values[field]));
 
-    function draw() {
+    function draw(done) {
       const wrong = model.get("problem");
       for (const [field, { input, problem: place }] of Object.entries(inputs)) {
         const text = wrong[field] ?? "";
         if (place.textContent !== text) {
           place.textContent = text;
           input.toggleAttribute("aria-invalid", Boolean(text));
+          if (text && more.contains(place)) more.open = true;
         }
       }
       problem.textContent = Object.keys(wrong).filter((field) => !(field in inputs)).map((field) => wrong[field]).join(" ");
       const picture = shown ?? model.get("picture");
-      if (picture.index && kit.all.every((panel) => panel.width)) {
-        parts.draw(picture, unpacked(picture));
+      if (!picture.index || !kit.all.every((panel) => panel.width)) { done(); return; }
+      glide?.();
+      glide = null;
+      const before = last, now = last = { panels: picture.panels, arrays: unpacked(picture), modes: modes() };
+      player.offer(picture.plays ?? []);
+      if (!before || before.modes === now.modes || player.playing || still.matches) {
+        parts.draw(now, now.arrays);
+        done();
+        return;
       }
+      el.dataset.gliding = "";
+      glide = run(GLIDE, (t) => {
+        const middle = t < 1 ? between(before, now, d3.easeCubicInOut(t)) : now;
+        parts.draw(middle, middle.arrays);
+      }, done);
     }
     let pending = 0;
     const twinned = () => { words.textContent = model.get("words").text; };
@@ -272,10 +319,11 @@ function explorer(build) {
       if (twin.open) twinned();
       else pending = setTimeout(twinned, 100);  // nobody looks at a closed text, but searching in the page must find it
     };
-    const finish = () => {
-      draw();
+    const finish = () => draw(() => {
+      delete el.dataset.gliding;
       el.dataset.revision = String(Number(el.dataset.revision) + 1);
-    };
+      if (model.get("opens")) player.open(el);
+    });
     let queued = false, gone = false;
     const answered = () => {  // both traits may change in one message: one redraw then
       if (queued || asking) return;  // the answer of a state that the hand has left
@@ -296,10 +344,11 @@ function explorer(build) {
       parts.overlay(values);
     };
     const repaint = () => {  // the first one comes when the browser has given the panels their sizes
-      kit.wide = panels.clientWidth;
+      kit.wide = body.clientWidth;
       if (!kit.wide) return;
       kit.theme = readTheme(el, model);
       for (const panel of kit.all) panel.measure();
+      last = null;
       finish();
       showWords();
     };
@@ -308,12 +357,12 @@ function explorer(build) {
     themes.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "class"] });
     // A line more of words only moves panels: those of another height are drawn anew, the others stay.
     const sizes = new ResizeObserver(() => {
-      if (kit.wide !== panels.clientWidth) { repaint(); return; }
+      if (kit.wide !== body.clientWidth) { repaint(); return; }
       const changed = kit.all.filter((panel) => panel.height !== panel.stage.clientHeight);
       for (const panel of changed) panel.measure();
       for (const panel of changed) panel.again();
     });
-    sizes.observe(panels);
+    sizes.observe(body);
     const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
     el.addEventListener("keydown", quiet);
     model.on("change:picture", answered);
@@ -324,6 +373,8 @@ function explorer(build) {
     for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
     return () => {
       gone = true;
+      player.halt();
+      glide?.();
       model.off("change:picture", answered);
       model.off("change:words", showWords);
       model.off("change:problem", answered);

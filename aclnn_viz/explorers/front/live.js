@@ -170,7 +170,7 @@ function pictureOf(page, asked, language, before = asked) {
     }
     given[field] = page.points.places;
   }
-  const found = S.run(page.functions[variant.compute], given), { panels, headline } = variant.pictures[language];
+  const found = S.run(page.functions[variant.compute], given), { panels, headline, caption, plays } = variant.pictures[language];
   page.calls += 1;
   for (const [name, shape] of Object.entries(variant.shapes)) {
     arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
@@ -179,7 +179,8 @@ function pictureOf(page, asked, language, before = asked) {
     const panel = placed(page, k, found);
     return withAxes({ ...panel, marks: panel.marks.map((mark) => placed(page, mark, found)) }, arrays);
   });
-  return { values, panels: drawn, arrays, headline: headline.map((k) => placed(page, k, found)).filter(Boolean) };
+  return { values, panels: drawn, arrays, caption: placed(page, caption, found), plays: placed(page, plays, found),
+    headline: headline.map((k) => placed(page, k, found)).filter(Boolean) };
 }
 
 // Arrays that marks name, in one buffer of float32, as the kernel sends them.
@@ -227,7 +228,7 @@ function computedHere({ values: traced, moving, content, functions }, language) 
   const picture = (values, controls) => {
     if (!page.places.length || !fits(values) || Object.keys(fitting(controls, values, values)[1]).length) return null;
     const made = pictureOf(page, values, language);
-    return { headline: made.headline, panels: made.panels, ...packed(made) };
+    return { ...made, ...packed(made) };
   };
   return { fits, picture };
 }
@@ -274,7 +275,8 @@ function openLive(el, written) {
   page.dragged = Object.values(page.variants)[0].dragged;
   const initial = { ...page.values };
   let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0, refused = beyond(location.hash.slice(1), page);
-  const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {} };
+  const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {},
+    opens: !location.hash };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
   const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
   const answer = () => {
@@ -287,8 +289,8 @@ function openLive(el, written) {
         kept.values = { ...good, ...Object.fromEntries(Object.keys(wrong).map((field) => [field, kept.values[field]])) };
         notify("change:values");
       }
-      kept.picture = { for: kept.values, panels: made.panels, ...packed(made) };
-      kept.words = { for: kept.values, headline: made.headline, text: inWords(made), notices: [...texts.notices, texts.notice] };
+      kept.picture = { ...made, for: kept.values, ...packed(made) };
+      kept.words = { ...made, for: kept.values, text: inWords(made), notices: [...texts.notices, texts.notice] };
     }
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
@@ -313,15 +315,11 @@ function openLive(el, written) {
   };
   const useLanguage = (name) => {
     language = name;
-    kept.controls = page.texts[name].controls;
+    kept.controls = page.texts[name].controls.filter(({ field }) => !(field in page.texts[name].needs));  // the others need Python
     kept.wording = page.texts[name].wording;
     document.documentElement.lang = name;
   };
   const settle = () => {  // what is made anew with the words
-    for (const input of el.querySelectorAll("[data-field]")) {
-      const needs = page.texts[language].needs[input.dataset.field];
-      if (needs) Object.assign(input, { disabled: true, title: needs });
-    }
     Object.entries(page.options).forEach(([field, values], k) => {  // options that need Python
       const there = new Set(page.places.map((place) => values[place[k]])), { options } = kept.controls.find((control) => control.field === field);
       [...el.querySelector(`[data-field=${field}]`).options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });
@@ -335,7 +333,7 @@ function openLive(el, written) {
       settle();
       answer();
     });
-    el.querySelector(".ae-lifts").prepend(other);
+    el.querySelector(".ae-top").append(other);
   };
   const themed = (isDark) => {
     body.dataset.jpThemeLight = String(!isDark);

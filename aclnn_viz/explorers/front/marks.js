@@ -166,7 +166,22 @@ class Marks {
       context.fill();
     }
     const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
-    ring(context, limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom), 9, theme);
+    const [left, top] = [limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom)];
+    ring(context, left, top, 9, theme);
+    Object.assign(this.hand.style, { left: `${left}px`, top: `${top}px` });
+  }
+
+  // Stands above the canvas as a node, which takes pointer and keys.
+  grip(context, { mark, kind, ...rest }) {
+    const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
+    this.gripped += 1;
+    node.mark = rest;
+    node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
+    node.dataset.way = rest.shape;
+    node.style.cssText = `left: ${this.sx(rest.x)}px; top: ${this.sy(rest.y)}px; --kind: ${rest.colour}`;
+    node.setAttribute("aria-label", rest.label);
+    node.setAttribute("aria-valuenow", values[rest.sets[0]]);
+    node.setAttribute("aria-valuetext", rest.sets.map((field) => `${field} ${number(values[field])}`).join(", "));
   }
 
   rule(context, { axis, at, label, colour, dash }) {

@@ -1,7 +1,7 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
-const FREE = ["Dots", "Note", "Handles"];  // marks that may reach beyond the axes
+const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
 function fixed(node, text, wide) {
@@ -16,6 +16,7 @@ class Drawing extends Frame {
     this.kit = kit;
     this.panel = new Panel(kit, "drawn", name);
     this.panel.figure.dataset.panel = name;
+    this.panel.drawing = this;
     this.panel.probe = (x, y) => this.words(x, y);
     this.panel.again = () => { if (this.arrays) this.draw(this.spec, this.arrays); };
     const choose = (event) => { if (event.buttons === 1) this.choose(event.offsetX, event.offsetY); };
@@ -34,10 +35,11 @@ class Drawing extends Frame {
   // Give the figure its place; returns whether its size has to be read again.
   fit(spec) {
     this.spec = spec;
-    const style = `--span: ${spec.span}; --rows: ${spec.rows}; --least: ${spec.least}px`;
-    if (this.style === style && this.height === spec.height) return false;
-    [this.style, this.height] = [style, spec.height];
-    this.panel.figure.setAttribute("style", style);
+    const style = [spec.span, spec.rows, `${spec.least}px`], grown = spec.height ? "" : Math.abs((spec.x.high - spec.x.low) / (spec.y.high - spec.y.low)), key = [...style, spec.height, grown].join();
+    if (this.style === key) return false;
+    this.style = key;
+    ["span", "rows", "least"].forEach((name, k) => this.panel.figure.style.setProperty(`--${name}`, style[k]));
+    this.panel.stage.style.aspectRatio = grown;  // without a height of its own: as high as its axes are long
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
     this.panel.stage.style.minHeight = `${spec.height}px`;
@@ -84,11 +86,13 @@ class Drawing extends Frame {
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: wide || y.label ? left : 2, top, right: width - 9, bottom };
+    const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
+    if (above) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
     this.axes(context, spec, box, upright, !this.cells && !x.ticks.length && !y.ticks.length);
-    this.taken = [];
+    [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {
       const wanted = !FREE.includes(mark.mark);
@@ -104,6 +108,7 @@ class Drawing extends Frame {
       this[mark.mark.toLowerCase()](context, mark);
     }
     if (clipped) context.restore();
+    this.grips?.splice(this.gripped).forEach((node) => node.remove());
     context.setLineDash([]);
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
@@ -188,10 +193,14 @@ class Drawing extends Frame {
 }
 
 function buildPanels(kit) {
-  const head = element("ul", { class: "ae-headline ae-head" }), drawings = new Map();
-  kit.panels.append(head);
+  const { head } = kit, drawings = new Map();
+  let said = "", tall = 0;
 
-  function say({ headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
+  function say({ caption, headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
+    if (said !== caption) {
+      kit.caption.replaceChildren(...worded(said = caption));
+      if (kit.caption.offsetHeight > tall) kit.caption.style.minHeight = `${tall = kit.caption.offsetHeight}px`;  // what is below stays
+    }
     const texts = [...headline, ...notices];
     if (head.childElementCount !== texts.length) head.replaceChildren(...texts.map(() => element("li")));
     texts.forEach((text, k) => {
@@ -218,6 +227,17 @@ function buildPanels(kit) {
         kit.all.splice(kit.all.indexOf(panel), 1);
       }
     }
+    let area = 0, deep = 1, end = -1;  // the caption stands below the rows that begin with the main picture
+    for (const [k, { span, rows }] of panels.entries()) {
+      [area, deep] = [area + span * rows, Math.max(deep, rows)];
+      if (end < 0 && area >= kit.model.get("colours").columns * deep) end = k;
+    }
+    panels.forEach(({ name }, k) => {
+      const { figure } = drawings.get(name).panel;
+      figure.classList.toggle("stage", !k);
+      figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
+      figure.style.setProperty("--narrow", k && panels[k].below !== panels[0].name ? 4 : 1);
+    });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
   }

@@ -1,0 +1,136 @@
+// What moves by itself: a change of mode, what is played, and the first opening. Nothing does where a reader asks for less motion.
+
+const GLIDE = 300, STEPS = 12;  // milliseconds of a change of mode; steps of what is played
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+// The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
+function between(one, two, t) {
+  const arrays = Object.create(two.arrays), mid = (a, b) => (typeof a === "number" && typeof b === "number" ? a + (b - a) * t : b);
+  const marked = (a, b) => {
+    if (a?.mark !== b.mark) return b;
+    const made = { ...b };
+    for (const [field, name] of Object.entries(b)) {
+      const [from, to] = [one.arrays[a[field]], typeof name === "string" ? two.arrays[name] : undefined];
+      if (PLACES.includes(field) && !to) made[field] = mid(a[field], name);
+      if (!from || from.data.length !== to?.data.length) continue;
+      made[field] = `${a[field]} ${name}`;
+      arrays[made[field]] ??= { data: d3.interpolateNumberArray(from.data, to.data)(t), shape: to.shape };
+    }
+    return made;
+  };
+  const panels = two.panels.map((panel) => {
+    const old = one.panels.find(({ name }) => name === panel.name), ended = (axis) => (old[axis].scale === "log" || panel[axis].scale === "log" ? panel[axis]
+      : { ...panel[axis], low: mid(old[axis].low, panel[axis].low), high: mid(old[axis].high, panel[axis].high) });
+    return old ? { ...panel, x: ended("x"), y: ended("y"), marks: panel.marks.map((mark, k) => marked(old.marks[k], mark)) } : panel;
+  });
+  return { panels, arrays };
+}
+
+// step(t) for t from 0 to 1; returns what stops it.
+function run(milliseconds, step, done) {
+  const going = d3.timer((elapsed) => {
+    const t = Math.min(elapsed / milliseconds, 1);
+    if (t === 1) going.stop();
+    step(t);
+    if (t === 1) done();
+  });
+  return () => going.stop();
+}
+
+// Buttons that lead the state along its frames: play, step, back, speed.
+class Player {
+  constructor(kit, bar) {
+    Object.assign(this, { kit, bar, plays: [], at: 0, speed: 1, chosen: null, frames: null, stop: null });
+  }
+
+  offer(plays) {
+    const labels = plays.map(({ label }) => label).join("\n");
+    this.plays = plays;
+    if (this.labels === labels) return;
+    this.labels = labels;
+    const button = (text, name, press) => {
+      const made = element("button", { type: "button", title: name, "aria-label": name }, text);
+      made.addEventListener("click", press);
+      return made;
+    };
+    this.buttons = plays.map(({ label }, k) => button(`▶ ${label}`, label, () => this.press(k)));
+    const speed = button("1×", tr("speed"), () => {
+      this.speed = this.speed === 2 ? 0.5 : 2 * this.speed;
+      speed.textContent = `${this.speed}×`;
+      if (this.stop) this.go();
+    });
+    this.steps = [button("◂", tr("one step back"), () => this.step(-1)), button("▸", tr("one step on"), () => this.step(1)), speed];
+    this.steps.forEach((one) => { one.hidden = true; });
+    this.bar.replaceChildren(...this.buttons, ...this.steps);
+  }
+
+  press(k) {
+    const again = this.chosen === k && this.stop;
+    this.halt();
+    if (again) return;
+    if (this.chosen !== k || this.at === 1) this.begin(k);
+    this.go();
+  }
+
+  begin(k) {
+    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames, seconds: this.plays[k].seconds });
+    this.steps.forEach((one) => { one.hidden = false; });
+  }
+
+  go(done = () => {}) {
+    this.halt();
+    if (still.matches) {  // where nothing moves, its end is shown
+      this.show(1);
+      return;
+    }
+    const from = this.at;
+    this.stop = run(1000 * this.seconds * (1 - from) / this.speed, (t) => this.show(from + (1 - from) * t), () => { this.halt(); done(); });
+    this.buttons.forEach((button, k) => { button.textContent = `${k === this.chosen ? "■" : "▶"} ${this.plays[k].label}`; });
+  }
+
+  halt() {
+    this.stop?.();
+    this.stop = null;
+    this.buttons?.forEach((button, k) => { button.textContent = `▶ ${this.plays[k].label}`; });
+  }
+
+  step(by) {
+    this.halt();
+    this.show(Math.min(Math.max(Math.round(this.at * STEPS) + by, 0) / STEPS, 1));
+  }
+
+  // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
+  show(at) {
+    const last = this.frames.length - 1, k = Math.min(Math.floor(at * last), last - 1);
+    this.at = at;
+    const mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
+    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = Math.round(mixed[field]);
+    this.playing = true;  // or else the hand has taken over
+    this.kit.set(mixed);
+    this.playing = false;
+  }
+
+  // Once, slowly, when it is seen; a touch ends it, and the state is then as it was.
+  open(el) {
+    if (this.opened || still.matches || !this.plays.length) return;
+    this.opened = true;
+    const { values } = this.kit, touches = ["pointerdown", "keydown", "wheel", "touchstart"];
+    const end = () => {
+      touches.forEach((name) => el.removeEventListener(name, end, true));
+      seen.disconnect();
+      if (this.chosen === null) return;
+      this.halt();
+      this.chosen = null;
+      this.steps.forEach((one) => { one.hidden = true; });
+      this.kit.set(values);
+    };
+    const seen = new IntersectionObserver(([{ isIntersecting }]) => {
+      if (!isIntersecting || this.chosen !== null) return;
+      this.begin(0);
+      this.seconds *= 2;
+      this.go(end);
+    }, { threshold: 0.4 });
+    seen.observe(el.querySelector(".ae-panels > .stage"));
+    touches.forEach((name) => el.addEventListener(name, end, { capture: true, passive: true }));
+  }
+}
