@@ -1,7 +1,7 @@
 // What moves by itself: a change of mode, what is played, and the first opening. Nothing does where a reader asks for less motion.
 
 const GLIDE = 300, STEPS = 12;  // milliseconds of a change of mode; steps of what is played
-const still = matchMedia("(prefers-reduced-motion: reduce)");
+const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)") ?? {};
 
 // The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
 function between(one, two, t) {
