@@ -26,7 +26,7 @@ DEAR = re.compile(
     r"other|progress|puzzle|right|said|scope|sealed|tile|tolerances|triage|wrong)|"
     r"derivations/test_(deriv|false|neigh|random|theorems)|devices/test_(atlas|bare|files_that|whole)|kernels/test_rounding|"
     r"explorers/test_(default|explorers_alone|live|speed|tiles|widget|numeric|two|zoom)|proving/test_(derive|edited|held|prove)|"
-    r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|samples|without))"
+    r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|without))"
 )
 BROWSER = "tests/browser/"
 # What waits for other processes, or computes in them, most of its time.

@@ -1,4 +1,4 @@
-"""What travels: an installed wheel brings every lesson and sample, and `aclnn-viz lab` copies them over nobody's work."""
+"""What travels: an installed wheel brings every lesson, and `aclnn-viz lab` copies them over nobody's work."""
 
 import json
 import os
@@ -20,7 +20,6 @@ LESSONS = {
     for edition in EDITIONS
     for path in (ROOT / "notebooks" / edition).glob("*.ipynb")
 }
-SAMPLES = {f"samples/{path.name}" for path in (ROOT / "aclnn_viz/acl/by_operator").glob("[!_]*.py")}
 CPP = {
     f"{edition}cpp/{path.name}"
     for edition in EDITIONS
@@ -40,7 +39,7 @@ def copied(folder, capsys):
 
 def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path, capsys):
     text = copied(tmp_path / "new", capsys)
-    assert set(text["copied"]) == LESSONS | SAMPLES | BESIDE and text["start"] in LESSONS
+    assert set(text["copied"]) == LESSONS | BESIDE and text["start"] in LESSONS
     assert all(
         (tmp_path / "new" / name).read_bytes() == (lessons.LESSONS / name).read_bytes()
         for name in LESSONS
@@ -127,20 +126,16 @@ def payload(tmp_path_factory):
     return out
 
 
-def test_a_wheel_holds_lessons_samples_and_settings_and_not_what_makes_them(payload):
+def test_a_wheel_holds_lessons_and_settings_and_not_what_makes_them(payload):
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
-    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} | {
-        f"aclnn_viz/acl/by_operator/{n[8:-3]}.py" for n in SAMPLES
-    } <= names
+    assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} <= names
     assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
     assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
-    assert not any(
-        "gallery" in name or name.startswith(("notebooks", "samples", "tests")) for name in names
-    )
+    assert not any("gallery" in name or name.startswith(("notebooks", "tests")) for name in names)
     assert not any(path.is_symlink() for path in payload.rglob("*"))
 
 
-def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tmp_path):
+def test_an_installed_wheel_runs_and_copies_lessons_anywhere(payload, tmp_path):
     """In an environment of its own; NumPy and its like come from this one, for nothing is fetched."""
     venv.create(tmp_path / "env", symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
@@ -148,8 +143,8 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
     # what an installer does with a wheel of pure Python
     shutil.copytree(payload, site, dirs_exist_ok=True)
     program = (
-        "import aclnn_viz as av, aclnn_viz.acl.by_operator.hardswish as sample, sys; from aclnn_viz import cli; "
-        "assert 'site-packages' in av.__file__ and sample.main(av.acl.HostAcl()) == 0; "
+        "import aclnn_viz as av, sys; from aclnn_viz import cli; "
+        "assert 'site-packages' in av.__file__ and not av.acl.HostAcl().aclInit(None); "
         "sys.exit(cli.main(['lab', 'mine', '--copy']))"
     )
     beside = [path for path in sys.path if "site-packages" in path]
@@ -160,10 +155,10 @@ def test_an_installed_wheel_runs_samples_and_copies_lessons_anywhere(payload, tm
         text=True,
         env={"PATH": os.environ["PATH"]},
     )
-    assert done.returncode == 0 and "result[3] is: 4.500000" in done.stdout, done.stderr
+    assert done.returncode == 0, done.stderr
     there = {
         str(path.relative_to(tmp_path / "mine"))
         for path in (tmp_path / "mine").rglob("*")
         if path.is_file()
     }
-    assert there == LESSONS | SAMPLES | BESIDE
+    assert there == LESSONS | BESIDE

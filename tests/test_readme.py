@@ -127,10 +127,6 @@ def test_the_files_of_an_operator_are_those_that_it_may_have():
     assert {*re.findall(r"`(\w+)\.(?:py|toml)`", page)} - {"test_my_op"} == {*registry.KINDS}
 
 
-def test_the_sample_runs():
-    assert prints(block("by_operator import"), {"av": av})[3] == "result[3] is: 4.500000"
-
-
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
     """On the emulator, which takes the place of the device by one string."""
     monkeypatch.chdir(tmp_path)

@@ -23,7 +23,7 @@ SETTINGS = Path(__file__).parent / "jupyter"
 
 def lab(options) -> int:
     """Open JupyterLab on the start page of the lessons, of the edition in the language of the process, in a folder that
-    gets those lessons and samples it lacks.
+    gets those lessons it lacks.
 
     What is in the folder already stays as it is; in a clone of the repository the lessons are opened where they are.
     JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.
@@ -64,19 +64,12 @@ def is_clone(folder: Path) -> bool:
 
 
 def copy(folder: Path) -> list[str]:
-    """Copy the lessons and samples that a folder lacks, and return their places in it."""
-    from aclnn_viz.operators import registry
-
+    """Copy the lessons that a folder lacks, and return their places in it."""
     sources = {
         str(path.relative_to(LESSONS)): path
         for below in FOLDERS.values()
         for pattern in EDITION
         for path in sorted(LESSONS.glob(f"{below}{pattern}"))
-    }
-    sources |= {
-        f"samples/{name}.py": path
-        for name in registry.names()
-        if (path := registry.file("sample", name))
     }
     copied = []
     for name, path in sources.items():

@@ -1,1 +1,0 @@
-"""The vendor's sample programs, by operator."""
