@@ -96,6 +96,15 @@ def as_html(
     )
 
 
+GENERATOR = '<meta name="generator" content="aclnn-viz">'  # of pages that may be replaced
+
+
+def page(title: str, body: str, style: str, language: str) -> str:
+    """A view as one page of HTML that needs no other file, light or dark as the browser asks."""
+    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(title)}</title>'
+    return f'<!doctype html><html lang="{language}"><head>{head}</head><body style="{style}">{body}</body></html>'
+
+
 WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation
 # What a line breaks into: wide letters and words, with marks that must not end a line before and such as must not begin one behind.
 _PIECES = re.compile(

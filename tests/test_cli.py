@@ -76,7 +76,7 @@ def test_run_says_what_it_cannot(tmp_path, capsys, monkeypatch):
     status, _, complaint = called(
         capsys, "run", "--cases", str(tmp_path / "no.json"), "--device", "host", "--out", "x"
     )
-    assert status == 2 and "cases come from" in complaint
+    assert status == 2 and "cases are suite" in complaint
 
 
 def test_device_without_one(tmp_path, capsys, monkeypatch):

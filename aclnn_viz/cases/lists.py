@@ -21,13 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.cases.case import Case, case, stated
-from aclnn_viz.cases.suites import own_cases, suite
+from aclnn_viz.cases.case import Case
+from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
 from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
-from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
 from aclnn_viz.storage.results import new_file
@@ -662,66 +661,3 @@ def _lost(cases: Iterable[Case]) -> Iterable[str]:
             "that the forward pass saves {names} is lost: whoever runs the list draws them on their own",
             names=", ".join(saved),
         )
-
-
-STANDARD = "standard"
-
-
-def load(source: str) -> list[Case]:
-    """Return the cases of a list: "standard", in the formats of Atlas A2, or a JSON file with a list of objects as `av.case` takes them.
-
-    An object names its "operator"; all else is passed on: `{"operator": "rms_norm", "dtype": "bfloat16", "shape":
-    [4, 16], "seed": 3}`. Raises ValueError for a file that holds no such list.
-
-    >>> import tempfile
-    >>> path = tempfile.mkdtemp() + "/cases.json"
-    >>> Path(path).write_text('[{"operator": "hardswish", "shape": [4]}]')
-    41
-    >>> load(path)[0].inputs["self"].shape
-    (4,)
-    """
-    if source == STANDARD:
-        return [
-            case(op, dtype=dtype, seed=seed, **given)
-            for op in operators()
-            for seed, given in enumerate(own_cases(op, "standard") or op.modes)
-            for dtype in ("float32", "float16", "bfloat16")
-            if any(
-                dtype in formats.split()
-                for products, formats in op.formats.items()
-                if product_of(SOC) in products
-            )
-        ]
-    try:
-        listed = parsed(read_file(Path(source), LONGEST_INDEX))
-        if not isinstance(listed, list):
-            raise TypeError(f"a {type(listed).__name__}")
-        return [
-            stated(
-                entry["operator"],
-                **{key: _values(value) for key, value in entry.items() if key != "operator"},
-            )
-            for entry in listed
-        ]
-    except (
-        OSError,
-        StoredError,
-        json.JSONDecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-        LookupError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-    ) as error:
-        raise ValueError(
-            problem(
-                f'cases come from "{STANDARD}" or a JSON file with a list of objects',
-                f"{source}: {type(error).__name__} {error}",
-                'write such as [{"operator": NAME, "shape": [4, 16]}]',
-            )
-        ) from error
-
-
-def _values(value):
-    return tuple(value) if isinstance(value, list) else value

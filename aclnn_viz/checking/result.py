@@ -39,13 +39,12 @@ from aclnn_viz.checking.wrong_outputs import (
     wrong_regions,
 )
 from aclnn_viz.operators.faults import faults
-from aclnn_viz.tables import GREEN, RED, as_html
+from aclnn_viz.tables import GREEN, RED, as_html, page
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message(
     "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
 )
-GENERATOR = '<meta name="generator" content="aclnn-viz check">'  # of pages that may be replaced
 NOTHING = message("none of those measured")
 REASONS = 3  # of refusals, the most frequent first
 
@@ -302,7 +301,9 @@ class CheckResult:
             if self.counterexample
             else ""
         )
-        return page(self.operator, self._repr_html_() + call, "max-width:60em; margin:auto")
+        return page(
+            self.operator, self._repr_html_() + call, "max-width:60em; margin:auto", language_here()
+        )
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
@@ -405,12 +406,6 @@ class CheckResult:
 
 def _without(value, *names: str) -> dict:
     return {name: part for name, part in vars(value).items() if name not in names}
-
-
-def page(title: str, body: str, style: str) -> str:
-    """A view as one page of HTML, whole."""
-    head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(title)}</title>'
-    return f'<!doctype html><html lang="{language_here()}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
 SLOW = message(

@@ -36,7 +36,6 @@ from aclnn_viz.checking.judge import (
     judge,
     prepared,
 )
-from aclnn_viz.checking.result import page
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import Operator, operators, registry
@@ -44,8 +43,8 @@ from aclnn_viz.operators.plans import preset
 from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
 from aclnn_viz.storage.reading import StoredError
-from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
+from aclnn_viz.tables import as_html, as_text, page
+from aclnn_viz.words.messages import enumerated, language_here, linked, message, ntr, tr
 
 ROUNDING, DEVICE, NOT_JUDGED = (
     message("explained by rounding"),
@@ -186,7 +185,9 @@ class Triage:
 
     def to_html(self) -> str:
         """One page of HTML, whole, with every call."""
-        return page(self.head, self._repr_html_(each=True), "margin:1.5em; overflow-x:auto")
+        return page(
+            self.head, self._repr_html_(each=True), "margin:1.5em; overflow-x:auto", language_here()
+        )
 
     def to_json(self) -> str:
         fields = "place name operator verdict text used".split()

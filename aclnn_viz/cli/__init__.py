@@ -305,10 +305,10 @@ def errata(options) -> int:
 
 def run(options) -> int:
     """Run cases on a device and record them, with their outputs, in a capsule that replays anywhere."""
-    from aclnn_viz.cases.lists import load
     from aclnn_viz.devices import ConstraintWarning, open_device, record
+    from aclnn_viz.sweeps.recipes import draw, source
 
-    cases = [(case.operator, case.inputs) for case in load(options.cases)]
+    cases = [draw(text)[1] for text in source(options.cases)]
     with open_device(options.device) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         path = record(
@@ -422,7 +422,7 @@ COMMANDS = {
         {
             "--cases": {
                 "default": "standard",
-                "help": 'a JSON file with a list of cases, or "standard" (the default)',
+                "help": 'a JSON file with a list of recipes, "standard" (the default) or "suite"',
             },
             "--device": {
                 "default": "atlas",

@@ -184,7 +184,7 @@ def check(options) -> int:
         result = _judged(options, way, asked)
     print(result.to_json() if options.json else result)
     if options.html:
-        _write_page(options.html, result.to_html())
+        write_page(options.html, result.to_html())
     return 0 if result.passed and (way == "--sealed" or not result.stopped) else 1
 
 
@@ -327,19 +327,19 @@ def triage(options) -> int:
             )
         )
     if options.html:
-        _write_page(options.html, found.to_html())
+        write_page(options.html, found.to_html())
     return 0 if found.passed else 1
 
 
-def _write_page(place: str, page: str) -> None:
+def write_page(place: str, page: str) -> None:
     """Write a page of HTML, in the place of one that these commands wrote."""
-    from aclnn_viz.checking.result import GENERATOR
     from aclnn_viz.storage.results import new_file
+    from aclnn_viz.tables import GENERATOR
 
     with new_file(
         place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")
     ) as file:
-        file.write(page.encode())
+        file.write(page.encode("utf-8", "replace"))
 
 
 def _way(options) -> str:

@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from aclnn_viz.cli.checking import progress, show
+from aclnn_viz.cli.checking import progress, show, write_page
 from aclnn_viz.errors import problem
 
 
@@ -66,7 +66,7 @@ def report(options) -> int:
 
     found = report(options.store, options.against, options.device)
     if options.html:
-        found.write(options.html, options.force)
+        write_page(options.html, found.to_html())
     show(options, found.to_json(), found)
     return 0 if found.passed else 1
 
@@ -90,9 +90,8 @@ SWEEP = {
     "--cases": {
         "default": "suite",
         "metavar": "CASES",
-        "help": "suite (the default), deep, exhaustive (all numbers of the "
-        "16-bit formats), recorded:CAPSULE, a file (a JSON list of recipes, ATK's .json, TTK's .csv), or such a "
-        "list itself",
+        "help": "suite (the default), exhaustive (all numbers of the 16-bit formats), standard (what `run` records), a file "
+        "with a JSON list of recipes, or such a list itself",
     },
     "--seeds": {
         "type": int,
@@ -102,8 +101,8 @@ SWEEP = {
     },
     "--device": {
         "default": "host",
-        "help": '"host" (the default), "atlas" (each worker takes a free card), "atlas:1", '
-        "a capsule, or a kernel as FILE.py:FUNCTION",
+        "help": '"host" (the default), "atlas", "atlas:1", a capsule, '
+        "or a kernel as FILE.py:FUNCTION",
     },
     "--soc": {
         "help": "what the host emulates, and whose operator counts for a kernel (default: Ascend910B2)"
@@ -157,5 +156,4 @@ REPORT = {
         "metavar": "FILE",
         "help": "write a page, too, which needs no other file and no network",
     },
-    "--force": {"action": "store_true", "help": "replace such a page"},
 }

@@ -1,29 +1,22 @@
 """The device or the kernel that a sweep runs on, described so that every worker on every machine opens the same one.
 
-`kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another. A process that opens
-an Atlas claims its card first, by a lock on a file, which the operating system gives back whatever ends the process.
+`kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another.
 """
 
 import hashlib
 import json
-import os
-import tempfile
+import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from itertools import count
 from pathlib import Path
-from typing import BinaryIO
 
-from aclnn_viz.cases import Case
 from aclnn_viz.checking import load_kernel
 from aclnn_viz.checking.scope import Scope
-from aclnn_viz.devices import Capsule, open_device
-from aclnn_viz.devices.capsule import digest
+from aclnn_viz.devices import open_device
 from aclnn_viz.errors import need, printable, problem
 from aclnn_viz.operators import Operator, operator, registry
-from aclnn_viz.operators.codes import ACL_ERROR_RT_INVALID_DEVICEID
 from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
 from aclnn_viz.words.messages import linked, message
 
@@ -56,70 +49,6 @@ def _kit() -> str:
             and registry.KINDS.get(path.stem) not in UNSEEN
         ),
     )
-
-
-FOLDER = Path(tempfile.gettempdir()) / "aclnn-viz-cards"
-
-
-def claimed(number: int) -> BinaryIO | None:
-    """Return the open claim of the card that the runtime calls `number`, None where another process holds it."""
-    import fcntl  # drivers for an Atlas are there on Linux alone
-
-    listed = os.environ.get("ASCEND_RT_VISIBLE_DEVICES", "").split(",")
-    card = (
-        listed[number].strip() if number < len(listed) and listed[number].strip() else str(number)
-    )
-    FOLDER.mkdir(exist_ok=True)
-    if FOLDER.stat().st_uid == os.getuid():
-        FOLDER.chmod(0o777)  # whoever else sweeps on this machine claims here, too
-    handle = os.open(FOLDER / f"{card}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-    file = os.fdopen(handle, "r+b")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
-
-
-def open_card(name: str, **options) -> tuple:
-    """Open "atlas:N", or of "atlas" the first card that is free, and return the device with its claim.
-
-    Raises RuntimeError where another process uses it, or all of them, and whatever opening a device raises.
-    """
-    if asked := name.partition(":")[2]:
-        if (claim := claimed(int(asked))) is None:
-            raise RuntimeError(
-                problem(
-                    "a card is used by one process at a time",
-                    f"{name}, which another one uses",
-                    "name another card, or wait for that sweep",
-                )
-            )
-        return _opened(name, claim, options), claim
-    for number in count():
-        if (claim := claimed(number)) is None:
-            continue
-        try:
-            return _opened(f"atlas:{number}", claim, options), claim
-        except Exception as error:
-            if not number or getattr(error, "code", None) != ACL_ERROR_RT_INVALID_DEVICEID:
-                raise
-            raise RuntimeError(
-                problem(
-                    "each card is used by one process at a time",
-                    f"one worker more than the free ones of {number} cards",
-                    f"start at most {number} workers, or wait for who uses them",
-                )
-            ) from error
-
-
-def _opened(name: str, claim: BinaryIO, options: dict):
-    try:
-        return open_device(name, **options)
-    except BaseException:
-        claim.close()
-        raise
 
 
 CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
@@ -166,9 +95,9 @@ class Place:
 
     def opened(self) -> "Opened":
         """What this thread runs cases on, opened once; RuntimeError where another kit is installed than who asks has."""
-        held = getattr(_here, "opened", {})
-        if (here := held.get(self)) is None or here.closed:
-            close_all()
+        here = getattr(_here, "opened", None)
+        if here is None or here.place != self or here.closed:
+            close_opened()
             for folder in self.folders:
                 if folder not in registry.folders():
                     operator(folder)
@@ -180,16 +109,15 @@ class Place:
                         "install the same version there",
                     )
                 )
-            here = Opened(self)
-            _here.opened = {self: here}
+            here = _here.opened = Opened(self)
         return here
 
 
-def close_all() -> None:
+def close_opened() -> None:
     """Close what this thread opened."""
-    for held in getattr(_here, "opened", {}).values():
-        held.close()
-    _here.opened = {}
+    if here := getattr(_here, "opened", None):
+        here.close()
+    _here.opened = None
 
 
 class Opened:
@@ -197,28 +125,16 @@ class Opened:
 
     def __init__(self, place: Place):
         self.place, self.limit = place, CALL if place.is_kernel else None
-        self._device = self._claim = None
-        self._scopes: dict[str, Scope] = {}
-        self.recorded: dict[str, Case] = {}
-        options = {name: value for name, value in vars(place).items() if name in OPTIONS and value}
-        content = place.custom
+        self._device, self._scopes = None, {}
+        opens = re.sub(r"^atlas:\d+$", "atlas", Path(place.name).name)
         if place.is_kernel:
             self._kernel, content = load_kernel(place.name), place.name.rpartition(":")[0]
-            device = opens = Path(place.name).name
-            self.name, self.soc, self.cann = place.name, place.soc or SOC, place.cann or CANN
+            device, self.soc, self.cann = opens, place.soc or SOC, place.cann or CANN
         else:
-            opens = place.name.partition(":")[0]
-            if opens == "atlas":
-                self._device, self._claim = open_card(place.name, **options)
-                device = "atlas" + self._device.name.removeprefix(
-                    self._device.name.partition(" ")[0]
-                )
-            else:
-                self._device, opens = open_device(place.name, **options), Path(place.name).name
-                device = self._device.name
-            self.name, self.soc, self.cann = self._device.name, self._device.soc, self._device.cann
-            if isinstance(self._device, Capsule):
-                self.recorded = _cases(self._device)
+            options = {name: vars(place)[name] for name in OPTIONS if vars(place)[name]}
+            self._device, content = open_device(place.name, **options), place.custom
+            device = re.sub(r"^atlas:\d+", "atlas", self._device.name)
+            self.soc, self.cann = self._device.soc, self._device.cann
         outside = [f"{name} {registry.sources(name)[:12]}" for name in registry.outside()]
         text = {
             "device": device,
@@ -238,11 +154,9 @@ class Opened:
         return self._device is not None and self._device.closed
 
     def kernel(self, op: Operator) -> Callable:
-        return (
-            self._kernel
-            if self._device is None
-            else lambda **inputs: self._device.run(op, **inputs)
-        )
+        if self._device is None:
+            return self._kernel
+        return lambda **inputs: self._device.run(op, **inputs)
 
     def scope(self, op: Operator) -> Scope:
         """What counts for an operator: what the product takes, in the precision that is predicted."""
@@ -253,12 +167,8 @@ class Opened:
         return self._scopes[op.name]
 
     def close(self) -> None:
-        try:
-            if self._device is not None and not self._device.closed:
-                self._device.close()
-        finally:
-            if self._claim is not None:
-                self._claim.close()
+        if self._device is not None and not self._device.closed:
+            self._device.close()
 
 
 def _content(path: Path) -> str:
@@ -267,24 +177,6 @@ def _content(path: Path) -> str:
     for file in [path] if path.is_file() else sorted(path.rglob("*.so")):
         state.update(file.read_bytes())
     return state.hexdigest()[:16]
-
-
-def recorded_at(place: Place) -> dict[str, Case]:
-    """The cases of the capsule that a place names, by their digests; none of another place."""
-    if place.is_kernel or not os.path.isfile(place.name):
-        return {}
-    with Capsule(place.name) as capsule:
-        return _cases(capsule)
-
-
-def _cases(capsule: Capsule) -> dict[str, Case]:
-    """The cases of a capsule by their digests."""
-    cases = {}
-    for op, inputs in capsule.cases():
-        results = op.arrange_backward(**op.bind(inputs)).results
-        main = results.get(op.main) or next(iter(results.values()))
-        cases[digest(op, op.bind(inputs))] = Case(operator(op), inputs, main.format.name, 0)
-    return cases
 
 
 def about(identity: str) -> dict[str, str]:

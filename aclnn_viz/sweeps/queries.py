@@ -1,16 +1,15 @@
 """What reports ask of a store, in SQL."""
 
 CASES = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
-_WORK = "FROM provenance JOIN cases USING (key) WHERE run = ?"
-SECONDS = f"SELECT total(seconds) {_WORK}"
-SOFTWARE = f"SELECT DISTINCT software {_WORK} ORDER BY 1"
+SECONDS = "SELECT total(seconds) FROM cases WHERE run = ?"
+SOFTWARE = "SELECT DISTINCT software FROM cases WHERE run = ? ORDER BY 1"
 # One row an output of an operator in a format and a mode.
 PLACES = """
 SELECT operator, output, dtype, mode, count(*), sum(verdict = 'wrong'), max(used), max(max_ulp), max(mere)
 FROM cases JOIN outputs USING (key) WHERE run = ? GROUP BY operator, output, dtype, mode"""
 # The worst case of each place, the worst first.
 WORST_CASES = """
-SELECT * FROM (SELECT operator, output, dtype, mode, verdict = 'wrong' AS wrong, used, recipe, note, row_number() OVER
+SELECT operator, output, dtype, mode, wrong, used, recipe, note FROM (SELECT *, verdict = 'wrong' AS wrong, row_number() OVER
   (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
   FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
 _SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
@@ -25,4 +24,4 @@ FROM ({_PAIRS}) GROUP BY operator, output, dtype, mode"""
 CHANGED_MOST = f"""
 SELECT recipe FROM ({_PAIRS}) WHERE operator = ? AND output = ? AND dtype = ? AND mode = ? AND (broken OR now > before)
 ORDER BY broken DESC, now - before DESC LIMIT 1"""
-MOVED = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {_SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3"
+MOVED = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {_SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"

@@ -1,11 +1,10 @@
 """Recipes: cases as lines of text, which cost nothing until they are drawn and mean the same on every machine.
 
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
-these it may say `"strided": true`, or how else the case is made: `"every": TENSOR` (all numbers of a 16-bit format in
-one tensor), `"listed": [...]` (what a test list says of it) or `"recorded": DIGEST` (a case of a capsule). An array is
+these it may say `"strided": true`, or `"every": TENSOR`: all numbers of a 16-bit format in one tensor. An array is
 `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same exactly if their canonical texts are.
 
-A source yields recipes one by one: the suites, deep checks, all numbers of a 16-bit format, files, capsules.
+A source yields recipes one by one: the suites, all numbers of a 16-bit format, the standard list, a list of recipes.
 """
 
 import hashlib
@@ -13,36 +12,22 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from numbers import Real
-from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.cases.lists import (
-    KINDS as LISTS,
-)
-from aclnn_viz.cases.lists import (
-    CaseList,
-    Listed,
-    Values,
-    drawn,
-    entries,
-    range_of,
-    shape_of,
-)
-from aclnn_viz.cases.suites import deep, recipes
-from aclnn_viz.devices.capsule import Capsule, digest
 from aclnn_viz.dtypes import float_format
+from aclnn_viz.errors import lengths, need, place_of, printable, problem, shown, whole
 from aclnn_viz.errors import listed as listed_of
-from aclnn_viz.errors import need, place_of, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, operators
+from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
-KINDS = {"seed": int, "dtype": str, "strided": bool, "every": str, "recorded": str, "listed": list}
+KINDS = {"seed": int, "dtype": str, "strided": bool, "every": str}
 EVERY = 1 << 16  # numbers of a 16-bit format
 
 
@@ -70,7 +55,7 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
             )
     for name, value in plain.items():
         if name == "shape" or name.endswith("_shape"):
-            shape_of(f"{name} of a recipe", value)
+            lengths(name, value)
     if not 0 <= plain["seed"] < 1 << 63:
         raise ValueError(
             problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
@@ -92,41 +77,16 @@ def named(text: str) -> str:
     return json.loads(text)["operator"]
 
 
-def draw(text: str, recorded: Mapping[str, Case] = {}) -> tuple[suites.Recipe, Case]:
-    """Draw the case of a canonical recipe; `recorded` are those of a capsule by their digests.
-
-    Raises ValueError and TypeError as `av.case` does.
-    """
-    said = json.loads(text)
-    op, seed = known(said.pop("operator")), said.pop("seed")
-    if "listed" in said:
-        match said["listed"]:
-            case [str(name), [*tensors], {**attributes}, int(number)] if number >= 0:
-                entry = Listed(name, op.name, tuple(map(_tensor, tensors)), attributes)
-                return suites.Recipe(op.name, {"listed": name}), drawn(op, entry, seed, number, [])
-        raise TypeError(
-            problem(
-                "a listed case is [name, tensors, attributes, number]", shown(said["listed"]), FIX
-            )
-        )
-    if digest_ := said.get("recorded"):
-        if digest_ not in recorded:
-            raise ValueError(
-                problem(
-                    "a recorded case is drawn from the capsule that holds it",
-                    f"{digest_[:12]}, which is not in the device",
-                    "sweep with that capsule as the device",
-                )
-            )
-        return suites.Recipe(op.name, {"recorded": digest_[:12]}), recorded[digest_]
-    options = {name: _value(value) for name, value in said.items()}
+def draw(text: str) -> tuple[suites.Recipe, Case]:
+    """Draw the case of a canonical recipe; raises ValueError and TypeError as `av.case` does."""
+    options = {name: _value(value) for name, value in json.loads(text).items()}
+    op, seed = known(options.pop("operator")), options.pop("seed")
     if every := options.pop("every", None):
         kind = suites.Recipe(op.name, {"every": every} | options)
         return kind, _every(op, every, seed, **options)
     strided = options.pop("strided", False)
-    drawn_case = stated(op, seed=seed, **options)
-    kind = suites.Recipe(op.name, options, strided)
-    return kind, suites.transposed(drawn_case) if strided else drawn_case
+    case = stated(op, seed=seed, **options)
+    return suites.Recipe(op.name, options, strided), suites.transposed(case) if strided else case
 
 
 def mode(case: Case) -> str:
@@ -164,13 +124,6 @@ def elementwise(op: Operator) -> bool:
     )
 
 
-def listed(entry: Listed, op: Operator, number: int, seed: int) -> str:
-    """The recipe of an entry of a test list."""
-    return recipe(
-        {"operator": op.name, "listed": [entry.name, entry.tensors, entry.attributes, number]}, seed
-    )
-
-
 def canonical(recipes: Iterable) -> Iterator[str]:
     """The canonical texts of recipes in any form: mappings, recipes of the suites, texts of JSON."""
     for given in recipes:
@@ -198,18 +151,6 @@ def _plain(value):
     raise TypeError(problem("a recipe holds numbers, texts, lists and arrays", shown(value), FIX))
 
 
-def _tensor(value) -> Values:
-    """What a test list says of a tensor, as `listed` wrote it."""
-    match value:
-        case [str(name), shape, str(dtype), low, high, *normal]:
-            return Values(
-                name, shape_of(name, shape), dtype, *range_of(name, (low, high)), any(normal)
-            )
-    raise TypeError(
-        problem("a listed tensor is [name, shape, dtype, low, high]", shown(value), FIX)
-    )
-
-
 def _value(value):
     """A value of a recipe as `av.case` takes it."""
     if not isinstance(value, dict):
@@ -226,7 +167,6 @@ def _value(value):
 
 
 HALVES = ("float16", "bfloat16")
-FORMATS = ("float32", *HALVES)
 
 
 @dataclass(frozen=True)
@@ -241,23 +181,36 @@ class Source:
 
 
 def source(name, ops=None, seeds: int = 1) -> Source:
-    """Return the recipes that a name stands for: "suite", "deep", "exhaustive", "recorded:FILE", or a file of cases.
+    """Return the recipes that a name stands for: "suite", "exhaustive", "standard", or the file of a JSON list of recipes.
 
-    `ops` are the operators, all unless given; `seeds` says how often each case of a suite is drawn anew. A file is a
-    JSON list of recipes, ATK's JSON or TTK's CSV; a JSON list may stand there itself. Raises ValueError for what names
-    no cases.
+    `ops` are the operators, all unless given; `seeds` says how often each case of a suite is drawn anew. The list may
+    stand in the place of its file. Raises ValueError for what names no cases.
 
     >>> source("suite", ["rms_norm"], seeds=3).count % 3, next(iter(source("suite", ["rms_norm"])))
     (0, '{"operator":"rms_norm","seed":0,"shape":[4,6]}')
     """
-    seeds, name = whole("seeds", seeds, 1), str(name)
-    if name in NAMED:
-        return NAMED[name](chosen(ops), seeds)
-    if name.lstrip().startswith("["):
-        return _objects(name, ops)
-    if name.startswith("recorded:"):
-        return _recorded(place_of(name.partition(":")[2]), ops)
-    return _file(place_of(name), ops, seeds)
+    seeds, text = whole("seeds", seeds, 1), str(name)
+    if text in NAMED:
+        return NAMED[text](chosen(ops), seeds)
+    try:
+        if not text.lstrip().startswith("["):
+            text = read_file(place_of(text), LONGEST_INDEX).decode("utf-8-sig")
+        recipes = [*canonical(listed_of("recipes", parsed(text), dict))]
+    except (
+        OSError,
+        StoredError,
+        UnicodeDecodeError,
+        json.JSONDecodeError,
+        RecursionError,
+    ) as error:
+        raise ValueError(
+            problem(
+                f"cases are {', '.join(NAMED)}, or a JSON list of recipes",
+                printable(f"{name!s:.200}: {getattr(error, 'strerror', error)}"),
+                "choose one, or mend the list",
+            )
+        ) from None
+    return of_operators(recipes, ops)
 
 
 def chosen(ops=None) -> list[Operator]:
@@ -278,28 +231,15 @@ def of_operators(cases: Iterable, ops) -> Source:
 
 
 def _suite(ops, seeds: int) -> Source:
-    suites = {op.name: tuple(recipes(op)) for op in ops}
+    by_operator = [tuple(suites.recipes(op)) for op in ops]
 
     def make():
         for seed in range(seeds):  # every operator early: what is wrong shows early
-            for suite in suites.values():
+            for suite in by_operator:
                 for number, case in enumerate(suite):
                     yield recipe(case, 1000 * seed + number)
 
-    return Source(make, seeds * sum(map(len, suites.values())))
-
-
-def _deep(ops, seeds: int) -> Source:
-    def make():
-        for seed in range(seeds):
-            for op in ops:
-                for number, step in enumerate(deep(op, op.modes, FORMATS)):
-                    try:
-                        yield recipe(step.recipe(op, 1000 * seed + number), 1000 * seed + number)
-                    except (ValueError, TypeError, ZeroDivisionError):
-                        continue  # no such case of this operator
-
-    return Source(make)
+    return Source(make, seeds * sum(map(len, by_operator)))
 
 
 def _exhaustive(ops, seeds: int) -> Source:
@@ -324,69 +264,20 @@ def _exhaustive(ops, seeds: int) -> Source:
     )
 
 
-def _file(path: Path, ops, seeds: int) -> Source:
-    try:
-        text = read_file(path, LONGEST_INDEX).decode("utf-8-sig")
-    except (OSError, StoredError, UnicodeDecodeError) as error:
-        shown = f"{path}: {error.strerror if isinstance(error, OSError) else error}"
-        raise ValueError(
-            problem(
-                f"cases are {', '.join(NAMED)}, recorded:CAPSULE, a JSON list of recipes, or {LISTS}",
-                shown,
-                "choose one, or mend the file",
-            )
-        ) from None
-    if path.suffix == ".json" and _is_ours(text):
-        return _objects(text, ops)
-    names, left = {op.name for op in chosen(ops)}, CaseList()
-    cases = [
-        (entry, op, number)
-        for number, op, entry in entries(path, None, left)
-        # what cannot be a recipe is refused now
-        if op.name in names and listed(entry, op, number, 0)
+def _standard(ops, seeds: int) -> Source:
+    """Each mode of each operator once in each format that an Atlas A2 takes."""
+    recipes = [
+        {"operator": op.name, "dtype": dtype, "seed": seed, **options}
+        for op in ops
+        for seed, options in enumerate(suites.own_cases(op, "standard") or op.modes)
+        for dtype in ("float32", *HALVES)
+        if any(
+            dtype in formats.split()
+            for products, formats in op.formats.items()
+            if product_of(SOC) in products
+        )
     ]
-    if not cases:
-        shown = (
-            "; ".join(f"{count} with {why}" for why, count in left.left_out.items())
-            or "none of these operators"
-        )
-        raise ValueError(
-            problem(
-                f"{path.name} must hold cases of {', '.join(sorted(names))}", shown, "name others"
-            )
-        )
-    return Source(
-        lambda: (listed(*case, seed) for case in cases for seed in range(seeds)), len(cases) * seeds
-    )
+    return of_operators(recipes, None)
 
 
-def _is_ours(text: str) -> bool:
-    try:
-        held = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    return isinstance(held, list) and all(
-        isinstance(case, dict) and "operator" in case for case in held
-    )
-
-
-def _objects(text: str, ops) -> Source:
-    try:
-        held = listed_of("recipes", parsed(text), dict)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(
-            problem("a list of recipes is JSON", str(error), "write it again")
-        ) from None
-    return of_operators([*canonical(held)], ops)
-
-
-def _recorded(path: Path, ops) -> Source:
-    with Capsule(path) as capsule:
-        cases = [
-            {"operator": op.name, "recorded": digest(op, op.bind(inputs))}
-            for op, inputs in capsule.cases()
-        ]
-    return of_operators(cases, ops)
-
-
-NAMED: dict[str, Callable] = {"suite": _suite, "deep": _deep, "exhaustive": _exhaustive}
+NAMED: dict[str, Callable] = {"suite": _suite, "exhaustive": _exhaustive, "standard": _standard}

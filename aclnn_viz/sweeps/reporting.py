@@ -1,30 +1,26 @@
-"""`report`: what a store says of a run in words, tables, JSON and a page of HTML, and what changed against another one."""
+"""`report`: what a store says of a run, and what changed against another one."""
 
-import html
 import json
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 from typing import NamedTuple
 
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operators, registry
-from aclnn_viz.storage.results import new_file
 from aclnn_viz.sweeps import queries
 from aclnn_viz.sweeps.place import Place, about, device_text
 from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.store import Run, Store
 from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
-from aclnn_viz.tables import GREEN, RED, as_html, as_text
-from aclnn_viz.words.messages import english, language, linked, message, ntr, tr
+from aclnn_viz.tables import GREEN, RED, as_html, as_text, page
+from aclnn_viz.words.messages import english, language_here, linked, message, ntr, tr
 
 WORST = 3  # cases that are shown of each operator
 CHANGES = 12  # places that are named of a comparison
 REASONS = 4  # why cases were not judged, of each operator
 KERNEL = "FILE.py:FUNCTION"
-MADE_BY = "<!-- made by aclnn-viz report -->"
 COUNTED = {
     RIGHT: message("{n:,} right"),
     WRONG: message("{n:,} wrong"),
@@ -104,24 +100,20 @@ class Change(NamedTuple):
 
 @dataclass(eq=False)
 class Report:
-    """The report of one run, and of what changed; prints as text, `html` is a page that stands alone."""
+    """The report of one run, and of what changed; prints as text."""
 
     store: str
     run: Run
     seconds: float
     software: list[str]
-    outcomes: dict[str, Counter]  # by operator
+    outcomes: Counter
     reasons: dict[str, Counter]  # why cases were not judged, by operator
     places: dict[Where, Numbers]
     worst: list[tuple[str, str]]  # what is wrong, and the recipe
     against: "Report | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
-    moved: Counter = field(default_factory=Counter)  # (operator, outcome before, outcome now)
+    moved: list[tuple] = field(default_factory=list)  # operator, outcome before and now, cases
     kernel: str = KERNEL
-
-    @property
-    def total(self) -> Counter:
-        return sum(self.outcomes.values(), Counter())
 
     @property
     def headline(self) -> str:
@@ -131,9 +123,8 @@ class Report:
     @property
     def passed(self) -> bool:
         """Whether nothing is wrong, and nothing right before became wrong or lost its answer."""
-        total = self.total
-        lost = any(then == RIGHT for _, then, _ in self.moved)
-        return bool(total[RIGHT]) and not total[WRONG] and not total[DIED] and not lost
+        bad = self.outcomes[WRONG] or self.outcomes[DIED]
+        return bool(self.outcomes[RIGHT]) and not bad and not _lost(self)
 
     def lines(self) -> list[str]:
         """What stands below the headline: which run this is, and of what kind its numbers are."""
@@ -175,7 +166,7 @@ class Report:
                 then=tr(then),
                 now=tr(now),
             )
-            for (name, then, now), count in sorted(self.moved.items())
+            for name, then, now, count in self.moved
         ]
         return lines + [
             ntr(
@@ -183,7 +174,7 @@ class Report:
                 "{name}: {n} cases not judged: {why}",
                 count,
                 name=name,
-                why=tr(why),
+                why=why,
             )
             for name, whys in self.reasons.items()
             for why, count in whys.most_common(REASONS)
@@ -193,15 +184,22 @@ class Report:
         """The worst cases, each with the line for a shell that runs it again."""
         return [(title, _command(self, recipe)) for title, recipe in self.worst]
 
+    def worst_lines(self) -> list[str]:
+        """The same as text."""
+        return [
+            line
+            for title, command in self.commands()
+            for line in (f"  {tr(title)}", f"    {command}")
+        ]
+
     def __str__(self) -> str:
         lines = [tr(self.headline), *self.lines(), ""]
         if changed := self.changed()[:CHANGES]:
             lines += [*as_text([*map(tr, CHANGED)], changed), ""]
         lines += [*as_text([*map(tr, HEADER)], self.rows()), "", *self.notes()]
-        lines.append(tr("worst cases, and how to run each again:"))
-        for title, command in self.commands():
-            lines += [f"  {tr(title)}", f"    {command}"]
-        return "\n".join(lines)
+        return "\n".join(
+            [*lines, tr("worst cases, and how to run each again:"), *self.worst_lines()]
+        )
 
     def _repr_html_(self) -> str:
         mark = GREEN if self.passed else RED
@@ -213,24 +211,11 @@ class Report:
         tables.append(as_html("", [*map(tr, HEADER)], self.rows(), self.notes()))
         return "\n".join(tables)
 
-    @property
-    def html(self) -> str:
-        """A page that needs no other file, no network and no script, light or dark as the browser asks."""
-        return (
-            f'{MADE_BY}\n<!doctype html><html lang="{language()}"><head><meta charset="utf-8">'
-            f'<meta name="color-scheme" content="light dark"><title>{html.escape(tr(self.headline))}</title></head>'
-            f"<body>{self._repr_html_()}</body></html>\n"
+    def to_html(self) -> str:
+        """One page of HTML that needs no other file, no network and no script."""
+        return page(
+            tr(self.headline), self._repr_html_(), "margin:1.5em; overflow-x:auto", language_here()
         )
-
-    def write(self, path, force: bool = False) -> Path:
-        """Write the page; FileExistsError where something is, unless it is such a page and `force`."""
-
-        def ours(there: Path) -> bool:
-            return there.read_bytes()[:200].startswith(MADE_BY.encode())
-
-        with new_file(path := place_of(path), force, ours) as file:
-            file.write(self.html.encode("utf-8", "replace"))
-        return path
 
     def to_json(self) -> dict:
         """The headline and both tables, as JSON has them: in English."""
@@ -240,7 +225,7 @@ class Report:
                 "passed": self.passed,
                 "kit": self.run.kit,
                 "device": json.loads(self.run.device),
-                "outcomes": dict(self.total),
+                "outcomes": dict(self.outcomes),
                 "places": [dict(zip(HEADER, row)) for row in self.rows()],
                 "changes": [dict(zip(CHANGED, row)) for row in self.changed()],
                 "worst": [
@@ -259,20 +244,20 @@ def report(store, against=None, device=None) -> Report:
     kernel = KERNEL if device is None else Place.of(device).name
     store = place_of(store)
     with Store(store, reading=True) as opened:
-        result = _read(opened, 1)
+        result = _last(opened, 1)
         result.kernel = kernel
         if against is None:
             return result
         other = place_of(against)
         with Store(other, reading=True) as earlier:
-            result.against = _read(earlier, 2 if store.resolve() == other.resolve() else 1)
+            result.against = _last(earlier, 2 if store.resolve() == other.resolve() else 1)
         opened.attach(other)
         with opened.unaltered():
-            _compare(opened, result, (result.run.number, result.against.run.number))
+            _compare(opened, result)
     return result
 
 
-def _read(store: Store, back: int) -> Report:
+def _last(store: Store, back: int) -> Report:
     """The report of the run that is so many from the end."""
     is_begun = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
     runs = [run for run in store.runs() if any(store.rows(is_begun, [run.number]))]
@@ -284,49 +269,43 @@ def _read(store: Store, back: int) -> Report:
                 "sweep first, with another device or kit to compare" if back > 1 else "sweep first",
             )
         )
-    with store.unaltered():
-        return _of_run(store, runs[-back])
+    return of_run(store, runs[-back])
 
 
-def _of_run(store: Store, run: Run) -> Report:
-    about(run.device)
+def of_run(store: Store, run: Run) -> Report:
+    """The report of a run of a store."""
 
     def rows(query):
         return store.rows(query, [run.number])
 
-    outcomes: dict[str, Counter] = defaultdict(Counter)
-    reasons: dict[str, Counter] = defaultdict(Counter)
-    for name, outcome, note, count in rows(queries.CASES):
-        outcomes[name][outcome] += count
-        why = store.note(note)
-        if outcome in (LEFT_OUT, UNSUPPORTED):
-            reasons[name][why] += count
-    places = {
-        Where(*row[:4]): Numbers(*row[4:6], *map(float, row[6:])) for row in rows(queries.PLACES)
-    }
-    order = {op.name: number for number, op in enumerate(operators())}
-    names = sorted(outcomes, key=lambda name: (order.get(name, len(order)), name))
-    worst, shown = [], Counter()
-    for *where, wrong, used, recipe, note, _ in rows(queries.WORST_CASES):
-        where = Where(*where)
-        if shown[where.operator] < (WORST if wrong else 1):
-            shown[where.operator] += 1
-            what = (
-                store.note(note)
-                if wrong
-                else message("right, {part} of what is allowed", part=part(used))
-            )
-            worst.append(_titled(where, what, recipe))
-    return Report(
-        str(store.path),
-        run,
-        next(rows(queries.SECONDS))[0],
-        [text for (text,) in rows(queries.SOFTWARE)],
-        {name: outcomes[name] for name in names},
-        reasons,
-        dict(sorted(places.items(), key=lambda item: (names.index(item[0].operator), item[0]))),
-        worst,
-    )
+    with store.unaltered():
+        about(run.device)
+        outcomes, reasons = Counter(), defaultdict(Counter)
+        for name, outcome, why, count in rows(queries.CASES):
+            outcomes[outcome] += count
+            if outcome in (LEFT_OUT, UNSUPPORTED):
+                reasons[name][why] += count
+        order = {op.name: number for number, op in enumerate(operators())}
+        places = sorted(
+            rows(queries.PLACES), key=lambda row: (order.get(row[0], len(order)), row[:4])
+        )
+        worst, shown = [], Counter()
+        for *where, wrong, used, recipe, note in rows(queries.WORST_CASES):
+            where = Where(*where)
+            if shown[where.operator] < (WORST if wrong else 1):
+                shown[where.operator] += 1
+                right = message("right, {part} of what is allowed", part=part(used))
+                worst.append(_titled(where, note if wrong else right, recipe))
+        return Report(
+            str(store.path),
+            run,
+            next(rows(queries.SECONDS))[0],
+            [text for (text,) in rows(queries.SOFTWARE)],
+            outcomes,
+            reasons,
+            {Where(*row[:4]): Numbers(*row[4:6], *map(float, row[6:])) for row in places},
+            worst,
+        )
 
 
 def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
@@ -336,13 +315,14 @@ def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
     return message("{place}: {what}", place=where.text, what=what), recipe
 
 
-def _compare(store: Store, result: Report, runs: tuple[int, int]) -> None:
+def _compare(store: Store, result: Report) -> None:
+    runs = result.run.number, result.against.run.number
     changes = {
         Where(*row[:4]): Change(*row[4:8], *map(float, row[8:10]), row[10])
         for row in store.rows(queries.CHANGES, runs)
     }
     result.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
-    result.moved = Counter({tuple(row[:3]): row[3] for row in store.rows(queries.MOVED, runs)})
+    result.moved = [*store.rows(queries.MOVED, runs)]
     lines = [
         _titled(where, message("newly wrong") if change.newly_wrong else message("worse"), recipe)
         for where, change in [*result.changes.items()][:WORST]
@@ -374,14 +354,6 @@ def part(used: float) -> str:
     return f"{used:.2g}" if used < 10 else ulps(used)
 
 
-def counted(total) -> str:
-    """How many cases ended how."""
-    return linked(
-        "{some}, {more}",
-        [message(COUNTED[name], n=total[name]) for name in OUTCOMES if total[name]],
-    )
-
-
 def _command(result: Report, recipe: str) -> str:
     """The line for a shell that runs one case again; it names a file of code only if a person named it here."""
     said = about(result.run.device)
@@ -400,7 +372,14 @@ def _about(result: Report) -> str:
     return message(
         "{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work",
         store=result.store,
-        counts=counted(result.total),
+        counts=linked(
+            "{some}, {more}",
+            [
+                message(COUNTED[name], n=result.outcomes[name])
+                for name in OUTCOMES
+                if result.outcomes[name]
+            ],
+        ),
         device=device_text(result.run.device),
         kit=result.run.kit,
         seconds=result.seconds,
@@ -425,7 +404,7 @@ def _state(result: Report) -> str:
     where = max(result.places, key=lambda where: result.places[where].used)
     return message(
         "{text}; the worst uses {part} of what rounding may do, in {place}",
-        text=message("all {n:,} judged cases are right", n=result.total[RIGHT]),
+        text=message("all {n:,} judged cases are right", n=result.outcomes[RIGHT]),
         part=part(result.places[where].used),
         place=where.text,
     )
@@ -444,8 +423,8 @@ def _regression(result: Report) -> str:
             n=change.cases,
         )
         return _and_more(text, sum(each.newly_wrong > 0 for each in changes) - 1)
-    if lost := Counter({key: count for key, count in result.moved.items() if key[1] == RIGHT}):
-        ((name, _, now), count), *_ = lost.most_common(1)
+    if lost := _lost(result):
+        name, _, now, count = max(lost, key=lambda row: row[3])
         return message(
             "REGRESSION: {name}: {n} cases are {now} that were right",
             name=name,
@@ -460,14 +439,16 @@ def _regression(result: Report) -> str:
             after=ulps(change.now),
         )
         return _and_more(text, grown - 1)
-    common = message("{n:,} outputs of cases that both have", n=sum(each.cases for each in changes))
-    if bits := sum(each.other_bits for each in changes):
-        return message(
-            "no regression: {bits:,} of {outputs} have other bits, no error grew",
-            bits=bits,
-            outputs=common,
-        )
-    return message("nothing changed: {outputs} have the same bits", outputs=common)
+    return message(
+        "no regression: {bits:,} of {n:,} shared outputs have other bits, no error grew",
+        bits=sum(each.other_bits for each in changes),
+        n=sum(each.cases for each in changes),
+    )
+
+
+def _lost(result: Report) -> list[tuple]:
+    """What was right before, and is something else now."""
+    return [row for row in result.moved if row[1] == RIGHT]
 
 
 def _and_more(text: str, count: int) -> str:

@@ -15,9 +15,8 @@ from aclnn_viz.errors import place_of, printable, problem
 from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import Row
-from aclnn_viz.words.messages import restored, stored
 
-MARK, VERSION = 0x41434C4E, 4  # of the file: "ACLN"
+MARK, VERSION = 0x41434C4E, 5  # of the file: "ACLN"
 MEMORY = ":memory:"
 WAIT = 60.0  # seconds for another writer
 ASKED = "a store is an SQLite file of this kit, whole and unaltered"
@@ -26,12 +25,10 @@ TABLES = f"""
 CREATE TABLE runs (run INTEGER PRIMARY KEY, kit TEXT NOT NULL, device TEXT NOT NULL, UNIQUE (kit, device));
 CREATE TABLE cases (key TEXT PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs, recipe TEXT NOT NULL,
                     operator TEXT NOT NULL, dtype TEXT NOT NULL, mode TEXT NOT NULL,
-                    outcome TEXT NOT NULL, note TEXT NOT NULL) WITHOUT ROWID;
+                    outcome TEXT NOT NULL, note TEXT NOT NULL, seconds REAL NOT NULL, software TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX recipes ON cases (run, recipe);
 CREATE TABLE outputs (key TEXT NOT NULL REFERENCES cases, output TEXT NOT NULL, verdict TEXT NOT NULL,
                       used REAL, max_ulp REAL, mere REAL, bits TEXT NOT NULL, PRIMARY KEY (key, output)) WITHOUT ROWID;
-CREATE TABLE provenance (key TEXT PRIMARY KEY REFERENCES cases, at TEXT NOT NULL, seconds REAL NOT NULL,
-                         worker TEXT NOT NULL, software TEXT NOT NULL) WITHOUT ROWID;
 PRAGMA application_id = {MARK};
 PRAGMA user_version = {VERSION};
 """
@@ -139,14 +136,14 @@ class Store:
     def add(self, run: Run, row: Row) -> None:
         """Add a row in one step; one whose key is there stays as it is."""
         key = run.key(row.recipe)
-        case = key, run.number, row.recipe, row.operator, row.dtype, row.mode, row.outcome
+        about = row.recipe, row.operator, row.dtype, row.mode, row.outcome, row.note[:]
+        case = key, run.number, *about, row.seconds, row.software
         with self._with_advice():
             self._base.execute("BEGIN IMMEDIATE")
             try:
-                if self._insert("cases", *case, stored(row.note)):
+                if self._insert("cases", *case):
                     for output in row.outputs:
                         self._insert("outputs", key, *vars(output).values())
-                    self._insert("provenance", key, row.at, row.seconds, row.worker, row.software)
                 self._base.execute("COMMIT")
             except BaseException:
                 if self._base.in_transaction:
@@ -177,11 +174,6 @@ class Store:
             raise
         except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
             raise AlteredError(problem(ASKED, f"{self.path}: {error!r:.200}", COPY)) from error
-
-    def note(self, kept: str) -> str:
-        """The message that a row keeps as its note; AlteredError for what no sweep has written."""
-        with self.unaltered():
-            return restored(kept)
 
     def attach(self, path) -> None:
         """Make another store readable beside this one, under the name "other"."""

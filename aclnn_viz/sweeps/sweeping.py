@@ -7,7 +7,7 @@ with the sweep. When a process dies, the cases that were out are run again one b
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,33 +17,31 @@ from aclnn_viz.checking.counterexample import dumped
 from aclnn_viz.checking.judge import prepared
 from aclnn_viz.errors import function, problem, shown, whole
 from aclnn_viz.notebook import noted
-from aclnn_viz.sweeps.place import Place, device_text, recorded_at
+from aclnn_viz.sweeps.place import Place
 from aclnn_viz.sweeps.recipes import Source, draw, of_operators, source
-from aclnn_viz.sweeps.reporting import counted
+from aclnn_viz.sweeps.reporting import Report, of_run
 from aclnn_viz.sweeps.store import MEMORY, Run, Store
-from aclnn_viz.sweeps.work import DIED, RIGHT, WRONG, Row, died, identity, work
+from aclnn_viz.sweeps.work import Row, died, identity, work
 from aclnn_viz.sweeps.workers import count_of, executor_of
 from aclnn_viz.tables import GREEN, RED, as_html
-from aclnn_viz.words.messages import kept, linked, message, tr
+from aclnn_viz.words.messages import tr
 
 AHEAD = 4  # cases that wait for each worker: none is idle, and no more lie in memory
 DUMPS = 20  # wrong cases of an operator that are written
-LISTED = 10  # wrong cases that are named
 
 
 class Drive:
-    """One sweep under way; `known` counts the recipes that were done before."""
+    """One sweep under way; `ran` counts its cases, `known` those that were done before."""
 
     def __init__(self, place: Place, executor, store: Store):
-        self.place, self.store, self.known, self.recorded = place, store, 0, recorded_at(place)
+        self.place, self.store, self.ran, self.known = place, store, 0, 0
         self.executor, self.renew = executor_of(executor)
         self._out: dict[Future, str] = {}
 
-    def begin(self) -> Run:
-        """The run in the store: what computes is found out by a worker."""
+    def begin(self) -> None:
+        """Begin or go on with the run in the store: what computes is found out by a worker."""
         text = self.executor.submit(identity, self.place).result()
         self.run = self.store.run(self.place.kit, text)
-        return self.run
 
     def rows(self, recipes: Iterable[str]) -> Iterator[Row]:
         """Yield the rows of all recipes that are not done, each when it is in the store."""
@@ -59,6 +57,7 @@ class Drive:
                     if future in self._out:  # it may have been run again with others
                         for row in self._results(future, self._out.pop(future)):
                             self.store.add(self.run, row)
+                            self.ran += 1
                             yield row
         finally:
             for future in self._out:
@@ -101,12 +100,12 @@ class Drive:
                     yield self._submit(lost).result()
                 except BrokenExecutor:  # it ends its worker again: it is the one that did
                     self._renewed()
-                    yield died(lost, self.recorded)
+                    yield died(lost)
         except Exception as error:
             # dask gives a case up of which worker after worker died; by name, for dask may not be there
             if type(error).__name__ != "KilledWorker":
                 raise
-            yield died(recipe, self.recorded)
+            yield died(recipe)
 
     def _renewed(self) -> None:
         self.executor.shutdown(wait=False, cancel_futures=True)
@@ -119,52 +118,44 @@ class Drive:
 
 @dataclass(eq=False)
 class Swept:
-    """What a sweep did: how many cases `ran` now and were `known`, and how all of the run's store went, by outcome."""
+    """What a sweep did: how many cases `ran` now and were `known`, and the `report` of its run."""
 
-    store: str
-    run: Run
-    ran: int = 0
-    known: int = 0
-    outcomes: Counter = field(default_factory=Counter)
-    wrong: list[str] = field(default_factory=list)
+    report: Report
+    ran: int
+    known: int
     dumps: Path | None = None
 
     @property
     def passed(self) -> bool:
         """Whether cases were judged and none is wrong."""
-        return bool(self.outcomes[RIGHT]) and not self.outcomes[WRONG] and not self.outcomes[DIED]
+        return self.report.passed
+
+    @property
+    def outcomes(self) -> Counter:
+        """How many cases of the run ended how, those of earlier calls included."""
+        return self.report.outcomes
 
     def __str__(self) -> str:
-        counts = counted(self.outcomes) or message("no case")
         lines = [
-            tr(
-                "{store}: {counts} on {device}",
-                store=self.store,
-                counts=counts,
-                device=device_text(self.run.device),
-            ),
-            tr(
-                "{ran:,} cases ran, {known:,} were known; kit {kit}",
-                ran=self.ran,
-                known=self.known,
-                kit=self.run.kit,
-            ),
-            *map(tr, self.wrong),
+            tr(self.report.headline),
+            *self.report.lines(),
+            tr("{ran:,} cases ran, {known:,} were known", ran=self.ran, known=self.known),
+            *self.report.worst_lines(),
         ]
         if self.dumps:
             lines.append(tr("dumps of wrong cases: {folder}", folder=self.dumps))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        title, about, *more = str(self).splitlines()
-        return as_html(title, (), [], [about, *more], mark=GREEN if self.passed else RED)
+        title, *more = str(self).splitlines()
+        return as_html(title, (), [], more, mark=GREEN if self.passed else RED)
 
     def to_json(self) -> dict:
         return {
             "passed": self.passed,
-            "store": self.store,
-            "kit": self.run.kit,
-            "device": self.run.device,
+            "store": self.report.store,
+            "kit": self.report.run.kit,
+            "device": self.report.run.device,
             "ran": self.ran,
             "known": self.known,
             "outcomes": dict(self.outcomes),
@@ -191,13 +182,12 @@ def sweep(
     Parameters
     ----------
     cases : str, path or iterable of dict
-        "suite", "deep", "exhaustive" (all numbers of the 16-bit formats, for elementwise
-        operators), "recorded:FILE" (those of a capsule), a file (a JSON list of recipes, ATK's
-        .json, TTK's .csv), or recipes, which are dicts with the keywords of `av.case` and the
-        "operator". Nothing is drawn before a worker does.
+        "suite", "exhaustive" (all numbers of the 16-bit formats, for elementwise operators),
+        "standard" (what `aclnn-viz run` records), a file with a JSON list of recipes, or recipes,
+        which are dicts with the keywords of `av.case` and the "operator". Nothing is drawn before a
+        worker does.
     device : str or path
-        "host", "atlas" (each worker takes a card that is free), "atlas:1", the path of a capsule,
-        or a kernel as FILE.py:FUNCTION.
+        "host", "atlas", "atlas:1", the path of a capsule, or a kernel as FILE.py:FUNCTION.
     executor : int, Executor or Client, optional
         A number of processes, any Executor of concurrent.futures, or a Client of dask.distributed;
         by default this process.
@@ -247,40 +237,15 @@ def sweep(
     with Store(store) as opened:
         drive = Drive(place, executor, opened)
         try:
-            result = Swept(str(store), drive.begin())
-            written: Counter = Counter()
+            drive.begin()
+            written, dumps = Counter(), None
             for row in progress(drive.rows(cases), cases.count):
-                result.ran += 1
-                if row.actual and result.store != MEMORY and written[row.operator] < DUMPS:
+                if row.actual and opened.path != MEMORY and written[row.operator] < DUMPS:
                     written[row.operator] += 1
-                    result.dumps = _dump(Path(f"{store}.dumps"), row, drive)
+                    dumps = _dump(Path(f"{store}.dumps"), row, drive.run)
         finally:
             drive.close()
-        result.known = drive.known
-        result.outcomes = _outcomes(opened, result.run)
-        result.wrong = _wrong(opened, result.run)
-    return result
-
-
-def _outcomes(store: Store, run: Run) -> Counter:
-    query = "SELECT outcome, count(*) FROM cases WHERE run = ? GROUP BY outcome"
-    return Counter(dict(store.rows(query, [run.number])))
-
-
-def _wrong(store: Store, run: Run) -> list[str]:
-    query = (
-        "SELECT outcome, operator, dtype, mode, note FROM cases WHERE run = ? AND outcome IN (?, ?) "
-        "ORDER BY key LIMIT ?"
-    )
-    return [
-        message(
-            "{outcome}: {case}: {note}",
-            outcome=kept(outcome),
-            case=linked("{some}, {more}", filter(None, about)),
-            note=store.note(note),
-        )
-        for outcome, *about, note in store.rows(query, [run.number, WRONG, DIED, LISTED])
-    ]
+        return Swept(of_run(opened, drive.run), drive.ran, drive.known, dumps)
 
 
 def _source(cases, ops, seeds: int) -> Source:
@@ -293,7 +258,7 @@ def _source(cases, ops, seeds: int) -> Source:
     ):
         raise TypeError(
             problem(
-                'cases are "suite", "deep", "exhaustive", a file, or an iterable of recipes',
+                'cases are "suite", "exhaustive", a file, or an iterable of recipes',
                 shown(cases),
                 'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
             )
@@ -301,9 +266,9 @@ def _source(cases, ops, seeds: int) -> Source:
     return of_operators(cases, ops)
 
 
-def _dump(folder: Path, row: Row, drive: Drive) -> Path:
+def _dump(folder: Path, row: Row, run: Run) -> Path:
     """Write a wrong case as a folder that `aclnn-viz check FOLDER` reads, with what was computed."""
-    ready = prepared(*draw(row.recipe, drive.recorded))
-    place = folder / drive.run.key(row.recipe)[:16]
+    ready = prepared(*draw(row.recipe))
+    place = folder / run.key(row.recipe)[:16]
     write_cases(place, ready.case.operator, [dumped(ready, row.actual)], force=True)
     return folder

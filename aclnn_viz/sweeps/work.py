@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-import os
 import platform
 import threading
 import time
 import warnings
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from math import inf, isnan
 
 import numpy as np
@@ -57,9 +55,7 @@ class Row:
     outcome: str
     note: str = ""
     outputs: tuple[Judged, ...] = ()
-    at: str = ""
     seconds: float = 0.0
-    worker: str = ""
     software: str = ""
     actual: dict | None = field(default=None, repr=False)
 
@@ -75,19 +71,16 @@ def work(place: Place, recipe: str) -> Row:
     with _one_at_a_time, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConstraintWarning)
         row = _row(here, recipe)
-    worker = f"{platform.node()}:{os.getpid()}, {here.name}"
     return replace(
         row,
-        at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         seconds=time.perf_counter() - start,
-        worker=worker.encode("utf-8", "replace").decode(),  # a path may be no UTF-8
         software=f"Python {platform.python_version()}, NumPy {np.__version__}, {platform.machine()}",
     )
 
 
-def died(recipe: str, recorded) -> Row:
+def died(recipe: str) -> Row:
     """The row of a case that ended its worker."""
-    _, case = draw(recipe, recorded)
+    _, case = draw(recipe)
     op, values = case.operator, case.operator.bind(case.inputs)
     outputs = tuple(Judged(name, WRONG) for name in op.outputs if op.asks_for(name, values))
     why = message("it ended its worker")
@@ -96,7 +89,7 @@ def died(recipe: str, recorded) -> Row:
 
 def _row(here: Opened, text: str) -> Row:
     try:
-        recipe, case = draw(text, here.recorded)
+        recipe, case = draw(text)
     except (ValueError, TypeError, ArithmeticError) as error:
         said = json.loads(text)
         why = " ".join(str(error).split())

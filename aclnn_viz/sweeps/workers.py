@@ -8,7 +8,7 @@ from multiprocessing import connection, get_context, parent_process, resource_tr
 
 from aclnn_viz.command import uninterrupted
 from aclnn_viz.errors import need, problem, whole
-from aclnn_viz.sweeps.place import close_all
+from aclnn_viz.sweeps.place import close_opened
 
 PROCESSES = 1024  # processes of one machine
 
@@ -27,7 +27,7 @@ class Here(Executor):
         return future
 
     def shutdown(self, wait=True, *, cancel_futures=False):
-        close_all()
+        close_opened()
 
 
 class Processes(ProcessPoolExecutor):
@@ -102,7 +102,7 @@ def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Call
 
 def _begin() -> None:
     """A worker ends with the process that sweeps, and closes its device before."""
-    util.Finalize(None, close_all, exitpriority=10)
+    util.Finalize(None, close_opened, exitpriority=10)
     parent = parent_process()
     threading.Thread(
         target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True

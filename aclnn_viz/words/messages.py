@@ -3,10 +3,9 @@
 Messages are English texts with named places, and their own keys; a translation is a catalogue of gettext beside this
 module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names,
 exported code) stays English. Where a value moves, as in a picture that is traced, `tr` returns a `Text` that is filled where it
-is shown; `stored` writes a message into a file so that it can be shown in another language later.
+is shown.
 """
 
-import json
 import os
 import re
 import warnings
@@ -14,11 +13,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from numbers import Integral, Real
 from pathlib import Path
 from weakref import WeakSet
 
-from aclnn_viz.errors import need, printable, problem, shown
+from aclnn_viz.errors import need, problem, shown
 
 
 class Moving:
@@ -314,65 +312,3 @@ def ntr(one: str, many: str, n: int, /, **values) -> str:
     '4 taps'
     """
     return _filled(_translations().get(one, one if n == 1 else many), {"n": n} | values)
-
-
-LONGEST = 1 << 20  # characters of a message from a file
-# no attribute, no item; a width would demand memory
-PLAIN = re.compile(r"([^{}]|{{|}}|{\w+(!r)?(:,?(\.\d)?[a-z]?)?})*")
-
-
-def stored(text: str) -> str:
-    """Return a text as JSON; a message with its key and its values, which become numbers or texts.
-
-    >>> stored(message("{n} taps", n=4)), stored("x")
-    ('["{n} taps", {"n": 4}]', '"x"')
-    """
-    return json.dumps(_plain(text))
-
-
-def restored(text: str) -> str:
-    """Return the text or the message that `stored` was given; ValueError for what it has not written.
-
-    >>> restored(stored(message("{n} taps", n=4))).values
-    {'n': 4}
-    """
-    try:
-        return _text(_from_plain(json.loads(text)))
-    except (LookupError, TypeError, AttributeError, ValueError, RecursionError) as error:
-        raise ValueError(f"no stored message: {text[:80]!r}") from error
-
-
-def _plain(value):
-    """A message as [key, values], a name or a text of several meanings as [text, key]."""
-    if isinstance(value, (Name, Meant)):
-        return [value[:], value.key]
-    if isinstance(value, Message):
-        return [value.key, {name: _plain(one) for name, one in value.values.items()}]
-    if isinstance(value, Integral):
-        return value if isinstance(value, bool) else int(value)
-    return float(value) if isinstance(value, Real) else str(value)
-
-
-def _from_plain(plain):
-    if not isinstance(plain, list):
-        return printable(plain) if isinstance(plain, str) else plain
-    text, rest = plain
-    text = printable(_text(text))
-    if isinstance(rest, dict):
-        values = {name: _from_plain(one) for name, one in rest.items()}
-        if (
-            not PLAIN.fullmatch(text)
-            or len(text)
-            + text.count("{") * max((len(str(one)) for one in values.values()), default=0)
-            > LONGEST
-        ):
-            raise ValueError("no plain message")
-        return message(text, **values)
-    rest = printable(_text(rest))
-    return named(text) if text == rest else meant(text, rest)
-
-
-def _text(value) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"no text: {value!r}")
-    return value

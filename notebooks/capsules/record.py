@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import aclnn_viz as av
-from aclnn_viz.cases.lists import load
 from aclnn_viz.devices import record
 from aclnn_viz.operators.products import CANN, SOC
+from aclnn_viz.sweeps.recipes import draw, source
 
 HERE = Path(__file__).parent
 CAPSULE = HERE / "predicted_a2.capsule"
@@ -20,7 +20,7 @@ CAPSULE = HERE / "predicted_a2.capsule"
 
 def main(path=CAPSULE) -> Path:
     """Predict every case for an Atlas A2 with CANN 9.1 and write the capsule; return its path."""
-    cases = [(case.operator, case.inputs) for case in load(str(HERE / "cases.json"))]
+    cases = [draw(text)[1] for text in source(HERE / "cases.json")]
     with av.open_device("host", soc=SOC, cann=CANN, plan="device") as device:
         return record(device, cases, path, force=True)
 

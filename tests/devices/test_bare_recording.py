@@ -21,9 +21,9 @@ RECORD = (
     BARE
     + f"""
 from aclnn_viz import cli
-from aclnn_viz.cases import lists
-whole = lists.load
-lists.load = lambda name: [*{{(case.operator, k if {SOAK} else 0): case for k, case in enumerate(whole(name))}}.values()]  # else one of each operator
+from aclnn_viz.sweeps import recipes
+whole = recipes.source
+recipes.source = lambda name: [*{{(recipes.named(text), k if {SOAK} else 0): text for k, text in enumerate(whole(name))}}.values()]  # else one of each operator
 sys.exit(cli.main(["run", "--device", "host", "--out", sys.argv[1], "--json"]))
 """
 )

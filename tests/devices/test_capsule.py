@@ -6,9 +6,9 @@ from machine import taught
 from small_capsule import SMALL, same
 
 import aclnn_viz as av
-from aclnn_viz.cases.lists import load
 from aclnn_viz.devices import CapsuleError, DeviceClosedError, record
 from aclnn_viz.devices.capsule import digest
+from aclnn_viz.sweeps.recipes import draw, source
 
 
 def test_what_was_recorded_comes_back_bit_by_bit(capsule):
@@ -74,7 +74,7 @@ def test_a_replay_is_never_mistaken_for_a_live_result(capsule):
 
 
 def test_the_standard_list_covers_every_operator_and_format(tmp_path):
-    cases = load("standard")
+    cases = [draw(text)[1] for text in source("standard")]
     listed = {(c.operator.name, c.dtype) for c in cases}
     assert listed >= {
         (op.name, dtype) for op in taught() for dtype in ("float32", "float16", "bfloat16")
@@ -83,17 +83,8 @@ def test_the_standard_list_covers_every_operator_and_format(tmp_path):
     assert ("max_pool_with_indices", "float16") not in listed  # Atlas A2 takes float32 alone
     listed = tmp_path / "cases.json"
     listed.write_text('[{"operator": "rms_norm", "shape": [2, 8], "dtype": "float16", "seed": 3}]')
-    (case,) = load(str(listed))
+    ((_, case),) = map(draw, source(listed))
     assert case.inputs["x"].shape == (2, 8) and case.dtype == "float16" and case.seed == 3
-
-
-@pytest.mark.parametrize("content", ["", "{}", "[1]", '[{"dtype": "float32"}]'])
-def test_a_file_that_lists_no_cases_is_refused(tmp_path, content):
-    (tmp_path / "cases.json").write_text(content)
-    with pytest.raises(
-        ValueError, match='cases come from "standard" or a JSON file with a list of objects'
-    ):
-        load(str(tmp_path / "cases.json"))
 
 
 def test_the_driver_is_recorded(tmp_path, monkeypatch):

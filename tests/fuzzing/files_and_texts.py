@@ -221,9 +221,8 @@ def stores(folder):
         (table, column)
         for table, names in {
             "runs": "kit device",
-            "cases": "recipe operator dtype mode outcome note",
+            "cases": "recipe operator dtype mode outcome note seconds",
             "outputs": "output verdict used max_ulp mere bits",
-            "provenance": "at seconds",
         }.items()
         for column in names.split()
     ]

@@ -1,23 +1,18 @@
-"""The executor of a dask cluster: the same rows, also when its workers are killed; each card for one process at a time."""
+"""The executor of a dask cluster: the same rows, also when its workers are killed."""
 
 import os
 import random
 import signal
-import time
 import warnings
 
 import pytest
-from children import forked
 from in_child import StandIn, in_child, stand_in
 from machine import SOAK
 from swept import held
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.sweeps import place
-from aclnn_viz.sweeps.place import open_card
 from aclnn_viz.sweeps.recipes import source
-from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]
@@ -110,98 +105,23 @@ def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path):
     assert held(store) == held(tmp_path / "alone.sqlite")
 
 
-# Cards of the stand-in
-
-
-@pytest.fixture
-def four_cards(tmp_path, monkeypatch):
-    """Four devices of the stand-in, and claims that no other test of this machine sees."""
-    monkeypatch.setattr(place, "FOLDER", tmp_path / "cards")
-    monkeypatch.setenv("STANDIN_DEVICES", "4")
-    return stand_in()
-
-
 @pytest.mark.needs("g++")
-def test_each_card_is_used_by_one_process_at_a_time(four_cards, tmp_path):
-    """Children hold a card each until a pipe ends; the fifth is refused, and a card of one that died is free again."""
-    wait, end = os.pipe()
-
-    def hold(number):
-        def work():
-            os.close(end)
-            device, claim = open_card("atlas", root=four_cards)
-            (tmp_path / f"{number}.part").write_text(device.name)
-            os.rename(tmp_path / f"{number}.part", tmp_path / f"{number}.card")
-            os.read(wait, 1)
-
-        return work
-
-    children = []
-    for number in range(4):
-        children.append(forked(hold(number)))
-        while not (tmp_path / f"{number}.card").exists():
-            assert os.waitpid(children[-1], os.WNOHANG) == (0, 0)
-            time.sleep(0.005)
-    assert [(tmp_path / f"{number}.card").read_text() for number in range(4)] == [
-        f"atlas:{n} (stand-in)" for n in range(4)
-    ]
-
-    def refused(name):
-        try:
-            open_card(name, root=four_cards)
-        except RuntimeError as error:
-            return str(error)
-
-    text = in_child(lambda: [refused("atlas"), refused("atlas:2")])
-    assert text == [
-        "each card is used by one process at a time: got one worker more than the free ones of 4 cards; start at "
-        "most 4 workers, or wait for who uses them",
-        "a card is used by one process at a time: got atlas:2, "
-        "which another one uses; name another card, or wait for that sweep",
-    ]
-    os.kill(children[2], 9)
-    os.waitpid(children[2], 0)
-    assert in_child(lambda: open_card("atlas", root=four_cards)[0].name) == "atlas:2 (stand-in)"
-    os.close(end)
-    assert [os.waitpid(child, 0)[1] for number, child in enumerate(children) if number != 2] == [
-        0,
-        0,
-        0,
-    ]
-    os.close(wait)
-
-
-@pytest.mark.needs("g++")
-def test_the_cards_that_are_visible_are_claimed_by_their_own_numbers(four_cards, monkeypatch):
-    monkeypatch.setenv("ASCEND_RT_VISIBLE_DEVICES", "5,7")
-    held_ = [place.claimed(0), place.claimed(1)]
-    assert (
-        sorted(path.name for path in place.FOLDER.iterdir()) == ["5.lock", "7.lock"]
-        and place.claimed(1) is None
-    )
-    held_[1].close()
-    held_.append(place.claimed(1))
-    assert held_[2] is not None
-    held_[0].close()
-    held_[2].close()
-
-
-@pytest.mark.needs("g++")
-def test_a_sweep_on_a_card_closes_it(four_cards, tmp_path):
+def test_a_sweep_on_a_card_closes_it(tmp_path):
     """The identity does not name the card, so that any card goes on with the same rows."""
+    root = stand_in()
 
     def swept():
         result = av.sweep(
             [{"operator": "hardswish", "shape": (4,)}],
             "atlas",
-            root=four_cards,
+            root=root,
             store=tmp_path / "s.sqlite",
         )
         return (
             result.outcomes,
-            result.run.device,
-            StandIn(four_cards).live,
-            StandIn(four_cards).misuse,
+            result.report.run.device,
+            StandIn(root).live,
+            StandIn(root).misuse,
         )
 
     outcomes, device, live, misuse = in_child(swept)
@@ -211,5 +131,3 @@ def test_a_sweep_on_a_card_closes_it(four_cards, tmp_path):
         and not live
         and not misuse
     )
-    with Store(tmp_path / "s.sqlite", reading=True) as opened:
-        assert "atlas:0 (stand-in)" in next(opened.rows("SELECT worker FROM provenance"))[0]

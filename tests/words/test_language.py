@@ -22,7 +22,7 @@ from aclnn_viz.puzzles.pictures import picture
 from aclnn_viz.tables import WIDE, columns
 from aclnn_viz.verification.errata import errata, recompute, text_table
 from aclnn_viz.words import messages
-from aclnn_viz.words.messages import tr
+from aclnn_viz.words.messages import linked, message, tr
 from derivations import proves_equal
 
 VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
@@ -206,6 +206,12 @@ def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
         ValueError, match="steps must be a whole number from 1 to 64: got 999; lower it to 64"
     ):
         build(opened.subject.state, {"steps": 999})
+
+
+def test_a_thousand_parts_are_linked_and_said():
+    parts = [message("{n} taps", n=n) for n in range(3001)]
+    note = linked("{some}; {more}", parts)
+    assert note == tr(note) == "; ".join(parts)
 
 
 def test_the_values_of_a_parameter_have_one_name_in_all_languages():
