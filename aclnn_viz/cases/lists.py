@@ -1,4 +1,4 @@
-"""Lists of cases in files: ATK's JSON (named inputs) and TTK's CSV (a row of literals a case), read and written; the kit's own JSON.
+"""Lists of cases in files: ATK's JSON (named inputs), read and written, and TTK's CSV (a row of literals a case), read.
 
 ATK and TTK give shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a
 saved tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own
@@ -43,13 +43,6 @@ DTYPES = {
 }
 ATK_NAMES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 LOST_ATK = ("align_32B", "outlier_values")
-COLUMNS = (
-    "testcase_name network_name op_name input_shapes input_dtypes input_formats output_shapes output_dtypes "
-    "output_formats input_ori_shapes input_ori_formats output_ori_shapes output_ori_formats attributes "
-    "input_data_ranges precision_tolerances absolute_precision output_inplace_indexes "
-    "output_shape_unknown_indexes is_enabled remark soc_series priority dump_file_prefix manual_input_binaries "
-    "manual_golden_binaries"
-).split()
 NEEDED = ("testcase_name", "op_name", "input_shapes", "input_dtypes")
 
 
@@ -228,7 +221,7 @@ class Atk:
         )
 
     @staticmethod
-    def write(listed, cases) -> str:
+    def write(listed) -> str:
         found = []
         for number, one in enumerate(listed):
             inputs = [
@@ -350,47 +343,6 @@ class Ttk:
             raise _wrong(where, f"{name} is a {'dict' if kind is dict else 'tuple'}", value)
         return value
 
-    @staticmethod
-    def write(listed, cases) -> str:
-        text = io.StringIO(newline="")
-        table = csv.DictWriter(text, COLUMNS, restval="", lineterminator="\n")
-        table.writeheader()
-        for one, made in zip(listed, cases):
-            op, tensors = made.operator, one.tensors
-            results = op.arrange_backward(**op.bind(made.inputs)).results.values()
-            shapes = tuple(part.shape for part in tensors)
-            outputs = tuple(result.documented_shape for result in results)
-            name = re.sub(
-                r"(?<!^)(?=[A-Z])",
-                "_",
-                one.operator.removeprefix("aclnn").replace("Backward", "Grad"),
-            ).lower()
-            table.writerow(
-                {
-                    "testcase_name": one.name,
-                    "network_name": "UNKNOWN",
-                    "op_name": name,
-                    "input_shapes": shapes,
-                    "input_dtypes": tuple(part.dtype or None for part in tensors),
-                    "input_formats": ("ND",) * len(tensors),
-                    "output_shapes": outputs,
-                    "output_dtypes": tuple(result.format.name for result in results),
-                    "output_formats": ("ND",) * len(outputs),
-                    "input_ori_shapes": shapes,
-                    "input_ori_formats": ("ND",) * len(tensors),
-                    "attributes": one.attributes,
-                    "input_data_ranges": [
-                        None if part.shape is None else (part.low, part.high) for part in tensors
-                    ],
-                    "output_inplace_indexes": (),
-                    "output_shape_unknown_indexes": (),
-                    "is_enabled": 1,
-                    "manual_input_binaries": (),
-                    "manual_golden_binaries": (),
-                }
-            )
-        return text.getvalue()
-
 
 FORMS = {".json": Atk, ".csv": Ttk}
 
@@ -428,43 +380,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
     >>> read(path)[0].operator.name
     'hardswish'
     """
-    seed, found = whole("seed", seed), CaseList()
-    for number, its, one in entries(path, op, found):
-        try:
-            made = drawn(its, one, seed, number, found.notes)
-        except (ValueError, TypeError) as error:
-            found.left_out[
-                message(
-                    "what {name} does not take: {why}",
-                    name=its.name,
-                    why=str(error).partition(": got ")[0],
-                )
-            ] += 1
-        else:
-            found.cases.append(made)
-            found.names.append(one.name)
-    if not found.cases:
-        text = (
-            "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
-        )
-        wanted = "a known operator" if op is None else operator(op).name
-        raise ValueError(
-            problem(
-                f"{Path(path).name} must hold cases of {wanted}",
-                text,
-                f"known are {', '.join(one.aclnn_name for one in operators())}",
-            )
-        )
-    found.notes = list(dict.fromkeys(found.notes))
-    return found
-
-
-def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]:
-    """Yield what a list says of each case of a known operator, with its place there, and draw nothing; raises as `read`.
-
-    What is left out, and what the file does not say, is added to `found`.
-    """
-    path = place_of(path)
+    path, seed, found = place_of(path), whole("seed", seed), CaseList()
     try:
         listed = list(
             _form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append)
@@ -488,25 +404,48 @@ def entries(path, op, found: CaseList) -> Iterator[tuple[int, Operator, Listed]]
         elif wanted is not None and its is not wanted:
             found.left_out[message("operator {name}", name=its.name)] += 1
         else:
-            yield number, its, one
-
-
-def drawn(op: Operator, listed: Listed, seed: int, number: int, notes: list[str]) -> Case:
-    """Draw the case that a list describes at a place; raises ValueError or TypeError for what its operator does not take."""
-    return _case(op, listed, np.random.default_rng([seed, number]), seed, notes)
+            try:
+                case = _case(its, one, np.random.default_rng([seed, number]), seed, found.notes)
+            except (ValueError, TypeError) as error:
+                found.left_out[
+                    message(
+                        "what {name} does not take: {why}",
+                        name=its.name,
+                        why=str(error).partition(": got ")[0],
+                    )
+                ] += 1
+            else:
+                found.cases.append(case)
+                found.names.append(one.name)
+    if not found.cases:
+        text = (
+            "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
+        )
+        name = "a known operator" if wanted is None else wanted.name
+        raise ValueError(
+            problem(
+                f"{path.name} must hold cases of {name}",
+                text,
+                f"known are {', '.join(one.aclnn_name for one in operators())}",
+            )
+        )
+    found.notes = list(dict.fromkeys(found.notes))
+    return found
 
 
 def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
-    """Write cases as an ATK list (.json) or a TTK list (.csv), and return in words what these forms cannot express.
+    """Write cases as an ATK list (.json), and return in words what it cannot express.
 
     `cases` are an operator, for its suite, or a sequence of cases. Raises FileExistsError where something is, unless
     `force`.
     """
     seed = whole("seed", seed)
     if isinstance(cases, (str, Operator)):
-        cases = [made for _, made in suite(cases, seed)]
+        cases = [case for _, case in suite(cases, seed)]
     path, cases = place_of(path), listed_of("cases", cases, Case)
-    content = _form(path).write([_listed(number, one) for number, one in enumerate(cases)], cases)
+    if path.suffix != ".json":
+        raise ValueError(problem("a list is written as ATK's .json", path.name, "name such a file"))
+    content = Atk.write(_listed(number, case) for number, case in enumerate(cases))
     with new_file(path, force, _is_list) as file:
         file.write(content.encode())
     return [*_lost(cases)]

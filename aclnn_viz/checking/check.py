@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.cases import Case, case, files, lists, read
+from aclnn_viz.cases import Case, case, files, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
@@ -298,16 +298,6 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
     op = operator(op)
     cases = Scope.of(op, **asked).cases(seed)
     return files.write_cases(folder, op, (dumped(one.prepare(), {}) for one in cases), seed, force)
-
-
-def write_list(op, path, seed: int = 0, force: bool = False, **asked) -> list[str]:
-    """Write an operator's suite as a test list, a .json file as ATK has it or a .csv file as TTK has it; return in words
-    what these forms cannot express.
-
-    `asked` are the options of `check` that say what counts. Raises FileExistsError where something is, unless `force`.
-    """
-    op = operator(op)
-    return lists.write(path, [one.case for one in Scope.of(op, **asked).cases(seed)], seed, force)
 
 
 def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:

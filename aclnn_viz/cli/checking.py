@@ -93,8 +93,7 @@ OPTIONS = {
     },
     "--write": {
         "metavar": "FOLDER",
-        "help": "write the cases as .npy and .bin with their shapes in JSON; "
-        "FILE.json or FILE.csv writes them as a list of ATK or TTK",
+        "help": "write the cases as .npy and .bin with their shapes in JSON",
     },
     "--read": {
         "metavar": "PLACE",
@@ -189,17 +188,10 @@ def check(options) -> int:
 
 
 def _write(options, asked: dict) -> int:
-    """Write the cases: as a list into a file of JSON or CSV, else with their arrays into a folder."""
+    """Write the cases with their arrays into a folder."""
     from aclnn_viz.checking import write_suite
-    from aclnn_viz.checking.check import write_list
 
     place = options.operator, options.write, options.seed or 0, options.force
-    if options.write.endswith((".json", ".csv")):
-        notes = write_list(*place, **asked)
-        lost = tr("{file}: what this form cannot say:", file=options.write)
-        text = "\n  ".join([lost, *map(tr, notes)])
-        show(options, {"file": options.write, "lost": notes}, text)
-        return 0
     folder = write_suite(*place, **asked)
     text = tr(
         "{folder}: inputs in 000/in/NAME.bin, their shapes and dtypes in cases.json\n"

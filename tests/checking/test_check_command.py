@@ -10,29 +10,6 @@ from aclnn_viz.checking import write_suite
 from aclnn_viz.cli import main
 
 
-@pytest.mark.parametrize("name", ["list.json", "list.csv"])
-def test_a_list_holds_what_counts(tmp_path, name):
-    path = tmp_path / name
-    assert (
-        main(
-            [
-                "check",
-                "rms_norm",
-                "--write",
-                str(path),
-                "--dtypes",
-                "float16, bfloat16",
-                "--limits",
-                "x=400",
-            ]
-        )
-        == 0
-    )
-    written = av.cases.read(path)
-    assert {one.dtype for one in written} == {"float16", "bfloat16"}
-    assert max(one.inputs["x"].size for one in written) <= 400
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -101,10 +101,6 @@ def sound_dump(path):
     return len(list(read_cases(path)[2])) >= 15
 
 
-def sound_list(path):
-    return len(list(av.cases.read(path))) >= 15
-
-
 def sound_skeleton(path):
     return {"declaration.py", "page.py"} <= set(os.listdir(path))
 
@@ -142,10 +138,6 @@ WRITING = {
         sound_capsule,
     ),
     "check": (lambda at: ("check", "hardswish", "--write", at / "place/x", "--force"), sound_dump),
-    "a list": (
-        lambda at: ("check", "hardswish", "--write", at / "place/x.json", "--force"),
-        sound_list,
-    ),
     "new": (
         lambda at: ("new", "x", "--prototype", at / "p.h", "--to", at / "place"),
         sound_skeleton,
@@ -169,7 +161,7 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     place.mkdir()
     (place / "thesis.txt").write_text("mine")
     make, sound = WRITING[what]
-    command, out = make(tmp_path), place / ("x.json" if what == "a list" else "x")
+    command, out = make(tmp_path), place / "x"
     grows = what == "lab"  # their files are whole one by one
     again = random.Random(what)
     for _ in run.killed(*command, seed=what):
