@@ -181,6 +181,7 @@ def examine(
     A kernel that is wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
     """
     METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
+    unlike = ""
     for number, one in enumerate(
         progress(cases, len(cases) if hasattr(cases, "__len__") else None)
     ):
@@ -201,9 +202,9 @@ def examine(
             evidence.earlier += (
                 seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
             )
-            if not fault and number < REPEATED:
+            if not fault and not unlike and number < REPEATED:
                 evidence.tried.calls = 2
-                fault = repeats(
+                fault = unlike = repeats(
                     tested.kernel,
                     one.case,
                     list(seen.prepared.expected),

@@ -5,6 +5,7 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from numbers import Number
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +18,7 @@ from aclnn_viz.checking.meter import KERNEL, METER
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
 from aclnn_viz.storage.cases import StoredError
+from aclnn_viz.storage.fresh import FILL
 from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import Message, linked, message
 
@@ -28,6 +30,11 @@ FOLDER = Path(__file__).parent
 LONGEST = 500  # characters of an exception's text, and of the name of an output
 OTHERS = 50  # outputs by name that nobody asked for are named, more are counted
 NOTHING = message("returns None where an array is expected")
+# bytes that make finite, unlike numbers in every format, and how near to these an output is taken for what they left
+FILLS, SAME = (0x3F, 0x41), 0.02
+BLOCKS = 8  # of a size that NumPy keeps
+KEPT = message("leaves {n} of {all} elements unwritten, the first {place}")
+ADDED = message("adds to memory that it never cleared, in {n} of {all} elements, the first {place}")
 # cases that a deep check runs again in another order, and how often it runs one of them
 AGAIN, TIMES = 40, 20
 
@@ -129,8 +136,8 @@ def outputs_alone(
 def repeats(
     kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None
 ) -> str:
-    """Return how a second call differs from the first, or an empty text."""
-    again = run(kernel, case, names, seconds).outputs
+    """Return how a second call, which finds other memory, differs from the first, or an empty text."""
+    again = run(filled(kernel, case, FILLS[0]), case, names, seconds).outputs
     if again is None:
         return message("is not deterministic: the second call with the same inputs fails")
     differing = [
@@ -138,14 +145,50 @@ def repeats(
         for name in first
         if name not in again or not np.array_equal(first[name], again[name], equal_nan=True)
     ]
-    return (
-        message(
-            "is not deterministic: {outputs} differs between two calls",
-            outputs=linked("{some}, {more}", differing),
-        )
-        if differing
-        else ""
+    if not differing:
+        return ""
+    return fault_of_memory(kernel, case, names, seconds) or message(
+        "is not deterministic: {outputs} differs between two calls",
+        outputs=linked("{some}, {more}", differing),
     )
+
+
+def filled(kernel: Callable, case: Case, byte: int) -> Callable:
+    """A kernel that finds a byte in the memory of its outputs, and in what NumPy hands out again."""
+    elements = {prod(result.documented_shape) for result in documented(case).values()}
+
+    def call(**inputs):
+        token = FILL.set(byte)
+        try:
+            for size in (width * n for n in elements for width in (2, 4, 8)):
+                [np.full(size, byte, np.uint8) for _ in range(BLOCKS)]  # free again, as they are
+            return kernel(**inputs)
+        finally:
+            FILL.reset(token)
+
+    return call
+
+
+def fault_of_memory(
+    kernel: Callable, case: Case, names: Sequence[str], seconds: float | None
+) -> str:
+    """Tell which output keeps what its memory held, or adds to it, and at which element; an empty text if none does."""
+    low, high = (run(filled(kernel, case, byte), case, names, seconds).outputs for byte in FILLS)
+    for name in names if low and high else ():
+        if name not in low or name not in high or low[name].shape != high[name].shape:
+            continue
+        first, second = (each[name].astype(np.float64) for each in (low, high))
+        for dtype in {low[name].dtype, np.dtype(np.float32), np.dtype(np.float64)}:
+            before, after = (
+                float(np.full(dtype.itemsize, byte, np.uint8).view(dtype)[0]) for byte in FILLS
+            )
+            kept = np.isclose(first, before, SAME) & np.isclose(second, after, SAME)
+            added = np.isclose(second - first, after - before, SAME) & ~kept
+            for mask, text in ((added, ADDED), (kept, KEPT)):
+                if mask.any():
+                    at = ", ".join(map(str, np.argwhere(mask)[0]))
+                    return message(text.key, n=mask.sum(), all=mask.size, place=f"{name}[{at}]")
+    return ""
 
 
 def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str, np.ndarray]:

@@ -27,6 +27,7 @@ from aclnn_viz.checking.explanation import (
     of_fault,
 )
 from aclnn_viz.checking.judge import once_per_case
+from aclnn_viz.checking.kernel_call import fault_of_memory
 from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
@@ -437,11 +438,9 @@ def conclude(
     op, seen = scope.op, evidence.seen
     wrong = [one for one in seen if one.misses]
     small = small or smallest(wrong)
-    diagnosis, explanation = (
-        _explained(op, evidence, tested, int(seed), depth.searching, small)
-        if wrong
-        else (None, None)
-    )
+    diagnosis, explanation = _of_memory(tested, small) if wrong else None, None
+    if wrong and not diagnosis:
+        diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching, small)
     traits = [*(one.traits for one in seen), *evidence.right]
     unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * (tested is not None and METER.slow)
     return CheckResult(
@@ -522,6 +521,16 @@ def _can_show(op, cases: Sequence[Case]) -> Vacuity:
     for one in cases:
         best |= {name: max(best.get(name, 0.0), value) for name, value in _influence(one).items()}
     return Vacuity(op.name if cases else "", len(cases), best)
+
+
+def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | None:
+    """What a kernel does wrong with the memory of its outputs, if it does."""
+    if tested is None or tested.lost:
+        return None
+    prepared = small.prepared
+    names = [*prepared.expected]
+    text = fault_of_memory(tested.kernel, prepared.case, names, tested.limit)
+    return Diagnosis(None, True, text) if text else None
 
 
 def _explained(

@@ -42,6 +42,7 @@ from aclnn_viz.operators.codes import (
 from aclnn_viz.operators.contract import TensorDescriptor
 from aclnn_viz.operators.contract.calling import call_of
 from aclnn_viz.operators.products import Product, Version, product_of
+from aclnn_viz.storage.fresh import FILL
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import Message, kept, meant, message, tr
 
@@ -287,9 +288,6 @@ class Session(Calls):
                 stack.close()
 
 
-UNWRITTEN = 0xFF  # a nan in every format: an output that the kernel does not write shows
-
-
 def run(
     session: Session, op: Operator, inputs: dict, workarounds: bool = False, predicts: bool = False
 ) -> dict[str, np.ndarray]:
@@ -381,10 +379,10 @@ def _fix(constraint, values) -> str:
 
 
 def _unwritten(program: Program, array: np.ndarray) -> int:
-    """Allocate device memory for an output and fill it with UNWRITTEN."""
+    """Allocate device memory for an output and fill it with the byte of fresh memory."""
     address = program.malloc(array.nbytes)
     if array.nbytes:
-        program.calls.call("aclrtMemset", address, array.nbytes, UNWRITTEN, array.nbytes)
+        program.calls.call("aclrtMemset", address, array.nbytes, FILL.get(), array.nbytes)
     return address
 
 

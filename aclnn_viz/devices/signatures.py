@@ -19,6 +19,7 @@ from aclnn_viz.devices.peers import TorchPeer
 from aclnn_viz.errors import NotSupported, by_name, problem, shown
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.prototype import parse
+from aclnn_viz.storage.fresh import fresh
 from aclnn_viz.storage.own import as_array
 
 #: The format of what C calls a type.
@@ -102,7 +103,7 @@ def _is_function(kernel) -> bool:
 def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
     own = registry.own("peer", op.name, "SIGNATURES", {})
     if isinstance(signature, Mapping):
-        return partial(_renamed, made(kernel), by_name("signature", signature))
+        return partial(_renamed, op, made(kernel), by_name("signature", signature))
     text = signature if isinstance(signature, str) else ""
     if text == "aten":
         if not registry.own("peer", op.name, "in_torch"):
@@ -154,17 +155,32 @@ def _taken(kernel, asked: str, *args, **named):
     return (kernel.apply if _is_function(kernel) else kernel)(*args, **named)
 
 
-def _renamed(kernel, names: Mapping, **inputs):
-    missing = {*names.values()} - {*inputs}
+def _renamed(op, kernel, names: Mapping, **inputs):
+    outputs = dict.fromkeys(op.outputs)
+    missing = {*names.values()} - {*inputs, *outputs}
     if missing:
         raise CallError(
             problem(
                 "a mapping gives each name of the kernel a name of the vendor's",
                 f"{', '.join(sorted(missing))}, which is none",
-                f"choose among {', '.join(inputs)}",
+                f"choose among {', '.join((*inputs, *outputs))}",
             )
         )
-    return _taken(kernel, "signature=", **{name: inputs[vendor] for name, vendor in names.items()})
+    asked = {*names.values()} & {*outputs}
+    written = _outputs(op, op.bind(inputs)) if asked else {}
+    held = outputs | written | inputs
+    returned = _taken(
+        kernel, "signature=", **{name: held[vendor] for name, vendor in names.items()}
+    )
+    if returned is not None or not asked:
+        return returned
+    return {name: array for name, array in written.items() if name in asked}
+
+
+def _outputs(op, bound: dict) -> dict[str, np.ndarray]:
+    """Memory for what a call writes, as it comes."""
+    results = op.arrange_backward(**bound).results
+    return {name: fresh(each.documented_shape, each.format.numpy) for name, each in results.items()}
 
 
 class _With:
@@ -318,11 +334,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
     lengths |= {name.lower(): n for name, n in lengths.items()} | {
         "n": lengths.get("n", lengths.get("N", bound[op.like].size))
     }
-    results = op.arrange_backward(**bound).results
-    made = {
-        name: np.zeros(result.documented_shape, result.format.numpy)
-        for name, result in results.items()
-    }
+    made = _outputs(op, bound)
     args, unfit = [], ""
     for parameter in declared.parameters:
         base = parameter.c_type.replace("const", "").strip(" *")

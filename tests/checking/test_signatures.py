@@ -17,6 +17,7 @@ NAMES = {"grad": "dy", "inp": "x", "r": "rstd", "w": "gamma"}
 C = """
 #include <stdint.h>
 extern "C" void right(const float *dy, const float *x, const float *rstd, const float *gamma, float *dxOut, float *dgammaOut, int64_t R, int64_t K) {
+  for (int64_t j = 0; j < K; j++) dgammaOut[j] = 0;
   for (int64_t i = 0; i < R; i++) {
     double mean = 0;
     for (int64_t j = 0; j < K; j++) {
