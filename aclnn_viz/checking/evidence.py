@@ -137,6 +137,7 @@ class Evidence:
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
+    blamed: list[Ready | Prepared] = field(default_factory=list)  # the cases of all mistakes
     # cases that the kernel, or the device, does not compute
     refused: list[Ready | Prepared] = field(default_factory=list)
     reasons: Counter = field(default_factory=Counter)  # of that
@@ -167,6 +168,7 @@ class Evidence:
         if fault and not again:
             self.misbehaviour.setdefault(fault, str(one.recipe))
             self.traces.setdefault(fault, trace)
+            self.blamed.append(one)
 
 
 def examine(

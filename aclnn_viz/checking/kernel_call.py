@@ -191,8 +191,10 @@ def fault_of_memory(
     return ""
 
 
-def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str, np.ndarray]:
-    """Return outputs by name from a dict, or from an array or sequence in the vendor's order; all of them are copies.
+def named(
+    returned, names: Sequence[str], every: Sequence[str] = (), taken: Callable | None = None
+) -> dict[str, np.ndarray]:
+    """Return outputs by name from a dict, or from an array or sequence in the vendor's order; all of them are copies, or as `taken`.
 
     A list of numbers is an array where one is expected. Of `every` output, in that order, those that `names` does not
     ask for may be there, or None, and are dropped: PyTorch computes some that are masked out.
@@ -237,7 +239,7 @@ def named(returned, names: Sequence[str], every: Sequence[str] = ()) -> dict[str
             raise TypeError(
                 message("returns None for {output}; leave out what is not asked for", output=name)
             )
-    return {name: to_numpy(value) for name, value in found.items()}
+    return {name: (taken or to_numpy)(value) for name, value in found.items()}
 
 
 def to_numpy(value) -> np.ndarray:

@@ -4,6 +4,7 @@ import html
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 
@@ -26,10 +27,11 @@ from aclnn_viz.checking.explanation import (
     law_of,
     of_fault,
 )
-from aclnn_viz.checking.judge import once_per_case
+from aclnn_viz.checking.judge import Prepared, judge, once_per_case
 from aclnn_viz.checking.kernel_call import fault_of_memory
 from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
+from aclnn_viz.checking.nan import NanOrigin, nan_origin
 from aclnn_viz.checking.scope import DEPTHS, Depth, Scope
 from aclnn_viz.checking.wrong_outputs import (
     convention,
@@ -40,6 +42,7 @@ from aclnn_viz.checking.wrong_outputs import (
     wrong_regions,
 )
 from aclnn_viz.operators.faults import faults
+from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import GREEN, RED, as_html, page
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
@@ -123,6 +126,8 @@ class CheckResult:
         What these cases cannot show.
     untried : list of str
         What this depth did not try.
+    nan : NanOrigin or None
+        Where the first nan or infinity comes from that is wrong, or where one is lost that is right.
     trials : object or None
         On which rows, cores and buffers and in which orders a tile program was run.
     notes : tuple of str
@@ -153,6 +158,7 @@ class CheckResult:
     vacuity: Vacuity
     depth: str
     untried: list[str]
+    nan: NanOrigin | None = None
     trials: object | None = None  # Trials of a tile program
     notes: tuple[str, ...] = ()
     reasons: dict[str, int] = field(default_factory=dict)
@@ -201,6 +207,8 @@ class CheckResult:
         shown = explanation and (explanation.yours if diagnosis.name else explanation)
         if shown and explanation.text != diagnosis.text:
             yield "\n" + tr("explanation: {text}", text=tr(str(shown)))
+        if self.nan:
+            yield f"\n{self.nan}"
         if self.counterexample:
             yield "\n" + tr("smallest counterexample: {text}", text=self.counterexample) + "\n"
 
@@ -353,6 +361,7 @@ class CheckResult:
                 for name, count in self.outputs.items()
             ),
             (message("looks like"), self.diagnosis and self.cause),
+            (message("nan or infinity"), self.nan and str(self.nan)),
             *((message("note"), note) for note in (*self.notes, self.unrun)),
             (
                 message("smallest case"),
@@ -398,6 +407,7 @@ class CheckResult:
                 and {name: getattr(yours, name) for name in ("line", "before", "after")}
             },
             "counterexample": self.counterexample and self.counterexample.to_json(),
+            "nan": self.nan and strict(vars(self.nan)),
             "cannot_fail_on": self.vacuity.blind,
             "not_tried": self.untried,
             "trials": self.trials and asdict(self.trials),
@@ -471,6 +481,11 @@ def conclude(
         diagnosis=diagnosis,
         explanation=explanation,
         counterexample=Counterexample(small) if small else None,
+        nan=nan_origin(
+            tested.kernel, [small, *wrong] if wrong else _despite_hazards(tested, evidence)
+        )
+        if tested and not tested.lost
+        else None,
         notes=_conventions(wrong),
         vacuity=_can_show(op, [one.prepared.case for one in seen]),
         depth=depth.name,
@@ -479,6 +494,15 @@ def conclude(
         untried=evidence.tried.untried
         + [NOT_AS_TILES] * (trials is None and tested is not None and tested.tiles),
     )
+
+
+def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
+    """Of a tile program with hazards what it leaves on the first case that shows one."""
+    for one in evidence.blamed[:1] if tested.tiles else ():
+        prepared = one if isinstance(one, Prepared) else one.prepare()
+        with suppress(Exception):  # whatever a program raises
+            outputs = tested.kernel.left(**one.case.inputs)
+            yield CaseRun(prepared, outputs, judge(prepared, outputs))
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:

@@ -138,6 +138,9 @@ class Core:
         self.atomic = self.ended_at = self.reduced = None
         self.pipes: list = []  # the TPipes, for the look back at the end
         self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
+        self.formats: dict[
+            tuple, np.dtype
+        ] = {}  # (memory, span) -> that of the latest tensor there
         self.moved = 0  # bytes between global memory and the Unified Buffer
         self.at: tuple[str, int] | None = None  # file and line of a program that is not in Python
 

@@ -96,6 +96,10 @@ class Program:
     def __call__(self, /, **inputs) -> dict[str, np.ndarray]:
         return self.under()(**inputs)
 
+    def left(self, /, **inputs) -> dict[str, np.ndarray]:
+        """What the program leaves in its outputs, whatever hazards it shows."""
+        return launch(self, traced=False, **inputs).outputs
+
     def under(self, /, **how) -> Callable:
         """The program as a kernel that runs under some of the keywords of `launch`: cores, schedule, unified_buffer."""
 

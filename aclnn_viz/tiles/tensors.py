@@ -101,6 +101,7 @@ class GlobalTensor(Tensor):
                 ),
                 writing,
             )
+        core.formats[self.memory, span] = self.dtype
         return span
 
 
@@ -169,6 +170,7 @@ class LocalTensor(Tensor):
                 writing,
             )
         self._need_inside(core, name, writing, span)
+        core.formats[self.memory, span] = self.dtype
         return span
 
     def _need_inside(self, core, name: str, writing: bool, span: Span):
@@ -212,6 +214,7 @@ class LocalTensor(Tensor):
         operand = core.ub.operands.get(key)
         if operand is not None:
             self.block.check_use(core, name, writing, self.turn)
+            core.formats[self.memory, operand[0]] = self.dtype
             return operand
         span, _ = operand = self.part(name, writing, count * self.dtype.itemsize)
         if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:

@@ -1,0 +1,95 @@
+"""The instructions of a tile program, in Python or C++, as operations: each lands as it is issued, and is noted on a `Trail`."""
+
+import linecache
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from aclnn_viz.checking.nan import UNWRITTEN, Link, Part, Trail, addresses, part
+from aclnn_viz.checking.operations import Operation
+from aclnn_viz.tiles.machine import Instruction
+from aclnn_viz.tiles.program import Program, launch
+from aclnn_viz.tiles.schedules import Eager
+from aclnn_viz.words.messages import Message, message
+
+SCALAR = message("a number of the scalar unit")
+MIXED = (
+    "Reduce",
+    "Gather",
+    "Sum",
+    "SoftMax",
+    "Broadcast",
+    "Transpose",
+)  # in names of what moves or mixes elements
+
+
+class Watched(Eager):
+    """The order of the program, with every instruction noted; `starts` says where in memory a tensor of global memory begins."""
+
+    def __init__(self, trail: Trail):
+        self.trail, self.starts = trail, {}
+
+    def issue(self, instruction: Instruction):
+        core, (file, line), name = instruction.core, instruction.where, instruction.name
+        code = " ".join(linecache.getline(file, line).split()) or name
+        place = message(
+            "{file}, line {line}, core {core}", file=Path(file).name, line=line, core=core.index
+        )
+        operation, links = Operation(file, line, code, (), place), self.trail.links
+        reads = _parts(core, instruction.reads)
+        for memory, read in reads:
+            if not getattr(memory, "read_only", False):
+                for at in read.at[read.wrong].tolist():
+                    links.setdefault(at, Link(operation, np.nan, (UNWRITTEN,), True))
+        instruction.land()
+        writes = _parts(core, instruction.writes)
+        # of a result in several parts each has its own operands
+        share = len(reads) // len(writes) if writes and not len(reads) % len(writes) else len(reads)
+        for number, (memory, write) in enumerate(writes):
+            if memory is not core.ub:
+                self.starts[memory.name] = addresses(memory.bytes[:1])[0]
+            there = message("{place}, {tile}", place=place, tile=write.name)
+            self.trail.note(
+                operation._replace(place=there),
+                [read for _, read in reads[number * share % max(len(reads), 1) :][:share]],
+                write,
+                any(word in name for word in MIXED),
+                SCALAR if name == "SetValue" else "",
+            )
+
+
+def _parts(core, spans) -> list[tuple]:
+    """The elements of accesses, each with its memory, under the names of their tensors; without those that are scratch."""
+    found = []
+    for memory, span in spans:
+        dtype = core.formats.get((memory, span))
+        if dtype is not None and (elements := part(span.values(memory.bytes, dtype))):
+            found.append((memory, elements._replace(name=_tile(core, memory, span, dtype))))
+    return found
+
+
+def _tile(core, memory, span, dtype) -> str | Message:
+    """What a tensor is called, and from which element on: that of global memory, or a buffer's."""
+    if memory is not core.ub:
+        return f"{memory.name}[{span.start // dtype.itemsize}]"
+    blocks = (block for pipe in core.pipes for block in pipe.buffers)
+    block = next((one for one in blocks if 0 <= span.start - one.start < one.length), None)
+    if block is None:
+        return f"[{span.start // dtype.itemsize}]"
+    return message(
+        "{tile}[{element}]",
+        tile=block.label or block.name,
+        element=(span.start - block.start) // dtype.itemsize,
+    )
+
+
+def watched(program: Program, trail: Trail, inputs: Mapping) -> dict[str, Part]:
+    """Run a tile program with its instructions in sight; return its outputs, whatever hazards it shows."""
+    order = Watched(trail)
+    run = launch(program, schedule=order, traced=False, **inputs)
+    outputs = {name: part(array) for name, array in run.outputs.items()}
+    return {
+        name: output._replace(at=output.at - output.at.ravel()[0] + order.starts.get(name, 0))
+        for name, output in outputs.items()
+    }
