@@ -10,7 +10,6 @@ from types import MappingProxyType
 
 from aclnn_viz.errors import problem
 from aclnn_viz.tables import as_text
-from aclnn_viz.tiles.simulation import jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 _DK = "asc-devkit 82b89a15f262, "
@@ -140,39 +139,6 @@ class Costs:
             for name, value in own.items()
         }
         return Costs(self.name, MappingProxyType({**self.entries, **entries}))
-
-    def fit(self, alone: tuple, together: tuple, turns: int = 5) -> "Costs":
-        """Return the table fitted to two rows of a profile of your own: one core alone, and all cores at once.
-
-        Each is `(run, row)`, the run traced, where `row` gives us by "task", "core", "V", "S", "MTE2" and "MTE3" ("S" and "MTE3" for the first
-        alone), as a profile of means over the cores does. No other row may be used: they are what shows whether it predicts.
-        """
-        (job_cores, row), (all_of, goal), clock = alone, together, self["clock"].value
-        job_cores, all_of = (
-            jobs_of(run) if hasattr(run, "trace") else run for run in (job_cores, all_of)
-        )
-        _, vector, into, out = pipes = job_cores[0]
-        spent = {name: value * clock for name, value in row.items()}
-        sizes = [sum(job.size for job in pipe) for pipe in pipes]
-        # one latency each
-        bursts = 1 + sum(job.horizon != before.horizon for before, job in zip(into, into[1:]))
-        costs = self.but(
-            vector_head=(spent["V"] - sizes[1]) / len(vector),
-            issue=spent["S"] / sum(map(len, pipes[1:])),
-            read_latency=max(0.0, (spent["MTE2"] - sizes[2] / self["port"].value) / bursts),
-            write_head=max(0.0, (spent["MTE3"] - sizes[3] / self["port"].value) / len(out)),
-            dispatch=row["task"] - row["core"],
-        )
-        for _ in range(turns):
-            got = simulated(all_of, costs)
-            costs = costs.but(
-                memory=costs["memory"].value * got.busy["MTE2"] / goal["MTE2"],
-                start=max(0, costs["start"].value + goal["core"] - got.core),
-                skew=max(
-                    0, costs["skew"].value + goal["task"] - goal["core"] - got.task + got.core
-                ),
-            )
-        return costs
 
     def __repr__(self) -> str:
         rows = [

@@ -75,22 +75,6 @@ def test_two_further_pages_of_the_vendor():
     assert f"`data_copy` core {one} and {two} %, `bank_conflict_ub` {three} and {four} %" in DOCS
 
 
-def test_a_table_is_fitted_to_a_profile_of_ones_own():
-    """From the numbers that a table gives the table comes back."""
-    true = A2.but(
-        memory=400, start=3.0, vector_head=50, read_latency=300, write_head=80, issue=10, skew=1.0
-    )
-    rows = []
-    for cores in (1, 48):
-        jobs = [published._core(40 * 4096, 4096, 1, False, False, 1) for _ in range(cores)]
-        got = simulated(jobs, true)
-        rows.append((jobs, {"task": got.task, "core": got.core, **got.busy}))
-    made = A2.fit(*rows)
-    assert {name: made[name].value for name in true.entries} == pytest.approx(
-        {name: cost.value for name, cost in true.entries.items()}, rel=0.05, abs=0.2
-    )
-
-
 def times(buffers=2, **changes):
     return av.tiles.timeline(copying(buffers), costs=A2.but(**changes))
 
