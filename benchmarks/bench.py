@@ -31,7 +31,7 @@ import aclnn_viz as av
 from aclnn_viz.arrays import loops
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
-from aclnn_viz.operators import registry
+from aclnn_viz.operators import peers
 
 SIZES = {
     "hardswish": [{"shape": (n, n)} for n in (1024, 4096)],
@@ -115,7 +115,7 @@ def in_torch(op, inputs):
     """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
     import torch
 
-    function = registry.own("peer", op.name, "in_torch")
+    function = peers.in_torch(op)
 
     def tensor(value):
         if not isinstance(value, np.ndarray):

@@ -18,6 +18,7 @@ from aclnn_viz.devices.peers import computed_by
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.document import documented
+from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.verification import conventions, errata, numeric, peers
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
@@ -92,7 +93,7 @@ def of_pytorch(op):
 
     from aclnn_viz.devices import UnsupportedError
 
-    if not registry.own("peer", op.name, "in_torch"):
+    if not in_torch(op):
         return None
     seen, number = [], 0
     with av.open_device("torch") as peer:

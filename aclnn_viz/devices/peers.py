@@ -22,6 +22,7 @@ from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.storage.own import as_array
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, said, tr
@@ -157,7 +158,7 @@ class TorchPeer(Peer):
 
     @quiet()
     def _compute(self, op, bound, arranged):
-        function = registry.own("peer", op.name, "in_torch")
+        function = in_torch(op)
         if function is None:
             raise NotSupported(
                 problem(

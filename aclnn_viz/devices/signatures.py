@@ -18,6 +18,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.devices.peers import TorchPeer
 from aclnn_viz.errors import NotSupported, by_name, problem, shown
 from aclnn_viz.operators import registry
+from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.storage.fresh import fresh
 from aclnn_viz.storage.own import as_array
@@ -106,7 +107,7 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
         return partial(_renamed, op, made(kernel), by_name("signature", signature))
     text = signature if isinstance(signature, str) else ""
     if text == "aten":
-        if not registry.own("peer", op.name, "in_torch"):
+        if not in_torch(op):
             raise ValueError(
                 problem(
                     "a function of ATen is called by the operator's own peer.py",

@@ -1,16 +1,20 @@
 """What other libraries (peers) call an operator, and where their values differ: one file `peer.py` an operator.
 
-`in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what
-PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
+`ATEN` is the function of ATen that gives the output, with the parameters that it takes in its order. Where that does not say it,
+`in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what PyTorch does
+not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
 `in_torch` refuses of the operator's suite. `ARRANGEMENTS` are pages of other expressions that are as right in float32:
 `check` lets pass what their rounding explains. `DUMPED` says which calls of a dumped run are the operator's, and by which names.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import kept, tr
 
 NARROW = tuple(fmt.name for fmt in FORMATS if fmt.bits == 16)
@@ -40,3 +44,17 @@ def narrow(text: str, source: str, name: str, dtypes=NARROW, **settings) -> Diff
     """What a peer does that rounds every step to the 16 bits of its inputs."""
     plan = Plan(name, compute="storage", order=SEQUENTIAL, division_ulps=1.0, **settings)
     return Difference(text, source, plan, dtypes=dtypes)
+
+
+def in_torch(op) -> Callable | None:
+    """What computes an operator in PyTorch, None where its file has neither `in_torch` nor `ATEN`."""
+    name, *taken = re.findall(r"[\w.]+", registry.own("peer", op.name, "ATEN", "")) or [None]
+
+    def of_aten(torch, **inputs):
+        given = [
+            reduce(getattr, rest, inputs[of]) for of, *rest in (text.split(".") for text in taken)
+        ]
+        given = [list(value) if isinstance(value, tuple) else value for value in given]
+        return {op.main: getattr(torch.ops.aten, name)(*given)}
+
+    return of_aten if name else registry.own("peer", op.name, "in_torch")

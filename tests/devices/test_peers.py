@@ -177,7 +177,7 @@ def test_what_a_peer_does_not_compute_is_refused_in_three_parts(torch):
 
 
 def test_an_operator_without_a_file_for_torch_is_refused(torch, monkeypatch):
-    monkeypatch.setattr("aclnn_viz.devices.peers.registry.own", lambda *_: None)
+    monkeypatch.setattr("aclnn_viz.devices.peers.in_torch", lambda op: None)
     with (
         av.open_device("torch") as device,
         pytest.raises(UnsupportedError, match='has none; open "jax"'),

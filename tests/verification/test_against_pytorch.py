@@ -9,10 +9,10 @@ import aclnn_viz as av
 from aclnn_viz.cases import default
 from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.devices import UnsupportedError
-from aclnn_viz.operators import registry
+from aclnn_viz.operators.peers import in_torch
 
 pytestmark = pytest.mark.needs("torch")
-OPERATORS = [op for op in av.operators() if registry.own("peer", op.name, "in_torch")]
+OPERATORS = [op for op in av.operators() if in_torch(op)]
 CASES, CLOSE = 2000 if SOAK else 20, 1e-10
 
 

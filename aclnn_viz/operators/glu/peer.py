@@ -2,10 +2,7 @@
 
 from aclnn_viz.operators.peers import narrow
 
-
-def in_torch(torch, gradOut, self, dim):
-    return {"out": torch.ops.aten.glu_backward(gradOut, self, dim)}
-
+ATEN = "glu_backward(gradOut, self, dim)"
 
 DIFFERENCES = {
     "torch": (

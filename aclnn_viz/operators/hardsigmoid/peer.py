@@ -4,9 +4,7 @@ import numpy as np
 
 from aclnn_viz.operators.peers import Difference
 
-
-def in_torch(torch, gradOutput, self):
-    return {"out": torch.ops.aten.hardsigmoid_backward(gradOutput, self)}
+ATEN = "hardsigmoid_backward(gradOutput, self)"
 
 
 def _rounded(inputs):

@@ -4,9 +4,7 @@ import numpy as np
 
 from aclnn_viz.operators.peers import NARROW, Difference
 
-
-def in_torch(torch, gradOutput, self, buffer):
-    return {"gradInput": torch.ops.aten.log_sigmoid_backward(gradOutput, self, buffer)}
+ATEN = "log_sigmoid_backward(gradOutput, self, buffer)"
 
 
 def _by_buffer(inputs):

@@ -2,10 +2,7 @@
 
 from aclnn_viz.operators.peers import narrow
 
-
-def in_torch(torch, gradOutput, self, padding):
-    return {"gradInput": torch.ops.aten.replication_pad2d_backward(gradOutput, self, list(padding))}
-
+ATEN = "replication_pad2d_backward(gradOutput, self, padding)"
 
 DIFFERENCES = {
     "torch": (

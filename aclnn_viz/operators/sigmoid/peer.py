@@ -2,10 +2,7 @@
 
 from aclnn_viz.operators.peers import narrow
 
-
-def in_torch(torch, gradOutput, output):
-    return {"gradInput": torch.ops.aten.sigmoid_backward(gradOutput, output)}
-
+ATEN = "sigmoid_backward(gradOutput, output)"
 
 DIFFERENCES = {
     "torch": (

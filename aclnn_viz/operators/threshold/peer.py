@@ -1,5 +1,3 @@
 """Threshold in PyTorch: one function of ATen."""
 
-
-def in_torch(torch, gradOutput, self, threshold):
-    return {"out": torch.ops.aten.threshold_backward(gradOutput, self, threshold)}
+ATEN = "threshold_backward(gradOutput, self, threshold)"

@@ -14,6 +14,7 @@ from aclnn_viz.cases.default import Draw
 from aclnn_viz.devices import open_device
 from aclnn_viz.dtypes import FLOAT64
 from aclnn_viz.operators import Operator, registry
+from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
@@ -60,14 +61,14 @@ def conventions(op: Operator) -> Iterator[Convention]:
 
 def _peer(op: Operator, there) -> dict:
     """What PyTorch gives at a kink, where it computes the operator: the kernel's value, else the row says so."""
-    if not registry.own("peer", op.name, "in_torch"):
+    if not in_torch(op):
         return {}
 
-    def in_torch(torch):
+    def run(torch):
         with open_device("torch") as peer:
             return there(partial(peer.run, op))[0]
 
-    return {"pytorch": None, "peer": in_torch}
+    return {"pytorch": None, "peer": run}
 
 
 def _row(topic: str, where: str, kernel) -> Convention:

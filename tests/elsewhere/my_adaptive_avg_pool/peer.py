@@ -4,7 +4,4 @@ from aclnn_viz.operators.peers import narrow
 
 NAME, SOURCE = "every step is rounded to 16 bits", "ATen native/cpu/AdaptiveAvgPoolKernel.cpp"
 DIFFERENCES = {"torch": (narrow(NAME, SOURCE, "adaptive average pooling in 16 bits"),)}
-
-
-def in_torch(torch, gradOutput, self):
-    return {"out": torch.ops.aten._adaptive_avg_pool2d_backward(gradOutput, self)}
+ATEN = "_adaptive_avg_pool2d_backward(gradOutput, self)"
