@@ -1,4 +1,4 @@
-"""`why`: what a status code or a pasted log means, what most often caused it, and which check of the call fails.
+"""`why`: what a status code or a log means: what failed first, what only follows, what to try.
 
 What is known is data, in causes.toml beside this module: each entry names the public source of its meaning and of its causes.
 Where a log names an operator of the kit and its tensors, the call is repeated on the emulated contract.
@@ -16,15 +16,29 @@ from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_stri
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import wrapped
-from aclnn_viz.words.messages import language_here, ntr, tr
+from aclnn_viz.words.messages import language_here, tr
 
-LONGEST = 1_000_000  # characters of a log
+LEVELS = "cause", "call", "stop", "echo"  # see causes.toml
+# beside the signs of causes.toml, what a line holds that may name a code or a function, or be a failure
+WORDS = tuple(
+    "aclnn ode rrno rror ERR err ret status result ail FAIL xception fault abort 错误 返回 失败 EE E1 E2 E3 E4 E8 EH EI EJ EL EZ".split()
+)
+LINE = re.compile(r"[^\r\n]{1,4000}")
+TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
+VARIES = re.compile(
+    r"0x\w+|(?<![A-Za-z\d])(?:\d{1,5}|\d{7,})(?!\d)"
+)  # and does not make another line
+AROUND = (
+    500_000  # characters before and behind an operator's name in which its tensors are looked for
+)
+UNKNOWN = 20  # lines that are kept
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
-    r"(?:code|errno|ret|status|错误码|返回[码值]|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
-    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)",
+    r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
+WORD = re.compile("error|fail|exception|fault|abort|错误|失败", re.IGNORECASE)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
 TYPES = {
     "float16": codes.ACL_FLOAT16,
@@ -45,35 +59,54 @@ TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1
 
 @dataclass(frozen=True)
 class Meaning:
-    """A code or a kind of line: what it means, and what caused it in public threads, (cause, thread), the most frequent first."""
+    """A code or a kind of line: what it means, what caused it in public threads, (cause, thread), the most frequent first.
+
+    `level` is one of LEVELS; `line` is where the log says it; `advice` what to do; `hazard` the kit's name for it, which
+    `command` shows.
+    """
 
     name: str
     meaning: str
     source: str
     causes: tuple[tuple[str, str], ...] = ()
+    level: str = "call"
+    line: str = ""
+    advice: str = ""
+    hazard: str = ""
+    command: str = ""
+
+    @property
+    def said(self) -> str:
+        return tr("{name}: {what}", name=self.name, what=self.meaning)
 
 
 @dataclass(frozen=True)
 class Why:
-    """What is known of a log: meanings, the operator that it names, the call repeated, and lines that nothing is known of."""
+    """What is known of a log: meanings, what failed first at first; the operator that it names, the call repeated, and lines
+    that nothing is known of."""
 
     meanings: tuple[Meaning, ...]
     operator: str = ""
     conditions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     repeated: str = ""
     unknown: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
-        found = []
-        for one in self.meanings:
-            found += [
-                tr("{name}: {what}", name=one.name, what=one.meaning),
-                tr("  ({source})", source=one.source),
-            ]
+        first, rest = self.meanings[:1], self.meanings[1:]
+        found = [tr("what failed first:")] if rest else []
+        for one in first:
+            found += [one.said]
+            found += [tr("  the log: {line}", line=printable(one.line[:400]))] if one.line else []
+            found += [tr("  ({source})", source=one.source)]
             found += [
                 tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
                 for cause, thread in one.causes
             ]
+            if rest and one.level in LEVELS[2:]:
+                found.append(tr("  why is unknown: no line of this log says it"))
+        found += [tr("what follows it:")] if rest else []
+        found += [tr("  {meaning} ({source})", meaning=one.said, source=one.source) for one in rest]
         if self.operator:
             found.append(tr("operator: {name}", name=self.operator))
         found += [tr("  this code says here: {text}", text=text) for text in self.conditions]
@@ -84,15 +117,26 @@ class Why:
                     answer=self.repeated,
                 )
             )
-        if self.unknown:
-            found.append(
-                ntr(
-                    "unknown: {n} line: {line}",
-                    "unknown: {n} lines, the first: {line}",
-                    len(self.unknown),
-                    line=printable(self.unknown[0][:200]),
-                )
-            )
+        for one in self.meanings:
+            if one.level == first[0].level:
+                found += [
+                    tr("try: {advice} ({source})", advice=one.advice, source=one.source)
+                ] * bool(one.advice)
+                if one.hazard:
+                    found.append(
+                        tr(
+                            "try: {command} runs it without a device, where its hazard is: {name}",
+                            command=one.command,
+                            name=tr(one.hazard),
+                        )
+                    )
+                elif one.command:
+                    found.append(
+                        tr("try: {command} shows the same without a device", command=one.command)
+                    )
+        found += [tr("try: {note}", note=note) for note in self.notes]
+        if self.unknown and not (first and first[0].level == LEVELS[0]):
+            found.append(tr("unknown: {line}", line=printable(self.unknown[0][:200])))
         return "\n".join(line for text in found for line in wrapped(text, 110, "", "    "))
 
     __repr__ = __str__
@@ -102,35 +146,47 @@ class Why:
 
 
 @cache
-def _known() -> list[dict]:
-    return tomllib.loads((Path(__file__).parent / "causes.toml").read_text("utf-8"))["known"]
+def _table() -> dict:
+    return tomllib.loads((Path(__file__).parent / "causes.toml").read_text("utf-8"))
 
 
-def _meaning(entry: dict) -> Meaning:
-    chinese = language_here() == "zh"
-    name = (
-        f"{entry['name']} {CODES.get(int(entry['name']), '')}".strip()
-        if entry["name"].isdigit()
-        else entry["name"]
-    )
+@cache
+def _known() -> dict[str, dict]:
+    """What is known, by name, the causes in words before codes."""
+    known = {entry["name"]: entry for entry in _table()["known"]}
+    for group in _table()["codes"].values():
+        known |= {
+            name: group | {"name": name, "meaning": english, "chinese": chinese, "texts": ""}
+            for name, (english, chinese) in group["texts"].items()
+        }
+    return known
+
+
+def _meaning(name: str, line: str) -> Meaning:
+    entry, chinese = _known()[name], language_here() == "zh"
     return Meaning(
-        name,
+        f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
         entry["chinese" if chinese else "meaning"],
         entry["source"],
         tuple(
             (one["chinese" if chinese else "cause"], one["thread"])
             for one in entry.get("causes", ())
         ),
+        entry.get("level", "call"),
+        line,
+        entry.get("rat" if chinese else "try", ""),
+        entry.get("hazard", ""),
+        entry.get("command", ""),
     )
 
 
 def why(text, soc: str | None = None, cann: str | None = None) -> Why:
-    """Return what a status code or a pasted log means; what is not known is said to be unknown.
+    """Return what a status code or a log means: what failed first, what only follows, what to try.
 
     Parameters
     ----------
     text : int or str
-        A code, as a number or as text, or a log.
+        A code, as a number or as text, or a log: of torch_npu, a plog, a traceback, several in any order, of any length.
     soc, cann : str, optional
         The product and version to repeat a call on where the log names neither, by default Atlas A2
         and 9.1.
@@ -138,14 +194,14 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     Returns
     -------
     Why
-        Causes and what to do, each with its source; prints as text.
+        Causes and what to do, each with its source; prints as text. What is not known is said to be unknown.
 
     Raises
     ------
     TypeError
         For what is neither a number nor text.
     ValueError
-        For an empty or too long text, and an unknown product or version.
+        For an empty text, and an unknown product or version.
 
     Examples
     --------
@@ -162,64 +218,115 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
             'pass such as 561103 or open("log").read()',
         )
     )
-    if not text.strip() or len(text) > LONGEST:
-        raise ValueError(
-            problem(
-                "a log is a text", f"one of {len(text)} characters", f"pass 1 to {LONGEST} of them"
-            )
-        )
-    text = re.sub(r"\x1b\[[\d;]*m", "", text)  # colours
-    lines = [line for line in text.replace("\\n", "\n").splitlines() if line.strip()]
-    alone = re.fullmatch(r"\s*(\d{6})(?:\s+aclnn\w+)?\s*", text)
-    known = {entry["name"]: entry for entry in _known()}
-    found, unknown, numbers = {}, [], []
-    for line in lines:
-        here = [alone[1]] if alone else NAMED.findall(line)
-        numbers += here
-        kinds = [
-            entry
-            for entry in known.values()
-            if "pattern" in entry and re.search(entry["pattern"], line)
-        ]
-        named = [entry for number in here if (entry := known.get(number) or _unexplained(number))]
-        found |= {entry["name"]: entry for entry in (*named, *kinds)}
-        if not (kinds or named or re.search(r"\baclnn[A-Z]\w+", line)):
-            unknown.append(line.strip())
-    (op, name), product, version = (
-        _operator(text),
+    product, version = (
         product_of(A2 if soc is None else soc),
         version_of("9.1" if cann is None else cann),
     )
-    repeated = _repeat(op, text, product, version) if op else ""
+    if not text.strip():
+        raise ValueError(problem("a log is a text", "an empty one", "pass a code or a log"))
+    alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
+    found, functions, unknown = _read(text, alone and alone[1])
+    meanings = tuple(_meaning(name, "" if alone else line) for name, line in found.items())
+    op, name, at = _operator(functions)
+    near = _plain(text[max(0, at - AROUND) : at + AROUND])
+    repeated = _repeat(op, near, product, version) if op else ""
     conditions = (
         tuple(
             step.text
             for step in contract(op.name).steps
-            if str(getattr(step, "status", 0)) in numbers and isinstance(step.text, str)
+            if str(getattr(step, "status", 0)) in found and isinstance(step.text, str)
         )
         if op and not repeated
         else ()
     )
-    return Why(tuple(map(_meaning, found.values())), name, conditions, repeated, tuple(unknown))
+    return Why(meanings, name, conditions, _notes(op, found, text), repeated, unknown)
 
 
-def _unexplained(number: str) -> dict | None:
-    """A code that the headers name, and of which nothing more is known."""
-    name = CODES.get(int(number))
-    return name and {
-        "name": number,
-        "meaning": name,
-        "chinese": name,
-        "source": "CANN, acl_base_rt.h, op_errno.h",
-    }
+def _plain(text: str) -> str:
+    """The text without colours, lines broken where it says so."""
+    return re.sub(r"\x1b\[[\d;]*m", "", text).replace("\\n", "\n")
 
 
-def _operator(text: str) -> tuple:
-    """The operator of the kit that a log names first, and its name; where none is of the kit, None and the first name."""
+def _lines(text: str):
+    """The lines that may say something: the time that each or one before it bears, its place, the line; again if it is older."""
+    times, time, known = {}, "", _known()
+    useful = (*_table()["signs"], *WORDS)
+
+    def kept(at):
+        return at[0] if at[0][0].isalpha() or at[0] in known else ""
+
+    for at in LINE.finditer(text):
+        if any(word in at[0] for word in useful):
+            for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
+                when = TIME.search(line)
+                time, key = when[0] if when else time, hash(VARIES.sub(kept, line))
+                if key not in times or time < times[key]:
+                    times[key] = time
+                    yield time, at.start(), line
+
+
+def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
+    """What is known of a text, by name, with the first line that says it, the nearest to the cause first; the first places of
+    functions of aclnn; and lines of failures that nothing is known of."""
+    known, signs, found, functions, unknown = _known(), _table()["signs"], {}, {}, []
+    patterns = [
+        (name, re.compile(entry["pattern"]).search)
+        for name, entry in known.items()
+        if "pattern" in entry
+    ]
+    for time, at, line in [("", 0, text)] if code else _lines(text):
+        named = [code] if code else [number or word for number, word in NAMED.findall(line)]
+        here = (
+            [name for name, search in patterns if search(line)]
+            if any(sign in line for sign in signs)
+            else []
+        )
+        for name in here + [name for name in named if name in known]:
+            level = LEVELS.index(known[name].get("level", "call"))
+            found[name] = min(found.get(name, (9,)), (level, time, at, line))
+        calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
+        for name in calls:
+            functions.setdefault(name, at)
+        if not (here or named or calls) and len(unknown) < UNKNOWN and WORD.search(line):
+            unknown.append(line)
+    if not (found or functions or unknown):
+        unknown = [_plain(text.strip()[:200]).splitlines()[0]]
+    order = sorted(found, key=found.get)
+    return {name: found[name][-1] for name in order}, functions, tuple(unknown)
+
+
+def _operator(functions: dict) -> tuple:
+    """The operator of the kit among functions, its name and where it stands first; where there is none, None and the first function."""
     known = {op.aclnn_name: op for op in operators()}
-    names = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", text, re.ASCII)
-    name = next((name for name in names if name in known), names[0] if names else "")
-    return known.get(name), name
+    name = min(functions, key=lambda name: (name not in known, functions[name]), default="")
+    return known.get(name), name, functions.get(name, 0)
+
+
+def _notes(op, found: dict, text: str) -> tuple[str, ...]:
+    """What the log's own names say: which library an operator is in, and whether torch_npu belongs to CANN."""
+    notes = []
+    if op and found.keys() & {"not in libopapi.so", "symbol of an operator"}:
+        notes.append(
+            tr(
+                "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
+                name=op.aclnn_name,
+                part=op.library.split("-")[-1],
+                repository=op.library,
+            )
+        )
+    npu = re.search(r"\btorch[_-]npu\b[\s:=|-]{1,60}(\d+\.\d+\.\d+(?:\.post\d+)?)", text)
+    cann = npu and re.search(r"\bCANN(?:_VERSION)?[\s:=|-]{0,60}(\d+\.\d+\.(?:RC)?\d+)", text)
+    right = cann and _table()["versions"].get(npu[1])
+    if right and version_of(right) != version_of(cann[1]):
+        notes.append(
+            tr(
+                "torch_npu {npu} belongs to CANN {right}, and the log names CANN {cann} (Ascend/pytorch, COMPATIBILITY.md)",
+                npu=npu[1],
+                right=right,
+                cann=cann[1],
+            )
+        )
+    return tuple(notes)
 
 
 def _repeat(op, text: str, product, version) -> str:
@@ -241,7 +348,7 @@ def _repeat(op, text: str, product, version) -> str:
             attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
     arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | given
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
-    version = _named(version_of, r"CANN\W{0,3}(\d+\.\d+(?:\.\d+)?)", text, version)
+    version = _named(version_of, r"CANN(?:_VERSION)?\W{0,4}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
     row = next(
         (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(given))), None
@@ -265,9 +372,9 @@ def _repeat(op, text: str, product, version) -> str:
 
 def _named(known, pattern: str, text: str, otherwise):
     """What `known` makes of the first name in a text that it takes, else what is given."""
-    for name in re.findall(pattern, text):
+    for at in re.finditer(pattern, text):
         try:
-            return known(name)
+            return known(at[1])
         except ValueError:  # a product or a version that this kit does not know
             continue
     return otherwise

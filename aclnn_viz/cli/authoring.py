@@ -169,7 +169,7 @@ def conventions(options) -> int:
 
 
 def why(options) -> int:
-    """Explain a status code or a pasted log: what most often caused it, and which check of the call fails.
+    """Explain a status code or a log: what failed first, what only follows, what to try, and which check of the call fails.
 
     The exit status is 1 when nothing of it is known.
     """
