@@ -274,8 +274,8 @@ def test_an_empty_text_is_not_taken_for_none(capsys, arguments):
 
 
 def test_recipes_of_any_number_of_seeds_are_made_as_they_are_asked_for():
-    found = source("exhaustive", ["hardswish"], seeds=10**12)
-    assert found.count == 4 * 10**12 and next(iter(found))
+    found = source("suite", ["hardswish"], seeds=10**12)
+    assert found.count % 10**12 == 0 and next(iter(found))
 
 
 INTERRUPTED = (130, "aclnn-viz: interrupted\n")

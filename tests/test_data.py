@@ -321,7 +321,6 @@ def test_a_recipe_of_the_wrong_kind_is_refused_at_once(extra, text, place, capsy
     [
         {"self": {"values": []}},
         {"self": {"values": [], "shape": [0], "array": ["x"]}},
-        {"every": "self"},
     ],
 )
 def test_a_recipe_that_draws_nothing_is_left_out_in_words(extra, place):

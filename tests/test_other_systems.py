@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -16,17 +15,13 @@ from aclnn_viz.children import Child
 
 @pytest.mark.parametrize("there", [True, False])
 def test_loops_say_how_far_they_are_only_where_widgets_are_installed(there, monkeypatch):
-    seen = []
     shell = SimpleNamespace(kernel=None)
-    monkeypatch.setattr(notebook, "_say", lambda over: seen.append(over.wait(10)))
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
-    if not there:
-        monkeypatch.setitem(sys.modules, "anywidget", None)
-    assert [*notebook.noted("ab")] == ["a", "b"]
-    for thread in threading.enumerate():
-        if thread.name == "progress":
-            thread.join(10)
-    assert seen == [True] * there
+    monkeypatch.setitem(sys.modules, "tqdm.auto", SimpleNamespace(tqdm=lambda items, **_: "cd"))
+    monkeypatch.setattr(notebook, "find_spec", lambda name: there and name == "ipywidgets" or None)
+    assert "".join(notebook.noted("ab")) == ("cd" if there else "ab")
+    assert "".join(notebook.noted("ab", watched=True)) == "cd"
+    assert "".join(notebook.noted("ab", watched=False)) == "ab"
 
 
 def test_a_child_ends_on_a_system_without_a_list_of_processes(monkeypatch):

@@ -30,7 +30,7 @@ tables       | -
 dtypes       | numpy ml_dtypes
 storage      | numpy
 words        | -
-notebook     | IPython anywidget traitlets
+notebook     | IPython tqdm
 derivations  | sympy mpmath numpy
 arrays       | numpy jax numba llvmlite
 operators    | numpy
@@ -46,7 +46,7 @@ puzzles      | numpy platformdirs
 verification | numpy sympy mpmath torch
 sweeps       | numpy distributed
 explorers    | ipywidgets anywidget traitlets numpy
-cli          | tqdm mcp anyio
+cli          | mcp anyio
 __init__     | -
 """)
 )

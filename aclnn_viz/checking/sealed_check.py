@@ -29,8 +29,6 @@ import numpy as np
 from aclnn_viz.cases.suites import deep
 from aclnn_viz.checking.check import check
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
-from aclnn_viz.checking.judge import judge
-from aclnn_viz.checking.kernel_call import run
 from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_process import receive, send
@@ -41,7 +39,6 @@ from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_process.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
-PUBLISHED = 0  # the seed of `check`, which a kernel may have learnt
 FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
 PATIENCE = 1.0  # seconds that a process which closed its socket may take to end
 PRINTED = 2000  # characters that are shown of what a kernel prints
@@ -405,11 +402,6 @@ def check_sealed(
     else:
         if not sealed.ended:
             happened += sealed.alike
-            if result.failed and not happened:
-                with Sealed(kernel, float(seconds), int(memory)) as other:
-                    happened += _stale(other, scope, drawn)
-                with Sealed(kernel, float(seconds), int(memory)) as other:
-                    happened += _published(other, scope, drawn)
         happened += [one for one in result.misbehaviour if not sealed.ended]
         refused = len(result.unsupported)
         happened += [
@@ -438,31 +430,6 @@ def _right(result: CheckResult) -> bool:
 def _varies(fault: Message) -> bool:
     """Whether what a kernel did wrong is that outputs differ from call to call: outputs alone show no other mistake."""
     return set(getattr(fault, "values", ())) == {"outputs"}
-
-
-def _published(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
-    """Whether a kernel that is wrong is right on the cases of the published seed."""
-    if seed == PUBLISHED:
-        return []
-    cases = few(scope.cases(PUBLISHED))
-    if examine(KernelUnderTest(sealed, scope), cases, REORDERED_SECONDS).failed:
-        return []
-    return [message("is right on the cases of the published seed {seed} alone", seed=PUBLISHED)]
-
-
-def _stale(sealed: Sealed, scope: Scope, seed: int) -> list[Message]:
-    """Whether what a kernel returns is right for the inputs of the call before."""
-    first, second = (
-        max(
-            few(list(scope.others(seed + k))), key=lambda one: one.case.inputs[scope.op.like].size
-        ).prepare()
-        for k in (0, 1)
-    )
-    names = list(second.expected)
-    run(sealed, first.case, names, None)
-    outputs = run(sealed, second.case, names, None).outputs
-    stale = outputs and judge(second, outputs) and not judge(first, outputs)
-    return [message("returns the answer of the call before")] * bool(stale)
 
 
 def _again(

@@ -228,14 +228,11 @@ class Triage:
         return call
 
 
-def triage(
-    folder, call: str | None = None, paths: bool = False, progress: Callable = lambda calls: calls
-) -> Triage:
+def triage(folder, call: str | None = None, progress: Callable = lambda calls: calls) -> Triage:
     """Judge every backward call of a dump in msProbe's layout that is one of an operator of the kit.
 
     `folder` is the dump_path of a run, or a step or rank in it. Of `call`, a name such as "Functional.silu.0", only that call is
-    judged. With `paths` each call names the line of the program that made it, which may be private. Files are read, and
-    nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
+    judged. Files are read, and nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
     """
     need(
         call,
@@ -243,14 +240,12 @@ def triage(
         "call is the name of one",
         "pass one as the index of the dump writes it",
     )
-    need(paths, bool, "paths says whether lines of the program are named", "pass True or False")
     known, others, notes, pending, seen = {}, Counter(), [], [], {}
     for op in operators():
         for name, how in registry.own("peer", op.name, "DUMPED", {}).items():
             known.setdefault(_plain(name), []).append((op, how))
     for dump in read_dumps(folder):
         notes += [message("{place}: {note}", place=dump.place, note=note) for note in dump.notes]
-        lines = dump.lines() if paths else {}
         for name in dump.entries:
             if not (found := ENTRY.fullmatch(name)):
                 continue
@@ -262,12 +257,7 @@ def triage(
             if name == forward and backward in dump.entries or call not in (None, stem):
                 continue
             if ops := known.get(_plain(key)):
-                pending.append(
-                    (
-                        partial(_judged, dump, stem, key, forward, backward, ops, seen),
-                        lines.get(forward),
-                    )
-                )
+                pending.append(partial(_judged, dump, stem, key, forward, backward, ops, seen))
             else:
                 others[key] += 1
     if call is not None and not pending:
@@ -279,14 +269,12 @@ def triage(
             )
         )
     calls, kept = [], set()
-    for judged, line in progress(pending):
+    for judged in progress(pending):
         one = judged()
         # a run has more numbers than memory holds
         spare = {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}
         kept |= {one.verdict == WRONG} if one.case else set()
-        calls.append(
-            replace(one, text=linked("{some}; {more}", filter(None, (one.text, line))), **spare)
-        )
+        calls.append(replace(one, **spare))
     return Triage(tuple(calls), tuple(notes), others)
 
 

@@ -5,7 +5,6 @@ elements are wrong, what the numbers resemble, and at which lengths the kernel i
 """
 
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -169,35 +168,6 @@ def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, in
     }
 
 
-def intermediates(op, inputs: dict) -> dict[str, np.ndarray]:
-    """Return the arrays that the page names on its way to the truth, by their names.
-
-    >>> import aclnn_viz as av
-    >>> "projection" in intermediates(av.operator("rms_norm"), av.case("rms_norm").inputs)
-    True
-    """
-    found: dict[str, np.ndarray] = {}
-    file = op.page.backward.__code__.co_filename
-
-    def watch(frame, event, value):
-        if event == "return" and frame.f_code.co_filename == file:
-            for name, local in [*frame.f_locals.items(), (frame.f_code.co_name, value)]:
-                if isinstance(local, np.ndarray) and local.dtype.kind == "f":
-                    found.setdefault(name, local)
-
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        op.backward(**inputs)
-    finally:
-        sys.setprofile(before if callable(before) else None)
-        if before is not None and not callable(
-            before
-        ):  # that of cProfile, which goes on by a method of its own
-            before.enable()
-    return found
-
-
 def resemblance(seen) -> list[str]:
     """Return a line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
     text: dict[str, Counter] = {}
@@ -233,20 +203,7 @@ def _remarks(prepared, name, output) -> list[str]:
         return [message("is right to the digits of float32")]
     if output.dtype.itemsize == 2 and _near(actual, truths[name]):
         return [message("is right to three digits")]
-    remarks = likeness(name, actual, truths, prepared.case.inputs)
-    if not np.isfinite(actual).all() or not actual.any() or _near(actual, truths[name]):
-        return remarks
-    known = intermediates(prepared.case.operator, prepared.case.inputs)
-    labels = [
-        label
-        for label, array in known.items()
-        if array.size == actual.size and _near(actual.ravel(), array.astype(np.float64).ravel())
-    ]
-    if labels:  # a local name rather than the function that returned it
-        remarks.append(
-            message("equals the intermediate {name!r} of the page", name=min(labels, key=len))
-        )
-    return remarks
+    return likeness(name, actual, truths, prepared.case.inputs)
 
 
 def likeness(

@@ -20,7 +20,7 @@ from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress, show
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.errors import printable, problem
-from aclnn_viz.tables import columns, padded, wrapped
+from aclnn_viz.tables import as_text, columns, wrapped
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
 
@@ -509,16 +509,10 @@ def table(rows: list[Row]) -> str:
         )
         for row in rows
     ]
-    widths = [
-        max(map(columns, column)) for column in zip(header[:-1], *(line[:-1] for line in lines))
-    ]
-    text = []
-    for (*cells, last), row in zip([header, *lines], [None, *rows]):
-        text.append(
-            "  ".join([*(padded(cell, width) for cell, width in zip(cells, widths)), last]).rstrip()
-        )
-        if row is None:
-            text.append("  ".join("-" * width for width in widths))
-        elif row.failure:
+    head, *table = as_text(header, lines)
+    text = [head, "-" * columns(head)]
+    for line, row in zip(table, rows):
+        text.append(line)
+        if row.failure:
             text.append(f"    {tr(row.failure)}")
     return "\n".join(text)

@@ -8,16 +8,13 @@ import sys
 from contextlib import contextmanager, nullcontext, redirect_stdout
 
 from aclnn_viz.errors import problem
+from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import tr
 
 
 def progress(items, unit: str, total: int | None = None):
-    """Show a progress bar where tqdm is installed and somebody watches."""
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return items
-    return tqdm(items, disable=not sys.stderr.isatty(), leave=False, unit=unit, total=total)
+    """Show a progress bar where somebody watches."""
+    return noted(items, total, unit, sys.stderr.isatty())
 
 
 def show(options, content, text, **form) -> None:
@@ -284,10 +281,6 @@ TRIAGE = {
         "help": "write the first call that is not explained (else the first judged) as a case, into this folder",
     },
     "--html": {"metavar": "FILE", "help": "write every call as one page of HTML, too"},
-    "--paths": {
-        "action": "store_true",
-        "help": "name the line of the program that made each call, with its private path",
-    },
     "--force": FORCE,
 }
 
@@ -304,9 +297,7 @@ def triage(options) -> int:
 
     if options.write:
         need_place(options.write, options.force, is_folder_of_cases)
-    found = checking.triage(
-        options.folder, options.call, options.paths, lambda calls: progress(calls, "call")
-    )
+    found = checking.triage(options.folder, options.call, lambda calls: progress(calls, "call"))
     written = found.write(options.write, options.force) if options.write else None
     print(found.to_json() if options.json else found)
     if written and not options.json:

@@ -90,7 +90,7 @@ SWEEP = {
     "--cases": {
         "default": "suite",
         "metavar": "CASES",
-        "help": "suite (the default), exhaustive (all numbers of the 16-bit formats), standard (what `run` records), a file "
+        "help": "suite (the default), standard (what `run` records), a file "
         "with a JSON list of recipes, or such a list itself",
     },
     "--seeds": {

@@ -1,7 +1,6 @@
 """Dumps of a training run in the layout of msProbe (package mindstudio-probe): the entries of dump.json, and the tensors beside it.
 
     step0/rank0/dump.json            by name what went into and came out of each call, in the order of execution
-    step0/rank0/stack.json           where each call stands in the program
     step0/rank0/dump_tensor_data/    the tensors, NAME.input.0.pt; of a dump of statistics or checksums there are none
 
 A .pt file is a zip archive of numbers, and of a pickle that says what they are. Nothing is unpickled: of its instructions those
@@ -31,7 +30,7 @@ from aclnn_viz.storage.reading import (
 )
 from aclnn_viz.storage.sources import Archive
 
-INDEX, TENSORS, STACK = "dump.json", "dump_tensor_data", "stack.json"
+INDEX, TENSORS = "dump.json", "dump_tensor_data"
 LARGEST = 1 << 30  # bytes of one tensor, and of an index
 LONGEST_PICKLE = 1 << 16
 DEPTH = 6  # folders below which no index is looked for
@@ -136,19 +135,6 @@ class Dump:
             ) from None
         _need_described(name, found, described)
         return found
-
-    def lines(self) -> dict[str, str]:
-        """Of each entry the line of the program that made the call, as stack.json has it; private."""
-        try:
-            held = json.loads(read_file(self.folder / STACK, LARGEST))
-            return {
-                name: printable(" ".join(str(frames[0]).split()))
-                for names, frames in held.values()
-                for name in names
-                if frames
-            }
-        except (OSError, ValueError, RecursionError, TypeError, AttributeError, LookupError):
-            return {}
 
 
 def read_dumps(folder) -> list[Dump]:

@@ -1,10 +1,10 @@
 """Recipes: cases as lines of text, which cost nothing until they are drawn and mean the same on every machine.
 
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
-these it may say `"strided": true`, or `"every": TENSOR`: all numbers of a 16-bit format in one tensor. An array is
-`{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same exactly if their canonical texts are.
+these it may say `"strided": true`. An array is `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same
+exactly if their canonical texts are.
 
-A source yields recipes one by one: the suites, all numbers of a 16-bit format, the standard list, a list of recipes.
+A source yields recipes one by one: the suites, the standard list, a list of recipes.
 """
 
 import hashlib
@@ -12,12 +12,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass
 from numbers import Real
+from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import lengths, need, place_of, printable, problem, shown, whole
 from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.operators import Operator, known, operator, operators
@@ -27,8 +27,7 @@ from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_fil
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
-KINDS = {"seed": int, "dtype": str, "strided": bool, "every": str}
-EVERY = 1 << 16  # numbers of a 16-bit format
+KINDS = {"seed": int, "dtype": str, "strided": bool}
 
 
 def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
@@ -81,9 +80,6 @@ def draw(text: str) -> tuple[suites.Recipe, Case]:
     """Draw the case of a canonical recipe; raises ValueError and TypeError as `av.case` does."""
     options = {name: _value(value) for name, value in json.loads(text).items()}
     op, seed = known(options.pop("operator")), options.pop("seed")
-    if every := options.pop("every", None):
-        kind = suites.Recipe(op.name, {"every": every} | options)
-        return kind, _every(op, every, seed, **options)
     strided = options.pop("strided", False)
     case = stated(op, seed=seed, **options)
     return suites.Recipe(op.name, options, strided), suites.transposed(case) if strided else case
@@ -93,35 +89,6 @@ def mode(case: Case) -> str:
     """The attributes that its operator declares as worth trying, as this case has them."""
     bound = case.operator.bind(case.inputs)
     return ", ".join(f"{name}={bound[name]!r}" for name in case.operator.modes[0])
-
-
-def _every(op: Operator, name: str, seed: int, dtype: str = "float32", **options) -> Case:
-    """All numbers of a 16-bit format in one tensor; with seed 0 the upstream gradients are one, else drawn."""
-    fmt = float_format(dtype)
-    if fmt.bits != 16 or name not in op.tensors:
-        raise ValueError(
-            problem(
-                "every number is that of a tensor in a 16-bit format",
-                f"{name} in {fmt.name}",
-                "use float16 or bfloat16",
-            )
-        )
-    values = {name: np.arange(EVERY, dtype=np.uint16).view(fmt.numpy)}
-    ones = {} if seed else {up: 1.0 for up in op.upstream if up != name}
-    return stated(op, dtype=dtype, seed=seed, shape=(EVERY,), **ones | values | options)
-
-
-def elementwise(op: Operator) -> bool:
-    """Whether each element of every output depends on that element of the inputs alone.
-
-    >>> elementwise(known("hardswish")), elementwise(known("rms_norm"))
-    (True, False)
-    """
-    return (
-        set(op.page.AXES.values()) == {"e"}
-        and set(p.kind for p in op.parameters) == {"tensor"}
-        and bool(op.first)
-    )
 
 
 def canonical(recipes: Iterable) -> Iterator[str]:
@@ -166,9 +133,6 @@ def _value(value):
         ) from None
 
 
-HALVES = ("float16", "bfloat16")
-
-
 @dataclass(frozen=True)
 class Source:
     """Recipes as often as they are asked for, and how many there are, None where that is known only at the end."""
@@ -180,16 +144,30 @@ class Source:
         return self.make()
 
 
-def source(name, ops=None, seeds: int = 1) -> Source:
-    """Return the recipes that a name stands for: "suite", "exhaustive", "standard", or the file of a JSON list of recipes.
+def source(cases, ops=None, seeds: int = 1) -> Source:
+    """Return the recipes of "suite", of "standard", of a file with a JSON list of recipes, or of an iterable.
 
     `ops` are the operators, all unless given; `seeds` says how often each case of a suite is drawn anew. The list may
-    stand in the place of its file. Raises ValueError for what names no cases.
+    stand in the place of its file. Raises ValueError for what names no cases, TypeError for what is none of these.
 
     >>> source("suite", ["rms_norm"], seeds=3).count % 3, next(iter(source("suite", ["rms_norm"])))
     (0, '{"operator":"rms_norm","seed":0,"shape":[4,6]}')
     """
-    seeds, text = whole("seeds", seeds, 1), str(name)
+    seeds, text = whole("seeds", seeds, 1), str(cases)
+    if not isinstance(cases, (str, Path)):
+        if (
+            isinstance(cases, (Mapping, suites.Recipe))
+            or not isinstance(cases, Iterable)
+            or getattr(cases, "ndim", 1) == 0
+        ):
+            raise TypeError(
+                problem(
+                    'cases are "suite", "standard", a file, or an iterable of recipes',
+                    shown(cases),
+                    'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
+                )
+            )
+        return of_operators(cases, ops)
     if text in NAMED:
         return NAMED[text](chosen(ops), seeds)
     try:
@@ -206,7 +184,7 @@ def source(name, ops=None, seeds: int = 1) -> Source:
         raise ValueError(
             problem(
                 f"cases are {', '.join(NAMED)}, or a JSON list of recipes",
-                printable(f"{name!s:.200}: {getattr(error, 'strerror', error)}"),
+                printable(f"{cases!s:.200}: {getattr(error, 'strerror', error)}"),
                 "choose one, or mend the list",
             )
         ) from None
@@ -242,35 +220,13 @@ def _suite(ops, seeds: int) -> Source:
     return Source(make, seeds * sum(map(len, by_operator)))
 
 
-def _exhaustive(ops, seeds: int) -> Source:
-    ops = [op for op in ops if elementwise(op)] if len(ops) == len(operators()) else ops
-    if other := [op.name for op in ops if not elementwise(op)]:
-        text = ", ".join(op.name for op in operators() if elementwise(op))
-        raise ValueError(
-            problem(
-                "all numbers of a format are tried with an elementwise operator",
-                ", ".join(other),
-                f"name {text}, or leave the operators out",
-            )
-        )
-    cases = [
-        {"operator": op.name, "every": p.name, "dtype": dtype}
-        for op in ops
-        for p in op.parameters
-        for dtype in HALVES
-    ]
-    return Source(
-        lambda: (recipe(case, seed) for case in cases for seed in range(seeds)), len(cases) * seeds
-    )
-
-
 def _standard(ops, seeds: int) -> Source:
     """Each mode of each operator once in each format that an Atlas A2 takes."""
     recipes = [
         {"operator": op.name, "dtype": dtype, "seed": seed, **options}
         for op in ops
         for seed, options in enumerate(suites.own_cases(op, "standard") or op.modes)
-        for dtype in ("float32", *HALVES)
+        for dtype in ("float32", "float16", "bfloat16")
         if any(
             dtype in formats.split()
             for products, formats in op.formats.items()
@@ -280,4 +236,4 @@ def _standard(ops, seeds: int) -> Source:
     return of_operators(recipes, None)
 
 
-NAMED: dict[str, Callable] = {"suite": _suite, "exhaustive": _exhaustive, "standard": _standard}
+NAMED: dict[str, Callable] = {"suite": _suite, "standard": _standard}

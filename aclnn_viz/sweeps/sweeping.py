@@ -5,20 +5,19 @@ with the sweep. When a process dies, the cases that were out are run again one b
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from aclnn_viz.cases import suites
 from aclnn_viz.cases.files import write_cases
 from aclnn_viz.checking.counterexample import dumped
 from aclnn_viz.checking.judge import prepared
-from aclnn_viz.errors import function, problem, shown, whole
+from aclnn_viz.errors import function, problem
 from aclnn_viz.notebook import noted
 from aclnn_viz.sweeps.place import Place
-from aclnn_viz.sweeps.recipes import Source, draw, of_operators, source
+from aclnn_viz.sweeps.recipes import draw, source
 from aclnn_viz.sweeps.reporting import Report, of_run
 from aclnn_viz.sweeps.store import MEMORY, Run, Store
 from aclnn_viz.sweeps.work import Row, died, identity, work
@@ -182,8 +181,7 @@ def sweep(
     Parameters
     ----------
     cases : str, path or iterable of dict
-        "suite", "exhaustive" (all numbers of the 16-bit formats, for elementwise operators),
-        "standard" (what `aclnn-viz run` records), a file with a JSON list of recipes, or recipes,
+        "suite", "standard" (what `aclnn-viz run` records), a file with a JSON list of recipes, or recipes,
         which are dicts with the keywords of `av.case` and the "operator". Nothing is drawn before a
         worker does.
     device : str or path
@@ -231,7 +229,7 @@ def sweep(
     >>> result.passed, result.ran
     (True, 1)
     """
-    cases = _source(cases, ops, whole("seeds", seeds, 1))
+    cases = source(cases, ops, seeds)
     place = Place.of(device, soc=soc, cann=cann, plan=plan, root=root, custom=custom)
     progress = noted if progress is None else function("progress", progress)
     with Store(store) as opened:
@@ -246,24 +244,6 @@ def sweep(
         finally:
             drive.close()
         return Swept(of_run(opened, drive.run), drive.ran, drive.known, dumps)
-
-
-def _source(cases, ops, seeds: int) -> Source:
-    if isinstance(cases, (str, Path)):
-        return source(cases, ops, seeds)
-    if (
-        isinstance(cases, (Mapping, suites.Recipe))
-        or not isinstance(cases, Iterable)
-        or getattr(cases, "ndim", 1) == 0
-    ):
-        raise TypeError(
-            problem(
-                'cases are "suite", "exhaustive", a file, or an iterable of recipes',
-                shown(cases),
-                'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
-            )
-        )
-    return of_operators(cases, ops)
 
 
 def _dump(folder: Path, row: Row, run: Run) -> Path:

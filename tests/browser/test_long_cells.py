@@ -1,4 +1,4 @@
-"""A cell of a notebook that runs long says how far it is, and its button stops it; a long table filters its rows."""
+"""A cell of a notebook that runs long says how far it is; a long table filters its rows."""
 
 import re
 
@@ -13,9 +13,7 @@ from aclnn_viz.tables import as_html
 HTML(as_html("t", ("n",), [(f"row {n}",) for n in range(30)]))"""
 
 
-def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table_is_filtered(
-    browser, lab
-):
+def test_a_long_cell_says_how_far_it_is_and_a_table_is_filtered(browser, lab):
     book = Notebook(
         browser,
         lab,
@@ -25,17 +23,11 @@ def test_a_long_cell_says_how_far_it_is_and_is_stopped_by_its_button_and_a_table
         "time.sleep(1)",
         LONG,
     )
-    stop = book.page.locator(".jp-OutputArea button")
-    stop.wait_for(timeout=60_000)
-    seconds, rounds = map(
-        int, re.search(r"(\d+) s: (\d+) of 200", stop.locator("..").inner_text()).groups()
-    )
-    # one takes a tenth of a second, on a busy machine more
-    assert seconds >= 2 and 1 <= rounds <= 10 * (seconds + 1)
-    assert stop.count() == 1  # the cell of one second has none
-    stop.click()
-    book.page.get_by_text("KeyboardInterrupt").first.wait_for()
-    stop.wait_for(state="detached")
+    bar = book.page.locator(".jp-OutputArea .widget-hbox, .jp-OutputArea .jupyter-widget-hbox")
+    bar.wait_for(timeout=60_000)
+    assert 1 <= int(re.search(r"(\d+)/200", bar.inner_text())[1]) <= 200
+    assert bar.count() == 1  # the cell of one second has none
+    bar.wait_for(state="detached", timeout=60_000)
     book.page.locator("input.filter").fill("row 2")
     assert book.page.locator("tr:visible").count() == 13  # the head, 2, 12, and 20 to 29
     book.close()

@@ -54,11 +54,11 @@ CHEATS = {
     ),
     "returns the last answer": (
         "def kernel(**given):\n    calls.append(right(**given))\n    return calls[max(len(calls) - 2, 0)]",
-        "returns the answer of the call before",
+        "is wrong in",
     ),
     "recognises the published seed": (
         "def kernel(**given):\n    return right(**given) if given['dy'].ravel()[:1].tobytes() in SEEN else tuple(2 * one for one in right(**given))",
-        "right on the cases of the published seed 0 alone",
+        "is wrong in",
     ),
     "recognises the sizes": (
         "def kernel(**given):\n    dx, dgamma = right(**given)\n    return (dx, dgamma) if given['dy'].shape in SHAPES else (dx, 2 * dgamma)",

@@ -1,6 +1,5 @@
 """What `check` says of right, wrong and misbehaving kernels."""
 
-import cProfile
 import json
 import re
 import time
@@ -15,7 +14,6 @@ from machine import SOAK, sampled
 from aclnn_viz.cases import case
 from aclnn_viz.checking import check, counterexample, scope
 from aclnn_viz.checking.kernel_call import named, to_numpy
-from aclnn_viz.checking.wrong_outputs import intermediates
 
 pytestmark = pytest.mark.usefixtures("unexplained")
 
@@ -358,16 +356,6 @@ def test_torch_tensors_are_taken():
             1.5,
             -2.0,
         ]
-
-
-def test_a_check_may_be_profiled():
-    def called_afterwards():
-        return 0
-
-    with cProfile.Profile() as profile:
-        intermediates(RMS, case(RMS).inputs)
-        called_afterwards()
-    assert called_afterwards.__code__ in [entry.code for entry in profile.getstats()]
 
 
 def test_a_slow_kernel_that_is_wrong_is_not_run_on_all_cases_and_a_right_one_is(

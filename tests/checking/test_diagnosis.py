@@ -1,4 +1,4 @@
-"""Which mistake a wrong kernel looks like: conditions, faults side by side, unknown faults, intermediates."""
+"""Which mistake a wrong kernel looks like: conditions, faults side by side, unknown faults."""
 
 from dataclasses import replace
 
@@ -184,15 +184,6 @@ def test_a_place_is_said_if_chance_would_seldom_put_there_all_that_is_wrong_and_
     assert [*_places([behind], [])][0] == "behind the first 32 of axis -1"
     assert not any("32" in words for words in _places([np.arange(64) == 40], []))
     assert not any("32" in words for words in _places([behind], [np.array([True])]))
-
-
-def test_an_intermediate_is_recognised():
-    def kernel(dy, x, rstd, gamma):
-        right = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)
-        xhat = x.astype(np.float64) * rstd.reshape(rstd.shape + (1,) * (x.ndim - rstd.ndim))
-        return right | {"dxOut": xhat.astype(x.dtype)}
-
-    assert "equals the intermediate 'xhat' of the page" in check("rms_norm", kernel).diagnosis.text
 
 
 def test_faults_that_no_case_tells_apart_are_both_named():

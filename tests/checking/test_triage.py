@@ -217,9 +217,8 @@ def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, caps
     assert not result.passed and result.failed == 1 and "upper kink" in str(result)
     assert check(case, av.operator("hardswish").backward).passed
     assert "Functional.hardswish.27" in page.read_text() and "/srv/" not in page.read_text()
-    asked = f"triage {folder} --paths --html {page} --call Functional.hardswish."
+    asked = f"triage {folder} --html {page} --call Functional.hardswish."
     assert main(f"{asked}27".split()) == 1
-    assert "write_runs.py" in page.read_text() and "/srv/train/" in capsys.readouterr().out
     assert main(f"{asked}99".split()) == 2
 
 

@@ -127,7 +127,6 @@ def dumps(folder):
                 "surrogatepass",
             )
             for dump in read_dumps(run):
-                dump.lines()
                 for described in (one for entry in dump.entries.values() for one in tensors(entry)):
                     found = dump.tensor(described)
                     assert [*found.shape] == described["shape"]

@@ -79,23 +79,6 @@ def test_another_recipe_has_another_identity(change):
     assert hashed(recipe(GIVEN | change)) != IDENTITY
 
 
-def test_all_numbers_of_a_format_are_in_one_case():
-    made = [draw(text)[1] for text in source("exhaustive")]
-    assert [(one.operator.name, one.dtype) for one in made] == [
-        ("hardswish", "float16"),
-        ("hardswish", "bfloat16"),
-    ] * 2
-    for one in made:
-        full = [
-            name
-            for name, value in one.inputs.items()
-            if len(np.unique(value.view(np.uint16))) == 1 << 16
-        ]
-        assert len(full) == 1
-    with pytest.raises(ValueError, match="elementwise operator: got rms_norm; name hardswish"):
-        source("exhaustive", "rms_norm")
-
-
 def test_a_list_of_recipes_is_a_file_or_a_text(tmp_path):
     text = json.dumps(
         [{"operator": "hardswish", "shape": [4]}, {"operator": "rms_norm", "seed": 3}]
@@ -133,10 +116,6 @@ def test_a_mode_is_what_the_operator_declares_as_worth_trying():
             lambda: draw(TEXT.replace("[-3.0,NaN,2.0]", "[-3.0,2.0]")),
             "an array of a recipe has array, shape and values: got cannot reshape",
         ),
-        (
-            lambda: draw('{"dtype":"float32","every":"x","operator":"rms_norm","seed":0}'),
-            "16-bit format: got x in float32",
-        ),
         (lambda: source("[1]"), "recipes is a list of dict: got list [1]; pass such a list"),
         *(
             (
@@ -152,7 +131,7 @@ def test_a_mode_is_what_the_operator_declares_as_worth_trying():
         (lambda: source("[{"), "or a JSON list of recipes: got [{: Expecting"),
         (
             lambda: source("nowhere.json"),
-            "cases are suite, exhaustive, standard, or a JSON list of recipes: got nowhere.json: No such file",
+            "cases are suite, standard, or a JSON list of recipes: got nowhere.json: No such file",
         ),
         (lambda: source("suite", seeds=0), "seeds is a number from 1 on: got 0"),
     ],

@@ -83,10 +83,6 @@ def test_a_prediction_is_judged_in_its_own_precision(soc, cann):
     assert result.passed and '"plan": "device"' in result.report.run.device
 
 
-def test_all_numbers_of_a_format_are_right():
-    assert av.sweep("exhaustive", store=":memory:").outcomes == {"right": 4}
-
-
 # Once and only once
 
 
@@ -229,7 +225,7 @@ def test_another_kit_at_the_workers_is_refused():
 @pytest.mark.parametrize(
     ("options", "kind", "part"),
     [
-        ({"cases": "nonsense"}, ValueError, "cases are suite, exhaustive"),
+        ({"cases": "nonsense"}, ValueError, "cases are suite, standard"),
         ({"cases": {"operator": "hardswish"}}, TypeError, "or an iterable of recipes: got dict"),
         ({"device": "nonsense"}, ValueError, "no such device: got 'nonsense'"),
         ({"device": len}, TypeError, "a sweep names its device"),
