@@ -21,7 +21,7 @@ from aclnn_viz.words.messages import language_here, tr
 LEVELS = "cause", "call", "stop", "echo"  # see causes.toml
 # beside the signs of causes.toml, what a line holds that may name a code or a function, or be a failure
 WORDS = tuple(
-    "aclnn ode rrno rror ERR err ret status result ail FAIL xception fault abort 错误 返回 失败 EE E1 E2 E3 E4 E8 EH EI EJ EL EZ".split()
+    "aclnn ode rrno rror ERR err ret status result ail FAIL xception fault abort 错误 返回 失败 EE E1 E2 E3 E4 E8 E9 EH EI EJ EL EZ".split()
 )
 LINE = re.compile(r"[^\r\n]{1,4000}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
