@@ -67,7 +67,7 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
 TAIL = """
 ## Not in the kit yet
 
-`aclnn-viz new --doc FILE.md` makes a folder from each of these documents of the vendor's public repositories
+Each has a document in the vendor's public repositories, whose C prototype `aclnn-viz new` takes
 ([adding_an_operator.md](adding_an_operator.md) goes on from there):
 
 | family | documents |

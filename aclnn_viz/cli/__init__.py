@@ -463,7 +463,7 @@ COMMANDS = {
                 "nargs": "?",
                 "help": "the short name of the operator; the vendor's unless given",
             },
-            ("--prototype", "--doc", "--forward"): {
+            ("--prototype", "--forward"): {
                 "--forward": {
                     "metavar": "FILE.py",
                     "help": "a page with forward(xp, ...) and SHAPES, from which backward is derived",
@@ -471,10 +471,6 @@ COMMANDS = {
                 "--prototype": {
                     "metavar": "FILE",
                     "help": "C text that declares phase 1, as a header does",
-                },
-                "--doc": {
-                    "metavar": "FILE.md",
-                    "help": "the vendor's document, docs/aclnn....md of a public repository",
                 },
             },
             ("--to", "--in-repo"): {

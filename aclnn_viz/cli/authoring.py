@@ -71,7 +71,7 @@ def _list(rows: dict, others: list) -> None:
                 print("  " + tr("{name}: {what}", name=how, what=enumerated(files)))
     print(
         tr(
-            "{n} more have a document of the vendor, which docs/operators.md names; aclnn-viz new --doc FILE.md makes a folder of one:",
+            "{n} more have a document of the vendor, which docs/operators.md names:",
             n=len(others),
         )
     )
@@ -99,7 +99,7 @@ def describe(options) -> int:
 
 
 def new(options) -> int:
-    """Write a new operator: page and declaration, with gaps to fill in, from C text or the vendor's document, or without from a forward page.
+    """Write a new operator: page and declaration, with gaps to fill in from C text, or without from a forward page.
 
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
@@ -119,9 +119,7 @@ def new(options) -> int:
         )
         return 0 if found.proof.holds else 1
     # in any encoding
-    text = need_text(place_of(options.prototype or options.doc), 1 << 20).read_text(
-        "utf-8", "replace"
-    )
+    text = need_text(place_of(options.prototype), 1 << 20).read_text("utf-8", "replace")
     folder = new_operator(options.name, text, home, options.in_repo)
     left = gaps(folder)
     show(

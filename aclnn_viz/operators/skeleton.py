@@ -1,7 +1,6 @@
 """A new operator in a folder of its own: page and declaration, with gaps that say what belongs there.
 
-What a prototype alone leaves open in the declaration, comes from the vendor's document; what the document says in words alone is
-guessed, and its words stand beside it.
+The C prototype says what the parameters are called and are; what each is for is guessed from that, and a gap where it cannot be.
 """
 
 import re
@@ -11,16 +10,14 @@ from pathlib import Path
 from textwrap import wrap
 
 from aclnn_viz.errors import problem, shown
-from aclnn_viz.operators import products, registry
-from aclnn_viz.operators.document import NAMES, PROTOTYPE, Document, Row, read
+from aclnn_viz.operators import registry
 from aclnn_viz.operators.parameters import KINDS, Parameter
 from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
-from aclnn_viz.operators.shapes import PLAIN
 from aclnn_viz.storage.results import add, new_folder
 
 LONGEST = 100  # letters of a name, of which files are named
-FORMATS = ("float32", "float16", "bfloat16")  # where nothing says it
+PROTOTYPE = re.compile(r"aclnnStatus\s+aclnn\w+GetWorkspaceSize\s*\([^)]*\)")
 #: Tensors that forward saves, by what they are called.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
 _PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
@@ -42,11 +39,11 @@ def backward(xp, {backward}):
     # {gap}: the gradients, from the saved tensors as they are given
     return {{{outputs}}}
 '''
-_DECLARATION = '''"""{aclnn_name}: {mark}: the shapes of its tensors in a few words.
+_DECLARATION = '''"""{aclnn_name}: {gap}: the shapes of its tensors in a few words.
 """
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import {products}
+from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
 
@@ -54,25 +51,25 @@ OPERATOR = Operator(
     name="{name}", page=page,
     prototype="""aclnnStatus {function}(
         {prototype});""",
-    header="{header}", library="{library}",{c_names}  # {mark}: the header under aclnnop/ and the vendor's repository
-    formats={{  # {mark}: what each product takes
-{formats}
+    header="{snake}.h", library="ops-nn",{c_names}  # {gap}: the header under aclnnop/ and the vendor's repository
+    formats={{  # {gap}: what each product takes
+        WITH_BFLOAT16: "float32 float16 bfloat16",
     }},
-    tensors={{  # {mark}: a shape pattern for each, such as "N C *P", and a dtype rule where it is not that of `like`
+    tensors={{  # {gap}: a shape pattern for each, such as "N C *P", and a dtype rule where it is not that of `like`
 {tensors}
     }},
-    attributes={{  # {mark}: default, values, low and high, and values worth trying, of each; forward ones such as eps, too
+    attributes={{  # {gap}: default, values, low and high, and values worth trying, of each; forward ones such as eps, too
 {attributes}
     }},
-    takes=({takes}),  # {mark}: the parameters of the forward operator
-    gives=({gives}),  # {mark}: its outputs, saved tensors among them
-    upstream={{{upstream}}},  # {mark}: upstream gradient -> the forward output that it belongs to
-    saved={{{saved}}},  # {mark}: saved tensor -> the forward output that it is, if there are any
-    gradient_of={{{gradients}}},  # {mark}: output -> the forward parameter whose gradient it is
-    like="{like}",  # {mark}: the tensor that sets format and sizes
-    sizes={{}},  # {mark}: length -> formula, such as "Ho": "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1"
-    shapes=(),  # {mark}: options of av.case worth trying, such as {{"shape": (4, 6)}}
-){codes}
+    takes=({takes}),  # {gap}: the parameters of the forward operator
+    gives=({gives}),  # {gap}: its outputs, saved tensors among them
+    upstream={{{upstream}}},  # {gap}: upstream gradient -> the forward output that it belongs to
+    saved={{{saved}}},  # {gap}: saved tensor -> the forward output that it is, if there are any
+    gradient_of={{{gradients}}},  # {gap}: output -> the forward parameter whose gradient it is
+    like="{like}",  # {gap}: the tensor that sets format and sizes
+    sizes={{}},  # {gap}: length -> formula, such as "Ho": "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1"
+    shapes=(),  # {gap}: options of av.case worth trying, such as {{"shape": (4, 6)}}
+)
 '''
 TEST = '''"""What {name} has to pass: run pytest in this folder."""
 
@@ -122,9 +119,9 @@ def test_the_checker_passes_the_page_and_refuses_a_wrong_kernel():
 def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False) -> Path:
     """Write the skeleton of an operator into `folder`/`name` and return that folder.
 
-    `text` is C that declares phase 1, such as the vendor's header, or the vendor's Markdown document, which names the operator
-    where `name` is empty; its sample program lies beside. `in_repo` writes no test. Raises ValueError for a name that is no Python
-    name or taken, for text that declares no or several such functions, and where the folder exists.
+    `text` is C that declares phase 1, such as the vendor's header; it names the operator where `name` is empty. `in_repo` writes
+    no test. Raises ValueError for a name that is no Python name or taken, for text that declares no or several such functions, and
+    where the folder exists.
 
     >>> import tempfile
     >>> text = "aclnnStatus aclnnSoftsignBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \\
@@ -133,9 +130,7 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     ['declaration.py', 'page.py', 'test_softsign.py']
     """
     text = text.replace("\0", " ")  # which no file of Python holds
-    document = read(text) if re.search(r"^#+ ", text, re.MULTILINE) and "```" in text else None
-    plain = _plain(document.prototype if document else text)
-    declared = [one for each in PROTOTYPE.finditer(plain) for one in parse(f"{each[0]};")]
+    declared = [one for each in PROTOTYPE.findall(_plain(text)) for one in parse(f"{each};")]
     if len(declared) != 1:
         raise ValueError(
             problem(
@@ -149,15 +144,13 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     ).lower()
     name = name or re.sub("^aclnn_|_(backward|grad)(?=$|_v)", "", snake)
     target = fresh(name, folder)
-    words = _words(name, snake, declared[0], document)
+    words = _words(name, snake, declared[0])
     with new_folder(target) as own:
         for file, template in (
             {"page.py": _PAGE, "declaration.py": _DECLARATION}
             | ({} if in_repo else {f"test_{name}.py": TEST})
         ).items():
             add(own / file, template.format(**words).encode(errors="replace"))
-        if document:
-            add(own / "sample.cpp", document.sample.encode(errors="replace"))
     return target
 
 
@@ -243,16 +236,12 @@ def _inputs(declared: Prototype) -> list[Parameter]:
 
 
 class _Roles:
-    """What each parameter is, by the document where there is one, else by its name and type."""
+    """What each parameter is, by its name and type."""
 
-    def __init__(self, parameters: list[Parameter], document: Document | None):
-        rows = document.rows if document else {}
+    def __init__(self, parameters: list[Parameter]):
         tensors = [p.name for p in parameters if p.kind == "tensor"]
         outputs = [
-            p.name
-            for p in parameters
-            if p.name in tensors
-            and (rows[p.name].output if p.name in rows else p.c_type[:5] != "const")
+            p.name for p in parameters if p.name in tensors and p.c_type[:5] != "const"
         ] or tensors[-1:]
         inputs = [p.name for p in parameters if p.name not in outputs]
         if not (given := [one for one in inputs if one in tensors]):
@@ -282,89 +271,56 @@ class _Roles:
         mask = next((p.name for p in attributes if p.kind == "bools"), None)
         like = next((one for one in taken if one in given), upstream)
 
-        self.rows, self.tensors, self.outputs, self.inputs = rows, tensors, outputs, inputs
+        self.tensors, self.outputs, self.inputs = tensors, outputs, inputs
         self.upstream, self.saved, self.taken, self.result = upstream, saved, taken, result
         self.of, self.attributes, self.mask, self.like = of, attributes, mask, like
         self.patterns: dict[str, str] = {}
 
     def shaped(self, one: str, seen: tuple = ()) -> str:
-        """The pattern of what a tensor is alike, else its own: so many letters, or any number of axes."""
-        row = self.rows.get(one)
-        like = (
-            row
-            and row.alike
-            or self.of.get(one)
-            or {self.result: self.upstream, self.upstream: self.taken[0]}.get(one)
-        )
+        """The pattern of what a tensor is alike, else its own: any number of axes."""
+        like = self.of.get(one) or {
+            self.result: self.upstream,
+            self.upstream: self.taken[0],
+        }.get(one)
         if one not in self.patterns and like in (*self.tensors, *self.taken) and like not in seen:
             self.patterns[one] = self.shaped(like, (*seen, one))
-        number = len(set(self.patterns.values())) or ""
-        return self.patterns.setdefault(
-            one,
-            " ".join(f"{letter}{number}" for letter in "NCDHWXYZ"[: row.rank])
-            if row and row.rank
-            else f"*R{number}",
-        )
+        return self.patterns.setdefault(one, f"*R{len(set(self.patterns.values())) or ''}")
 
     def tensor(self, one: str) -> str:
-        row, more = self.rows.get(one), [f'"{self.shaped(one)}"']
-        floats = {NAMES[d] for d in row.dtypes if d in NAMES} if row else ()
-        plain = [d.lower() for d in row.dtypes if d.lower() in PLAIN and not floats] if row else ()
-        more += (
-            [f'"{" or ".join(plain)}"']
-            if plain
-            else ['"float32"'] * (floats == {"float32"} and one != self.like)
-        )
-        more += ["optional=True"] * bool(row and row.optional and one not in self.outputs)
-        more += (
-            [f'asked="{self.mask}[{self.outputs.index(one)}]"']
+        asked = (
+            f', asked="{self.mask}[{self.outputs.index(one)}]"'
             if self.mask and one in self.outputs
-            else []
+            else ""
         )
-        return _remarks(row) + f'        "{one}": Tensor({", ".join(more)}),'
+        return f'        "{one}": Tensor("{self.shaped(one)}"{asked}),'
 
     def attribute(self, p) -> str:
-        row, more = self.rows.get(p.name), ""
-        if p.name == self.mask:
-            more = f", {(True,) * len(self.outputs)}, length={len(self.outputs)}"
-        elif row and row.values and p.kind == "int":
-            more = f", {min(row.values)}, values={row.values}"
-        return _remarks(row) + f'        "{p.name}": Attribute("{p.c_type}"{more}),'
+        count = len(self.outputs)
+        more = f", {(True,) * count}, length={count}" if p.name == self.mask else ""
+        return f'        "{p.name}": Attribute("{p.c_type}"{more}),'
 
 
-def _words(name: str, snake: str, declared: Prototype, document: Document | None) -> dict[str, str]:
-    """What the templates hold: by the document where there is one, else gaps."""
+def _words(name: str, snake: str, declared: Prototype) -> dict[str, str]:
+    """What the templates hold."""
     parameters = _inputs(declared)
-    roles = _Roles(parameters, document)
+    roles = _Roles(parameters)
     forward = [*roles.taken, *(p.name for p in roles.attributes if p.name != roles.mask)]
     c_text = ", ".join(
         f"{p.c_type} {p.name}".replace("* ", "*")
         for p in (*parameters, *(q for q in declared.parameters if q.role != "in"))
     )
-    groups: dict[tuple, list] = {}
-    for product, formats in (document.formats if document else {}).items():
-        groups.setdefault(formats, []).append(product)
-    sets = {formats: _products(some) for formats, some in groups.items()} or {
-        FORMATS: "WITH_BFLOAT16"
-    }
     every = dict.fromkeys([*roles.tensors, *roles.taken, roles.result])
     return {
         "gap": registry.GAP,
-        "mark": "guessed" if document else registry.GAP,
         "name": name,
+        "snake": snake,
         "function": declared.name,
         "aclnn_name": declared.name.removesuffix("GetWorkspaceSize"),
         "like": roles.like,
-        "products": ", ".join(sorted(set(re.findall(r"\w+", " ".join(sets.values()))))),
-        "header": document and document.header or f"{snake}.h",
-        "library": document and document.library or "ops-nn",
         "prototype": "\n        ".join(wrap(c_text, 100)),
         "c_names": f" c_names={renamed},"
         if (renamed := {p.name: p.c_name for p in parameters if p.c_name})
         else "",
-        "formats": "\n".join(
-            f'        {some}: "{" ".join(formats)}",' for formats, some in sets.items()
-        ),
         "tensors": "\n".join(map(roles.tensor, every)),
         "attributes": "\n".join(map(roles.attribute, roles.attributes)),
         "takes": _listed(forward),
@@ -372,10 +328,6 @@ def _words(name: str, snake: str, declared: Prototype, document: Document | None
         "upstream": f'"{roles.upstream}": "{roles.result}"',
         "saved": ", ".join(f'"{one}": "{one}"' for one in roles.saved),
         "gradients": ", ".join(f'"{one}": "{other}"' for one, other in roles.of.items()),
-        "codes": "".join(
-            f"\n# {code} {error}: {when}"
-            for code, error, when in (document.codes if document else ())
-        ),
         "axes": ", ".join(
             f'"{one}": "{"." * len(pattern(roles.shaped(one)).page_axes)}"' for one in every
         ),
@@ -391,23 +343,6 @@ def _bare(name: str) -> str:
     return re.sub(
         r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name
     ).lower()
-
-
-def _products(names: list[str]) -> str:
-    """A set of products as a declaration spells it: by its name where it has one."""
-    alike = tuple(getattr(products, name) for name in names)
-    return next(
-        (name for name, one in vars(products).items() if one == alike),
-        f"({', '.join(names)}{',' * (len(names) < 2)})",
-    )
-
-
-def _remarks(row: Row | None) -> str:
-    return "".join(
-        f"        # {line}\n"
-        for remark in (row.remarks if row else ())
-        for line in wrap(remark, 110)
-    )
 
 
 def _listed(names: list[str]) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from cases.test_lists import ATK, TTK
 from checking.test_triage import Written, pt
-from gate_document import DOCUMENT
 from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 
 import aclnn_viz as av
@@ -22,7 +21,6 @@ from aclnn_viz.cases import lists
 from aclnn_viz.cli import COMMANDS, main
 from aclnn_viz.devices import Capsule, record
 from aclnn_viz.devices.signatures import adapted
-from aclnn_viz.operators.document import read
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import gaps, new_operator
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
@@ -283,20 +281,17 @@ def lists_of_cases(folder):
 
 @surface(
     40_000,
-    "what is read of a document names its parameters; a folder that was made has gaps and no other file",
+    "a folder that was made of a prototype has gaps and no other file",
     OSError,
 )
-def documents_of_the_vendor(folder):
-    words = (*WORDS["documents of the vendor"], *TEXTS)
+def prototypes(folder):
+    words = (*WORDS["prototypes"], *TEXTS)
 
     def attempt(draw):
-        text = spoiled(draw, DOCUMENT, words)
-        found = read(text)
-        assert found.rows and all(name in found.prototype for name in found.rows)
-        if draw.random() < 0.1:
-            shutil.rmtree(folder / "made", ignore_errors=True)
-            place = new_operator(draw.choice(("", "mine", *TEXTS)), text, folder / "made")
-            assert gaps(place) and place.parent == folder / "made"
+        text = spoiled(draw, av.operator("layer_norm").prototype, words)
+        shutil.rmtree(folder / "made", ignore_errors=True)
+        place = new_operator(draw.choice(("", "mine", *TEXTS)), text, folder / "made")
+        assert gaps(place) and place.parent == folder / "made"
 
     return attempt
 
