@@ -5,7 +5,7 @@ import ast
 import json
 import os
 import sys
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import nullcontext, redirect_stdout
 
 from aclnn_viz.errors import problem
 from aclnn_viz.notebook import noted
@@ -211,7 +211,7 @@ def _judged(options, way: str, asked: dict):
         "progress": lambda items, *_: progress(items, "case"),
     }
     kernel, memory = options.kernel, options.memory and options.memory << 20
-    with _staying(), redirect_stdout(sys.stderr) if options.json else nullcontext():
+    with redirect_stdout(sys.stderr) if options.json else nullcontext():
         if way == "--sealed":
             limits = {"seconds": options.seconds, "memory": memory}
             asked |= {name: value for name, value in limits.items() if value is not None}
@@ -360,23 +360,6 @@ def _way(options) -> str:
             )
         )
     return way
-
-
-@contextmanager
-def _staying():
-    """Report a kernel that would end the process, instead of taking it for a success."""
-    leave, process = os._exit, os.getpid()
-
-    def refused(status=0):
-        if os.getpid() != process:  # a child of the kernel may end
-            leave(status)
-        raise RuntimeError(f"os._exit({status}) would end the check")
-
-    os._exit = refused
-    try:
-        yield
-    finally:
-        os._exit = leave
 
 
 def _named(settings: list[str]) -> dict:
