@@ -11,6 +11,7 @@ from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
 CHOICES_LISTED = 3  # choices that a description lists
+LISTED = 8  # those that say which part of the options a kernel takes
 SHORTEST = (0, 1)  # lengths that are cases of their own
 # ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
 SELDOM = 20
@@ -205,28 +206,39 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
     return ""
 
 
-def _either(some: Sequence[Traits], others: Sequence[Traits]) -> list[str]:
-    """A few choices, one of which each of some cases makes otherwise than all of the others do; nothing if there are none."""
-    left, text = list(some), []
+def _either(
+    some: Sequence[Traits], others: Sequence[Traits], most: int = CHOICES_LISTED
+) -> dict[str, str]:
+    """Of a few choices the values that others have: each of some cases makes one otherwise; nothing if there are none."""
+    left, kept = list(some), {}
     while left and others:
         best = None
         for name in others[0].choices:
-            kept = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
-            rest = [one for one in left if _repr(one.choices.get(name)) in kept]
-            if len(kept) <= CHOICES_LISTED and len(rest) < len(left if best is None else best[0]):
-                best = (
-                    rest,
-                    message(
-                        "{name} other than {value}",
-                        name=name,
-                        value=linked("{some} or {more}", kept),
-                    ),
-                )
-        if best is None or len(text) == CHOICES_LISTED:
-            return []
-        left = best[0]
-        text.append(best[1])
-    return text
+            values = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
+            rest = [one for one in left if _repr(one.choices.get(name)) in values]
+            if len(values) <= CHOICES_LISTED and len(rest) < len(left if best is None else best[0]):
+                best = rest, name, linked("{some} or {more}", values)
+        if best is None or len(kept) == most:
+            return {}
+        left, name, kept[name] = best
+    return kept
+
+
+def only(some: Sequence[Traits], others: Sequence[Traits]) -> str:
+    """Tell what sets some cases apart from others in a few choices that all of them share, or nothing.
+
+    >>> import aclnn_viz as av
+    >>> half, single = (Traits.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
+    >>> only([half], [single])
+    "dtype='float16'"
+    """
+    kept = _either(others, some, LISTED)
+    if not kept and (condition := _by_length(some, others) if some and others else None):
+        return condition.text
+    return linked(
+        "{some}, {more}",
+        (message("{name}={value}", name=name, value=value) for name, value in kept.items()),
+    )
 
 
 def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
@@ -241,7 +253,11 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
         _by_length(some, others) if some and others else None
     ):
         return message("exactly the cases with {condition}", condition=condition.text)
-    if text := _either(some, others):
+    if kept := _either(some, others):
+        text = [
+            message("{name} other than {value}", name=name, value=value)
+            for name, value in kept.items()
+        ]
         return message(
             "exactly the cases with {condition}", condition=linked("{some} or {more}", text)
         )

@@ -14,7 +14,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.cases.vacuity import Vacuity, vacuity
 from aclnn_viz.checking.budgets import DEPENDENCE, FRESHLY, LATE, LINES, MENDING
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
-from aclnn_viz.checking.conditions import Traits, common
+from aclnn_viz.checking.conditions import Traits, common, only
 from aclnn_viz.checking.counterexample import Counterexample
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import (
@@ -55,15 +55,17 @@ REASONS = 3  # of refusals, the most frequent first
 
 @dataclass(frozen=True)
 class Unsupported:
-    """The cases for which a kernel says that it does not support them, and what these have in common."""
+    """The cases for which a kernel says that it does not support them, what these have in common, and what the `others` have."""
 
     cases: tuple[str, ...]
     common: str
+    others: str
 
     @classmethod
     def of(cls, some: Sequence, others: Sequence[Traits]) -> "Unsupported":
-        text = common([Traits.of(one.case) for one in some], others) if some else ""
-        return cls(tuple(str(one.recipe) for one in some), text)
+        traits = [Traits.of(one.case) for one in some]
+        texts = (common(traits, others), only(others, traits)) if some else ("", "")
+        return cls(tuple(str(one.recipe) for one in some), *texts)
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -221,7 +223,7 @@ class CheckResult:
             yield tr("  left out: {text}", text=linked("{some}, {more}", text))
         if self.unsupported.cases:
             yield f"{self.unsupported}"
-            if not (self.passed or self.failed or self.misbehaviour):
+            if self._right_on_part and not self.passed:
                 yield tr(ALLOWING)
         if self.refused:
             yield tr("{n} cases are refused by the device and not judged", n=self.refused)
@@ -256,7 +258,7 @@ class CheckResult:
 
     def _tried(self) -> Iterator[str]:
         """Of a right kernel, what its cases cannot show."""
-        if self.passed:
+        if self.passed or self._right_on_part:
             if self.trials:
                 yield tr(self.trials.text)
             yield tr("known blind spots: {terms}", terms=self._blind)
@@ -316,6 +318,15 @@ class CheckResult:
 
     def _verdict(self) -> str:
         text = {"operator": self.operator, "seed": self.seed, "seconds": f"{self.seconds:.1f}"}
+        if self._right_on_part:
+            part = self.unsupported.others
+            return tr(
+                "{operator}: right on {n} of {all} cases{part} (seed {seed}, {seconds} s)",
+                n=self.cases,
+                all=self.cases + len(self.unsupported),
+                part=part and message(": only {part}", part=part),
+                **text,
+            )
         if self.passed:
             return ntr(
                 "{operator}: right on {n} case (seed {seed}, {seconds} s)",
@@ -337,6 +348,11 @@ class CheckResult:
             self.cases,
             **text,
         )
+
+    @property
+    def _right_on_part(self) -> bool:
+        wrong = self.failed or self.misbehaviour
+        return bool(self.unsupported.cases and self.cases and not wrong)
 
     @property
     def _blind(self) -> str:

@@ -169,6 +169,23 @@ def test_what_is_not_supported_is_counted_apart_and_described(error):
     assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
 
 
+@pytest.mark.parametrize("allowed", [False, True])
+def test_the_first_line_says_on_which_part_a_kernel_was_judged(allowed):
+    def part(**inputs):
+        if inputs["alignCorners"]:
+            raise NotImplementedError
+        return bilinear()(**inputs)
+
+    head, rest = str(av.check(GRID, part, allow_unsupported=allowed)).split("\n", 1)
+    assert "cases: only interpolationMode=0, alignCorners=False (seed" in head
+    assert ("pass with allow_unsupported" in rest) != allowed and "did not try" in rest
+
+    def wrong(**inputs):
+        return {name: value * 2 for name, value in part(**inputs).items()}
+
+    assert "WRONG in " in str(av.check(GRID, wrong, allow_unsupported=allowed)).split("\n")[0]
+
+
 def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
     asked, prepare = [], Ready.prepare
     monkeypatch.setattr(Ready, "prepare", lambda one: asked.append(one) or prepare(one))
