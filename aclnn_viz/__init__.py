@@ -16,6 +16,7 @@ if (
     from aclnn_viz.cases import case as case
     from aclnn_viz.checking import check as check
     from aclnn_viz.checking import museum as museum
+    from aclnn_viz.checking import same_bits as same_bits
     from aclnn_viz.checking.tolerances import tolerance as tolerance
     from aclnn_viz.devices import (
         AclError as AclError,
@@ -62,6 +63,7 @@ _MODULES = {
     "operators": "",
     "predict": "accuracy.predictions",
     "prove": "proving",
+    "same_bits": "checking",
     "sweep": "sweeps",
     "tiles": "",
     "tolerance": "checking.tolerances",

@@ -3,6 +3,7 @@
 from aclnn_viz.checking.check import check, given, read_and_check, write_suite
 from aclnn_viz.checking.kernel import load_kernel
 from aclnn_viz.checking.museum import museum
+from aclnn_viz.checking.same_bits import same_bits
 from aclnn_viz.checking.triage import triage
 
 __all__ = [
@@ -11,6 +12,7 @@ __all__ = [
     "load_kernel",
     "museum",
     "read_and_check",
+    "same_bits",
     "triage",
     "write_suite",
 ]

@@ -207,7 +207,7 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
     """The same options with one axis cut to where the error is, to half, or by one, most drastic first; then without
     what is not needed."""
     made, op = found.prepared.case, found.prepared.case.operator
-    axes = _Axes(made)
+    axes = Axes(made)
     worst = next((miss for miss in found.misses if miss.index is not None), None)
     at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}
     drawn = {
@@ -231,7 +231,7 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
             yield options | {name: plain}
 
 
-class _Axes:
+class Axes:
     """The axes of the tensors of a case by the letters of their patterns: what has one name is cut together."""
 
     def __init__(self, made):

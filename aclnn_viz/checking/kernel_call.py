@@ -371,7 +371,7 @@ def repeated(
         differing = [
             name
             for name, value in first.items()
-            if again is None or not _same_bits(again.get(name), value)
+            if again is None or not bits_alike(again.get(name), value)
         ]
         if differing:
             text = message(
@@ -387,7 +387,7 @@ def repeated(
     )
 
 
-def _same_bits(a, b) -> bool:
+def bits_alike(a, b) -> bool:
     """Nans are alike, zeros of another sign are not."""
     return (
         a is not None

@@ -211,7 +211,7 @@ def part(value, name: str = "") -> Part | None:
         return Part(*both, name) if parts else None
     scalar = isinstance(value, float | np.generic)
     array = np.asarray(value) if scalar else as_array(value) if hasattr(value, "shape") else None
-    if array is None or array.dtype.kind in "OSUcmM":
+    if not isinstance(array, np.ndarray) or array.dtype.kind in "OSUcmM":
         return None
     return Part(
         np.array(-id(value)) if scalar else addresses(array), array.astype(np.float64), name

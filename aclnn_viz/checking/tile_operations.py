@@ -8,6 +8,7 @@ import numpy as np
 
 from aclnn_viz.checking.nan import UNWRITTEN, Link, Part, Trail, addresses, part
 from aclnn_viz.checking.operations import Operation
+from aclnn_viz.checking.same_bits import Step
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.tiles.schedules import Eager
@@ -82,6 +83,26 @@ def _tile(core, memory, span, dtype) -> str | Message:
         tile=block.label or block.name,
         element=(span.start - block.start) // dtype.itemsize,
     )
+
+
+def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
+    """The instructions of a run: what they read, whether they add elements up, or add atomically."""
+    recorded = []
+    for instruction in launch(program, **how, **inputs).trace:
+        (file, line), name = instruction.where, instruction.name
+        place = message("{file}, line {line}", file=Path(file).name, line=line)
+        formats = instruction.core.formats
+        shapes = tuple(
+            (*span.shape, span.length // formats[memory, span].itemsize)
+            for memory, span in instruction.reads
+            if (memory, span) in formats
+        )
+        code = " ".join(linecache.getline(file, line).split()) or name
+        operation = Operation(file, line, code, (), place)
+        recorded.append(
+            Step(operation, shapes, "Reduce" in name or name == "Sum", "(atomic)" in name)
+        )
+    return recorded
 
 
 def watched(program: Program, trail: Trail, inputs: Mapping) -> dict[str, Part]:

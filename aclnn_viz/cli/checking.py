@@ -110,6 +110,10 @@ OPTIONS = {
         "help": "run FILE.py:FUNCTION in a process of its own, with limits and a seed that is drawn unless given, "
         "and say what it does besides computing",
     },
+    "--same-bits": {
+        "action": "store_true",
+        "help": "tell whether a row's result is the same bits in any batch, at any place, on any cores, in any thread and call",
+    },
     "--seconds": {"type": float, "metavar": "N", "help": "with --sealed: of a call (default: 20)"},
     "--memory": {
         "type": int,
@@ -135,6 +139,7 @@ WAYS = {
     "--read": _SCOPE | {"--allow-unsupported", "--html"},
     "--given": {"--html", "--plan"},
     "--sealed": _SCOPE | {"--depth", "--allow-unsupported", "--seconds", "--memory"},
+    "--same-bits": {"--seed", "--soc", "--cann", "--signature"},
     "a kernel": _SCOPE | {"--depth", "--cases", "--signature", "--allow-unsupported", "--html"},
 }
 
@@ -181,6 +186,8 @@ def check(options) -> int:
     print(result.to_json() if options.json else result)
     if options.html:
         write_page(options.html, result.to_html())
+    if way == "--same-bits":
+        return 0 if result.holds else 1
     return 0 if result.passed and (way == "--sealed" or not result.stopped) else 1
 
 
@@ -216,6 +223,10 @@ def _judged(options, way: str, asked: dict):
             limits = {"seconds": options.seconds, "memory": memory}
             asked |= {name: value for name, value in limits.items() if value is not None}
             return check_sealed(options.operator, kernel, options.seed, **asked)
+        if way == "--same-bits":
+            asked = {name: getattr(options, name) for name in ("soc", "cann")}
+            asked["signature"] = _call(options.signature)
+            return checking.same_bits(options.operator, kernel, options.seed or 0, **asked)
         return checking.check(
             options.operator,
             checking.load_kernel(kernel) if kernel and kernel.endswith(".py") else kernel,
@@ -332,7 +343,8 @@ def _way(options) -> str:
         "--read": options.read,
         "--given": options.given,
         "--sealed": options.sealed,
-        "a kernel": options.kernel and not options.sealed,
+        "--same-bits": options.same_bits,
+        "a kernel": options.kernel and not (options.sealed or options.same_bits),
     }
     chosen = [way for way, value in asked.items() if value] or ["a kernel"]
     if len(chosen) > 1:
