@@ -22,6 +22,10 @@ def drawn(op, fault):
     return DRAWN.setdefault(repr((op, fault.case)), av.case(op, **fault.case))
 
 
+def test_every_entry_quotes_its_program_as_it_is():
+    assert all(fault.broken(op).operator == op for op, fault in FAULTS)
+
+
 @each
 @pytest.mark.sampled(12)
 def test_a_fault_is_found_by_what_its_entry_says(op, fault):

@@ -9,10 +9,7 @@ What belongs to a row alone (its target, its factors) is the scalar unit's work.
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-
-BUFFERS = 2
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
-F = float32.type  # a scalar of C++ type float
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Round, bound
 
 
 def tiling(
@@ -50,8 +47,8 @@ def tiling(
         ignoreIndex=ignoreIndex,
         smoothing=labelSmoothing,
         zScale=lseSquareScaleForZloss,
-        L=None if lseForZlossOptional is None else lseForZlossOptional.dtype,
-        Z=None if gradZlossOptional is None else gradZlossOptional.dtype,
+        L=getattr(lseForZlossOptional, "dtype", float32),
+        Z=getattr(gradZlossOptional, "dtype", float32),
     )
 
 
@@ -63,28 +60,12 @@ class CrossEntropyLossGrad:
             lse is not None,
             gradZloss is not None,
         )
-        self.gradGm, self.logProbGm, self.outGm = (
-            GlobalTensor(self.t.G),
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-        )
-        self.targetGm, self.weightGm, self.partGm = (
-            GlobalTensor(int64_t),
-            GlobalTensor(float32),
-            GlobalTensor(float32),
-        )
-        self.gradGm.SetGlobalBuffer(gradLoss)
-        self.logProbGm.SetGlobalBuffer(logProb, self.t.rows * self.t.columns)
-        self.outGm.SetGlobalBuffer(xGrad, self.t.rows * self.t.columns)
-        self.targetGm.SetGlobalBuffer(target, self.t.rows)
-        self.weightGm.SetGlobalBuffer(weight, self.t.columns)
-        self.partGm.SetGlobalBuffer(workspace, 8 * self.t.blockDim)
-        if self.hasZ:
-            self.lseGm = GlobalTensor(self.t.L)
-            self.lseGm.SetGlobalBuffer(lse, self.t.rows)
-        if self.hasGradZ:
-            self.gradZGm = GlobalTensor(self.t.Z)
-            self.gradZGm.SetGlobalBuffer(gradZloss)
+        total = self.t.rows * self.t.columns
+        self.gradGm, self.logProbGm = bound(self.t.G, gradLoss), bound(self.T, logProb, total)
+        self.outGm, self.targetGm = bound(self.T, xGrad, total), bound(int64_t, target, self.t.rows)
+        self.weightGm = bound(float32, weight, self.t.columns)
+        self.partGm = bound(float32, workspace, 8 * self.t.blockDim)
+        self.lseGm, self.gradZGm = bound(self.t.L, lse, self.t.rows), bound(self.t.Z, gradZloss)
         self.first = GetBlockIdx() * self.t.span
         self.last = min(self.first + self.t.span, self.t.rows)
         pipe = TPipe()
@@ -215,10 +196,7 @@ class CrossEntropyLossGrad:
         elif self.t.smoothing != 0:
             Adds(self.work, self.work, -smooth, count)
             PipeBarrier(PIPE_V)
-        if self.T == float32:
-            Muls(out, self.work, 1.0, count)
-        else:
-            Cast(out, self.work, RoundMode.CAST_RINT, count)
+        Round(out, self.work, count)
         PipeBarrier(PIPE_V)  # the next tile computes in the same buffer
         self.outQue.EnQue(out)
 

@@ -14,10 +14,9 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.flash_attention_score.page import BAND, LEFT_UP, OF_POSITIONS, PREFIX
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, bound
 
-BUFFERS = 2
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
-F, FAR = float32.type, 1 << 40
+FAR = 1 << 40
 
 
 def tiling(
@@ -80,12 +79,6 @@ def tiling(
         prefix=prefixOptional if sparseMode == PREFIX else (0,) * batch,
         each=heads,
     )
-
-
-def bound(dtype, address):
-    tensor = GlobalTensor(dtype)
-    tensor.SetGlobalBuffer(address)
-    return tensor
 
 
 class FlashAttentionScoreGrad:

@@ -13,11 +13,9 @@ from math import prod
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.group_norm_swish.page import swish_slope
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-BUFFERS = 2
 SUMS = 256  # channels whose sums are gathered before they are stored
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
-F = float32.type
 
 
 def tiling(
@@ -54,34 +52,15 @@ def tiling(
 class GroupNormSwishGrad:
     def Init(self, dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta, workspace, tiling):
         self.t, self.T, self.G = tiling, tiling.T, tiling.G
-        self.dyGm, self.xGm, self.dxGm = (
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-        )
-        self.meanGm, self.rstdGm = GlobalTensor(tiling.M), GlobalTensor(tiling.M)
-        self.gammaGm, self.betaGm, self.sumGm = (
-            GlobalTensor(self.G),
-            GlobalTensor(self.G),
-            GlobalTensor(float32),
-        )
-        for tensor, address in (
-            (self.dyGm, dy),
-            (self.xGm, x),
-            (self.dxGm, dx),
-            (self.meanGm, mean),
-            (self.rstdGm, rstd),
-            (self.gammaGm, gamma),
-            (self.betaGm, beta),
-            (self.sumGm, workspace),
-        ):
-            tensor.SetGlobalBuffer(address)
+        self.dyGm, self.xGm, self.dxGm = bound(self.T, dy), bound(self.T, x), bound(self.T, dx)
+        self.meanGm, self.rstdGm = bound(tiling.M, mean), bound(tiling.M, rstd)
+        self.gammaGm, self.betaGm = bound(self.G, gamma), bound(self.G, beta)
+        self.sumGm = bound(float32, workspace)
         self.outputs = []
         for k, address in enumerate((dbeta, dgamma)):
             if address is not None:
-                out = GlobalTensor(self.G)
-                out.SetGlobalBuffer(address, tiling.channels)
-                self.outputs.append((self.sumGm[k * tiling.samples * tiling.channels], out))
+                parts = self.sumGm[k * tiling.samples * tiling.channels]
+                self.outputs.append((parts, bound(self.G, address, tiling.channels)))
         pipe = TPipe()
         self.dyQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.dyQue, self.xQue, self.outQue):
@@ -165,12 +144,6 @@ class GroupNormSwishGrad:
                 row,
             )
 
-    def Widen(self, wide, given, count):
-        if given.dtype == float32:
-            Muls(wide, given, 1.0, count)
-        else:
-            Cast(wide, given, RoundMode.CAST_NONE, count)
-
     def Slope(self, start, count, mean, rstd, gamma, beta):
         """Leave xhat and dz = dy * slope in their buffers, with slope = sigmoid(t) * (1 + t * sigmoid(-t))."""
         dy, x = self.dyQue.AllocTensor(self.T), self.xQue.AllocTensor(self.T)
@@ -180,8 +153,8 @@ class GroupNormSwishGrad:
         self.dyQue.EnQue(dy)
         self.xQue.EnQue(x)
         dy, x = self.dyQue.DeQue(self.T), self.xQue.DeQue(self.T)
-        self.Widen(self.dz, dy, count)
-        self.Widen(self.xhat, x, count)
+        Widen(self.dz, dy, count)
+        Widen(self.xhat, x, count)
         self.dyQue.FreeTensor(dy)
         self.xQue.FreeTensor(x)
         Adds(self.xhat, self.xhat, -mean, count)
@@ -214,18 +187,7 @@ class GroupNormSwishGrad:
         Sub(self.dz, self.dz, self.xhat, count)
         Adds(self.dz, self.dz, -shift, count)
         Muls(self.dz, self.dz, rstd, count)
-        self.Store(self.dxGm[start], self.dz, count)
-
-    def Store(self, target, wide, count):
-        out = self.outQue.AllocTensor(target.dtype)
-        if target.dtype == float32:
-            Muls(out, wide, 1.0, count)
-        else:
-            Cast(out, wide, RoundMode.CAST_RINT, count)
-        self.outQue.EnQue(out)
-        out = self.outQue.DeQue(target.dtype)
-        DataCopyPad(target, out, DataCopyExtParams(1, count * target.dtype.itemsize, 0, 0, 0))
-        self.outQue.FreeTensor(out)
+        Store(self.outQue, self.dxGm[start], self.dz, count)
 
     def AddSamples(self, parts, out):
         for start in range(
@@ -247,7 +209,7 @@ class GroupNormSwishGrad:
                 SetFlag(HardEvent.MTE2_V, eventID)
                 WaitFlag(HardEvent.MTE2_V, eventID)
                 Add(self.dz, self.dz, self.xhat, count)
-            self.Store(out[start], self.dz, count)
+            Store(self.outQue, out[start], self.dz, count)
 
 
 def kernel(dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta, workspace, tiling):

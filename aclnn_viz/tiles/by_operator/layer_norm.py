@@ -11,11 +11,9 @@ instructions, and between these and the scalar unit, are left to the compiler.
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-BUFFERS = 2
 ROWS = 64  # of a group, whose sums the scalar unit keeps
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
-F = float32.type
 
 
 def tiling(
@@ -61,32 +59,18 @@ class LayerNormGrad:
         self, gradOut, x, mean, rstd, weight, gradInput, gradWeight, gradBias, workspace, tiling
     ):
         self.t, self.T, self.W = tiling, tiling.T, tiling.W
-        self.gradGm, self.xGm, self.outGm = (
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-        )
-        self.meanGm, self.rstdGm = GlobalTensor(tiling.M), GlobalTensor(tiling.M)
-        self.weightGm, self.partGm = GlobalTensor(self.W), GlobalTensor(float32)
-        for tensor, address in (
-            (self.gradGm, gradOut),
-            (self.xGm, x),
-            (self.meanGm, mean),
-            (self.rstdGm, rstd),
-            (self.weightGm, weight),
-            (self.outGm, gradInput),
-            (self.partGm, workspace),
-        ):
-            tensor.SetGlobalBuffer(address)
+        self.gradGm, self.xGm = bound(self.T, gradOut), bound(self.T, x)
+        self.meanGm, self.rstdGm = bound(tiling.M, mean), bound(tiling.M, rstd)
+        self.weightGm, self.outGm = bound(self.W, weight), bound(self.T, gradInput)
+        self.partGm = bound(float32, workspace)
         self.weighted, self.wantsInput = weight is not None, gradInput is not None
         # the outputs that are sums over the rows: which, where their slots begin, and the output
         self.sums = []
         # gradWeight sums what lies in dw, gradBias what lies in db.
         for k, address in enumerate((gradWeight, gradBias)):
             if address is not None:
-                out = GlobalTensor(self.W)
-                out.SetGlobalBuffer(address, tiling.columns)
-                self.sums.append((k, self.partGm[k * tiling.slot * tiling.blockDim], out))
+                parts = self.partGm[k * tiling.slot * tiling.blockDim]
+                self.sums.append((k, parts, bound(self.W, address, tiling.columns)))
         self.first = GetBlockIdx() * tiling.span
         self.last = min(self.first + tiling.span, tiling.rows)
         pipe = TPipe()
@@ -114,7 +98,7 @@ class LayerNormGrad:
         Duplicate(self.dw, 0.0, self.t.tileLength)
         for _, parts, _ in self.sums:  # what the groups of rows are added onto
             for start, count in tiles:
-                self.Store(parts[GetBlockIdx() * self.t.slot + start], self.dw, count)
+                Store(self.outQue, parts[GetBlockIdx() * self.t.slot + start], self.dw, count)
         for first in range(self.first, self.last, ROWS):
             self.Group(first, min(first + ROWS, self.last), tiles)
         if self.sums:
@@ -142,8 +126,11 @@ class LayerNormGrad:
             PipeBarrier(PIPE_MTE3)  # the sums of the group before, or the zeros, are there
             SetAtomicAdd(float32)
             for k, parts, _ in self.sums:
-                self.Store(
-                    parts[GetBlockIdx() * self.t.slot + start], self.db if k else self.dw, count
+                Store(
+                    self.outQue,
+                    parts[GetBlockIdx() * self.t.slot + start],
+                    self.db if k else self.dw,
+                    count,
                 )
             SetAtomicNone()
         for row in range(first, last if self.wantsInput else first):
@@ -159,7 +146,7 @@ class LayerNormGrad:
                 Adds(self.xhat, self.xhat, mean, count)
                 Sub(self.grad, self.grad, self.xhat, count)
                 Muls(self.grad, self.grad, F(self.rstdGm.GetValue(row)), count)
-                self.Store(self.outGm[row * self.t.columns + start], self.grad, count)
+                Store(self.outQue, self.outGm[row * self.t.columns + start], self.grad, count)
 
     def Load(self, que, source, wide, count):
         """Copy in, and widen to float."""
@@ -169,10 +156,7 @@ class LayerNormGrad:
         )
         que.EnQue(given)
         given = que.DeQue(source.dtype)
-        if source.dtype == float32:
-            Muls(wide, given, 1.0, count)
-        else:
-            Cast(wide, given, RoundMode.CAST_NONE, count)
+        Widen(wide, given, count)
         que.FreeTensor(given)
 
     def LoadWeight(self, start, count):
@@ -187,18 +171,6 @@ class LayerNormGrad:
         self.Load(self.xQue, self.xGm[at], self.xhat, count)
         Adds(self.xhat, self.xhat, -F(self.meanGm.GetValue(row)), count)
         Muls(self.xhat, self.xhat, F(self.rstdGm.GetValue(row)), count)
-
-    def Store(self, target, wide, count):
-        """Round to the type of the target, and copy out."""
-        out = self.outQue.AllocTensor(target.dtype)
-        if target.dtype == float32:
-            Muls(out, wide, 1.0, count)
-        else:
-            Cast(out, wide, RoundMode.CAST_RINT, count)
-        self.outQue.EnQue(out)
-        out = self.outQue.DeQue(target.dtype)
-        DataCopyPad(target, out, DataCopyExtParams(1, count * target.dtype.itemsize, 0, 0, 0))
-        self.outQue.FreeTensor(out)
 
     def AddSlots(self, parts, out):
         for start in range(
@@ -220,7 +192,7 @@ class LayerNormGrad:
                 SetFlag(HardEvent.MTE2_V, eventID)
                 WaitFlag(HardEvent.MTE2_V, eventID)
                 Add(self.dw, self.dw, self.work, count)
-            self.Store(out[start], self.dw, count)
+            Store(self.outQue, out[start], self.dw, count)
 
 
 def kernel(

@@ -9,9 +9,7 @@ must be known before the first element of dx.
 
 from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-
-BUFFERS = 2
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, Widen, bound
 
 
 def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
@@ -44,20 +42,12 @@ def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
 class RmsNormGrad:
     def Init(self, dy, x, rstd, gamma, dx, dgamma, workspace, tiling):
         self.t, self.T, self.G = tiling, tiling.T, tiling.G
-        self.dyGm, self.xGm, self.dxGm = (
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-        )
-        self.rstdGm, self.dgammaGm, self.partGm = (GlobalTensor(float32) for _ in range(3))
-        self.gammaGm = GlobalTensor(self.G)
-        self.dyGm.SetGlobalBuffer(dy, self.t.rows * self.t.columns)
-        self.xGm.SetGlobalBuffer(x, self.t.rows * self.t.columns)
-        self.dxGm.SetGlobalBuffer(dx, self.t.rows * self.t.columns)
-        self.rstdGm.SetGlobalBuffer(rstd, self.t.rows)
-        self.gammaGm.SetGlobalBuffer(gamma, self.t.columns)
-        self.dgammaGm.SetGlobalBuffer(dgamma, self.t.columns)
-        self.partGm.SetGlobalBuffer(workspace, self.t.slot * self.t.blockDim)
+        total = self.t.rows * self.t.columns
+        self.dyGm, self.xGm = bound(self.T, dy, total), bound(self.T, x, total)
+        self.dxGm, self.rstdGm = bound(self.T, dx, total), bound(float32, rstd, self.t.rows)
+        self.gammaGm = bound(self.G, gamma, self.t.columns)
+        self.dgammaGm = bound(float32, dgamma, self.t.columns)
+        self.partGm = bound(float32, workspace, self.t.slot * self.t.blockDim)
         self.first = GetBlockIdx() * self.t.span
         self.last = min(self.first + self.t.span, self.t.rows)
         pipe = TPipe()
@@ -144,7 +134,7 @@ class RmsNormGrad:
         eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_V)
         SetFlag(HardEvent.MTE2_V, eventID)
         WaitFlag(HardEvent.MTE2_V, eventID)
-        self.Widen(self.gamma, given, count)
+        Widen(self.gamma, given, count)
 
     def CopyIn(self, start, count):
         dy, x = self.dyQue.AllocTensor(self.T), self.xQue.AllocTensor(self.T)
@@ -154,17 +144,11 @@ class RmsNormGrad:
         self.dyQue.EnQue(dy)
         self.xQue.EnQue(x)
 
-    def Widen(self, wide, given, count):
-        if given.dtype == float32:
-            Muls(wide, given, 1.0, count)
-        else:
-            Cast(wide, given, RoundMode.CAST_NONE, count)
-
     def RowSum(self, rstd, count):
         """Leave xhat in `xhat`, dy * gamma in `work`, and return the sum of their product."""
         dy, x = self.dyQue.DeQue(self.T), self.xQue.DeQue(self.T)
-        self.Widen(self.dy, dy, count)
-        self.Widen(self.xhat, x, count)
+        Widen(self.dy, dy, count)
+        Widen(self.xhat, x, count)
         PipeBarrier(PIPE_V)
         self.dyQue.FreeTensor(dy)
         self.xQue.FreeTensor(x)
@@ -173,9 +157,8 @@ class RmsNormGrad:
         PipeBarrier(PIPE_V)
         Mul(self.work, self.work, self.xhat, count)
         PipeBarrier(PIPE_V)
-        ReduceSum(
-            self.sum, self.work, self.work, count
-        )  # waits for itself: the sum may be read at once
+        # waits for itself: the sum may be read at once
+        ReduceSum(self.sum, self.work, self.work, count)
         return self.sum.GetValue(0)
 
     def AddToDgamma(self, count):

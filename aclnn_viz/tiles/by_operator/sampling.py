@@ -25,12 +25,11 @@ from aclnn_viz.operators.families.sampling import (
     A,
 )
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-BUFFERS = 2
 CHANNELS = 128  # treated at once
 POINTS = 128  # whose gridGrad is gathered before it is stored
 FLAT = 4096  # elements of a tile when all elements are alike
-F = float32.type
 
 
 def tiling(
@@ -78,22 +77,10 @@ class GridSamplerGrad:
     def Init(self, gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
         self.t, self.T = tiling, tiling.T
         self.wantsInput, self.wantsGrid = inputGrad is not None, gridGrad is not None
-        self.gradGm, self.xGm, self.gridGm = (
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-        )
-        self.outGm, self.gridGradGm, self.sumGm = (
-            GlobalTensor(self.T),
-            GlobalTensor(self.T),
-            GlobalTensor(float32),
-        )
-        self.gradGm.SetGlobalBuffer(gradOutput)
-        self.xGm.SetGlobalBuffer(x, tiling.total)
-        self.gridGm.SetGlobalBuffer(grid)
-        self.outGm.SetGlobalBuffer(inputGrad, tiling.total)
-        self.gridGradGm.SetGlobalBuffer(gridGrad)
-        self.sumGm.SetGlobalBuffer(inputGrad if self.T == float32 else workspace, tiling.total)
+        self.gradGm, self.gridGm = bound(self.T, gradOutput), bound(self.T, grid)
+        self.xGm, self.outGm = (bound(self.T, image, tiling.total) for image in (x, inputGrad))
+        self.gridGradGm = bound(self.T, gridGrad)
+        self.sumGm = bound(float32, inputGrad if self.T == float32 else workspace, tiling.total)
         self.first = GetBlockIdx() * tiling.span
         self.last = min(self.first + tiling.span, tiling.samples * tiling.points)
         self.lanes = 32 // self.T.itemsize  # of a block, the first of which holds a channel
@@ -142,7 +129,7 @@ class GridSamplerGrad:
                 sums,
                 self.sumGm[start],
                 DataCopyExtParams(1, count * 4, 0, 0, 0),
-                DataCopyPadExtParams(False, 0, 0, 0),
+                NO_PAD,
             )
             self.xQue.EnQue(sums)
             sums, out = self.xQue.DeQue(float32), self.outQue.AllocTensor(self.T)
@@ -193,10 +180,7 @@ class GridSamplerGrad:
 
     def Widen(self, wide, que, count):
         values = que.DeQue(self.T)
-        if self.T == float32:
-            Muls(wide, values, 1.0, count * self.lanes)
-        else:
-            Cast(wide, values, RoundMode.CAST_NONE, count * self.lanes)
+        Widen(wide, values, count * self.lanes)
         que.FreeTensor(values)
 
     def AddTap(self, at, weight, count):
@@ -228,19 +212,7 @@ class GridSamplerGrad:
             self.gathered.SetValue(self.t.axes * k + axis, sums[axis])
         if k == POINTS - 1 or point == self.last - 1:
             count = self.t.axes * (k + 1)
-            out = self.outQue.AllocTensor(self.T)
-            if self.T == float32:
-                Muls(out, self.gathered, 1.0, count)
-            else:
-                Cast(out, self.gathered, RoundMode.CAST_RINT, count)
-            self.outQue.EnQue(out)
-            out = self.outQue.DeQue(self.T)
-            DataCopyPad(
-                self.gridGradGm[self.t.axes * (point - k)],
-                out,
-                DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0),
-            )
-            self.outQue.FreeTensor(out)
+            Store(self.outQue, self.gridGradGm[self.t.axes * (point - k)], self.gathered, count)
 
     # ---- one axis of one point, by the scalar unit -------------------------------------------------------------------
 

@@ -1,0 +1,40 @@
+"""What programs of several operators write alike: tensors over global memory, and numbers made float on their way in, rounded on their way out.
+
+Waits stand in the programs themselves, for each is known by its line.
+"""
+
+from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
+
+BUFFERS = 2  # of each queue: while one is computed, the next is filled
+NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
+F = float32.type  # a scalar of C++ type float
+
+
+def bound(dtype, address, size=None):
+    tensor = GlobalTensor(dtype)
+    tensor.SetGlobalBuffer(address, size)
+    return tensor
+
+
+def Widen(wide, given, count):
+    if given.dtype == float32:
+        Muls(wide, given, 1.0, count)
+    else:
+        Cast(wide, given, RoundMode.CAST_NONE, count)
+
+
+def Round(out, wide, count):
+    if out.dtype == float32:
+        Muls(out, wide, 1.0, count)
+    else:
+        Cast(out, wide, RoundMode.CAST_RINT, count)
+
+
+def Store(que, target, wide, count):
+    """Round to the type of the target, and copy out."""
+    out = que.AllocTensor(target.dtype)
+    Round(out, wide, count)
+    que.EnQue(out)
+    out = que.DeQue(target.dtype)
+    DataCopyPad(target, out, DataCopyExtParams(1, count * target.dtype.itemsize, 0, 0, 0))
+    que.FreeTensor(out)
