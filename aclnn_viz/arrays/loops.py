@@ -15,12 +15,12 @@ from types import FunctionType
 
 import numpy as np
 
-from aclnn_viz.dtypes import BFLOAT16
+from aclnn_viz.dtypes import BFLOAT16, round_into
 from aclnn_viz.errors import problem
 
 #: The storage by which loops know the two formats of 16 bits, which numba lacks.
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
-PART = 1 << 14  # elements of a part; cuts depend on the shapes alone, and so do the results
+PART = 1 << 16  # elements of a part; cuts depend on the shapes alone, and so do the results
 PARTS_AT_MOST = 32  # parts, each of which may hold sums of its own
 LANES = 32  # terms of a sum that are added side by side, as wide vectors do
 KINDS = {bits.type: kind for kind, bits in BITS.items()}
@@ -53,31 +53,6 @@ def read(array, at):
 def write(array, at, value):
     """Round a number to an element of an array of one axis, to nearest even."""
     array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
-
-
-@step
-def once(array, value):
-    """A number in float64 as `write` takes it for an array: rounding it again to 16 bits rounds once."""
-    return odd(value) if array.itemsize == 2 else value
-
-
-@step
-def odd(value):
-    """A float64 in float32, with an odd last place where that is not exact."""
-    near = np.float32(value)
-    if near == value or value != value:
-        return near
-    bits = near.view(np.int32)
-    return np.int32((bits - 1 if abs(np.float64(near)) > abs(value) else bits) | 1).view(np.float32)
-
-
-def total(part, first, last, sums, result):
-    """Add rows of float64 to the first in their order, and round that once into a result."""
-    for k in range(1, sums.shape[0]):
-        for i in range(first, last):
-            sums[0, i] += sums[k, i]
-    for i in range(first, last):
-        write(result, i, once(result, sums[0, i]))
 
 
 def exponential(x):
@@ -168,8 +143,9 @@ def _shared(run: Callable) -> Callable:
 
 
 def add_up(sums: np.ndarray, result: np.ndarray) -> None:
-    """Take the `total` of rows of float64, of as many as the result has elements."""
-    over(cuts(result.size, result.size), total, sums, result)
+    """Add rows of float64, and round their total once into a result of as many elements."""
+    with np.errstate(all="ignore"):
+        round_into(result, sums.sum(axis=0).reshape(result.shape))
 
 
 @cache

@@ -127,7 +127,7 @@ def test_results_do_not_depend_on_the_threads(name, device, monkeypatch):
 
 @pytest.mark.needs("numba")
 def test_calls_of_several_threads_do_not_mix(device):
-    cases = [av.case("hardswish", shape=(n, 1000), seed=n).inputs for n in (40, 41, 42)]
+    cases = [av.case("hardswish", shape=(n, 1000), seed=n).inputs for n in (140, 141, 142)]
     right, wrong = [av.operator("hardswish").backward(**one)["out"] for one in cases], []
 
     def calls(k):
@@ -151,7 +151,7 @@ import os, threading
 import numpy as np
 import aclnn_viz as av
 
-device, inputs = av.open_device("numba"), av.case("hardswish", shape=(64, 1000)).inputs
+device, inputs = av.open_device("numba"), av.case("hardswish", shape=(140, 1000)).inputs
 right = device.run("hardswish", **inputs)["out"]
 
 def calls(count, wrong):
@@ -375,7 +375,8 @@ def test_every_number_is_read_and_rounded_as_the_formats_have_it():
         )
 
 
-def _sums_are_rounded_once(dtype):
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_sums_over_parts_are_rounded_once(dtype):
     """Sums beside ties of the format, beyond its ends, and those that are no number."""
     bits = np.arange(0, 1 << 16, 61, dtype=np.uint32) << 16 | 0x8000
     with np.errstate(all="ignore"):
@@ -392,17 +393,6 @@ def _sums_are_rounded_once(dtype):
         right = round_to(sums.sum(axis=0), dtype)
         loops.add_up(sums, found := np.empty(ties.size, float_format(dtype).numpy))
     assert np.array_equal(found, right, equal_nan=True)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
-def test_sums_over_parts_are_rounded_once(dtype, written):
-    _sums_are_rounded_once(dtype)
-
-
-@pytest.mark.needs("numba")
-@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
-def test_compiled_sums_over_parts_are_rounded_once(dtype):
-    _sums_are_rounded_once(dtype)
 
 
 @pytest.mark.needs("numba")

@@ -121,4 +121,4 @@ def backward(outputs, dy, mean, rstd, x, gamma, beta, swishScale):
     )
     for name, sums in (("dgammaOut", alongs), ("dbetaOut", shifts)):
         if name in outputs:
-            add_up(sums.reshape(samples, -1), outputs[name].reshape(-1))
+            add_up(sums.reshape(samples, -1), outputs[name])

@@ -19,19 +19,18 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
         for start in range(0, n, LANES):
             for lane in range(min(LANES, n - start)):
                 i = start + lane
-                grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
-                weighted = grad * read(weight, i)
+                weighted = read(grads, i) * read(weight, i)
                 straight[lane] += weighted
-                along[lane] += weighted * xhat
-                write(ofWeight, i, read(ofWeight, i) + grad * xhat)
-                write(ofBias, i, read(ofBias, i) + grad)
+                along[lane] += weighted * ((read(xs, i) - centre) * scale)
         # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
         shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
-        results = gradInput[row if gradInput.shape[0] == input.shape[0] else part]
+        results = gradInput[row]
         for i in range(n):
-            xhat = (read(xs, i) - centre) * scale
+            grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
+            write(ofWeight, i, read(ofWeight, i) + grad * xhat)
+            write(ofBias, i, read(ofBias, i) + grad)
             along_both = shift + xhat * projection
-            write(results, i, (read(grads, i) * read(weight, i) - along_both) * scale)
+            write(results, i, (grad * read(weight, i) - along_both) * scale)
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
@@ -43,12 +42,6 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
         else weightOptional.astype(compute, copy=False)
     )
     sums = np.zeros((2, len(parts), n))
-    # rows that no one reads
-    results = (
-        outputs["gradInputOut"]
-        if "gradInputOut" in outputs
-        else np.empty((len(parts), n), input.dtype)
-    )
     over(
         parts,
         rows,
@@ -57,7 +50,7 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
         mean.astype(compute, copy=False),
         rstd.astype(compute, copy=False),
         weight,
-        results,
+        outputs.get("gradInputOut", np.empty_like(input)),
         *sums,
     )
     for name, each in zip(("gradWeightOut", "gradBiasOut"), sums):

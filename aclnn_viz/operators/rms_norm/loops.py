@@ -30,4 +30,4 @@ def backward(outputs, dy, x, rstd, gamma):
     parts = cuts(x.shape[0], x.size)
     sums = np.zeros((len(parts), gamma.size))
     over(parts, rows, dy, x, rstd, gamma, outputs["dxOut"], sums)
-    add_up(sums, outputs["dgammaOut"].reshape(-1))
+    add_up(sums, outputs["dgammaOut"])
