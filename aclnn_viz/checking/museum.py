@@ -26,10 +26,11 @@ class Test:
 
     @property
     def case(self) -> Case:
+        attributes = operator(self.operator).attributes
         options = {
             name: tuple(value)
-            if name.endswith("shape")
-            else np.float32(value)
+            if isinstance(value, list) and (name.endswith("shape") or name in attributes)
+            else np.array(value, bool if isinstance(np.ravel(value)[0], np.bool_) else np.float32)
             if isinstance(value, list)
             else value
             for name, value in self.options.items()

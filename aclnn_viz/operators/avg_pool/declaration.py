@@ -53,6 +53,13 @@ OPERATOR = Operator(
     like="self",
     shapes=(
         {"shape": (2, 2, 5, 4)},
+        {  # the last windows hang over the end
+            "shape": (1, 4, 5),
+            "kernelSize": (3, 2),
+            "stride": (3, 2),
+            "padding": (0, 0),
+            "ceilMode": True,
+        },
         {"shape": (3, 4, 7), "kernelSize": (2, 3), "stride": (1, 2), "padding": (1, 1)},
         {"shape": (1, 2, 7, 5), "kernelSize": (3,), "stride": (), "padding": (1,)},
     ),

@@ -54,12 +54,13 @@ def _of(name: str) -> tuple[Fault, ...]:
     for one in (one for one in published() if one["operator"] == name):
         if one["name"] in found:
             found[one["name"]] = replace(found[one["name"]], thread=one["thread"])
-        elif "changes" in one:
+        elif "story" in one:
             found[one["name"]] = Fault(
                 one["name"],
                 one["story"],
                 one["exposed"],
-                [*map(tuple, one["changes"])],
+                [*map(tuple, one.get("changes", ()))],
+                Plan(**one["plan"]) if "plan" in one else None,
                 thread=one["thread"],
             )
     return tuple(found.values())

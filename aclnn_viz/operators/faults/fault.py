@@ -87,8 +87,9 @@ class Fault:
 
     @property
     def diff(self) -> str:
-        """The changed lines, as a unified diff shows them."""
-        return diff_of(((self.edit.before, self.edit.after),) if self.edit else self.changes)
+        """The changed lines, as a unified diff shows them, or else the plan."""
+        changes = ((self.edit.before, self.edit.after),) if self.edit else self.changes
+        return diff_of(changes) or (f"+ {self.plan!r}" if self.plan else "")
 
 
 def diff_of(changes: tuple[tuple[str, str], ...]) -> str:

@@ -19,4 +19,10 @@ OPERATOR = activation(
         "beta": Attribute("const aclScalar *", 1.0, tries=(2.5,)),
         "threshold": Attribute("const aclScalar *", 20.0, tries=(0.5,)),
     },
+    shapes=(
+        {"shape": (4, 6)},
+        {"shape": (257,)},
+        {"shape": ()},
+        {"shape": (3,), "self": 90.0, "threshold": 100.0},  # where exp overflows
+    ),
 )
