@@ -19,6 +19,7 @@ from types import ModuleType
 from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
 from aclnn_viz.cli.checking import progress, show
 from aclnn_viz.cli.lessons import lab
+from aclnn_viz.cli.options import OPTIONS, add_options, given
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.tables import as_text, columns, wrapped
 from aclnn_viz.verification.check import Row
@@ -145,17 +146,7 @@ def _offer(commands, table: dict) -> None:
             _offer(command.add_subparsers(required=True, metavar="COMMAND"), options)
             continue
         command.add_argument("--json", action="store_true", help=tr("print JSON instead of text"))
-        for flag, settings in options.items():
-            if isinstance(
-                flag, tuple
-            ):  # one of several; the first stands for all where it has a default
-                group = command.add_mutually_exclusive_group(
-                    required="default" not in settings[flag[0]]
-                )
-                for one in flag:
-                    group.add_argument(one, **typed(settings[one]))
-            else:
-                command.add_argument(flag, **typed(settings))
+        add_options(command, options)
         if name in TAKES_DATA:
             command.add_argument(
                 "--operator",
@@ -163,27 +154,10 @@ def _offer(commands, table: dict) -> None:
                 action="append",
                 default=[],
                 metavar="FOLDER",
-                type=_given,
+                type=given,
                 help=tr("open the operator in this folder, so that cases may name it"),
             )
         command.set_defaults(run=function, folders=[])
-
-
-def typed(settings: dict) -> dict:
-    """The settings of an option, which refuses an empty text unless they say of what type it is, or that it takes none."""
-    about, kind = (
-        settings["help"],
-        {} if settings.get("action") == "store_true" else {"type": _given},
-    )
-    return kind | settings | {"help": tr(about)}
-
-
-def _given(text: str) -> str:
-    if not text:
-        raise argparse.ArgumentTypeError(
-            problem("what is given has a text", "an empty one", "leave the option out")
-        )
-    return text
 
 
 def _status(chosen) -> int:
@@ -343,147 +317,30 @@ def device(options) -> int:
     return 0 if found["devices"] else 1
 
 
-COMMANDS = {
-    "verify": (
-        verify,
-        {
-            "operator": {
-                "nargs": "?",
-                "help": "short or vendor name, or the folder of one; all operators unless given",
-            },
-            "--numeric": {
-                "action": "store_true",
-                "help": "only kernels, devices, status codes and peers",
-            },
-            "--symbolic": {
-                "action": "store_true",
-                "help": "only theorems with their mutants, and pages",
-            },
-        },
-    ),
-    "prove": (
-        authoring.prove,
-        {"operator": {"help": "short or vendor name, or the folder of an operator"}},
-    ),
-    "errata": (
-        errata,
-        {
-            "operator": {
-                "nargs": "?",
-                "help": "short or vendor name, or the folder of one; all operators unless given",
-            },
-        },
-    ),
-    "conventions": (
-        authoring.conventions,
-        {
-            "operator": {
-                "nargs": "?",
-                "help": "short or vendor name, or the folder of one; all operators unless given",
-            }
-        },
-    ),
-    "glossary": (
-        authoring.glossary,
-        {
-            "term": {
-                "nargs": "?",
-                "help": "part of a term, in English or Chinese; all terms unless given",
-            }
-        },
-    ),
-    "why": (
-        authoring.why,
-        {
-            "what": {
-                "nargs": "?",
-                "help": "a status code, a log's text or its file; the standard input unless given",
-            },
-            "--soc": {
-                "help": "the product to repeat a call on, where the log names none (default: Atlas A2)"
-            },
-            "--cann": {"help": "the version of CANN, likewise (default: 9.1)"},
-        },
-    ),
-    "check": (checking.check, checking.OPTIONS),
-    "museum": (
-        authoring.museum,
-        {
-            "name": {
-                "nargs": "?",
-                "help": "an operator, a fault or a thread, or a part of one; a list of all unless given",
-            }
-        },
-    ),
-    "tolerance": (checking.tolerance, checking.TOLERANCE),
-    "triage": (checking.triage, checking.TRIAGE),
-    "run": (
-        run,
-        {
-            "--cases": {
-                "default": "standard",
-                "help": 'a JSON file with a list of recipes, "standard" (the default) or "suite"',
-            },
-            "--device": {
-                "default": "atlas",
-                "help": '"atlas" (the default), such as "atlas:1", "host", "torch" or "jax"',
-            },
-            "--out": {"required": True, "metavar": "FILE", "help": "the capsule to write"},
-            "--force": checking.FORCE,
-        },
-    ),
-    "sweep": (sweeping.sweep, sweeping.SWEEP),
-    "report": (sweeping.report, sweeping.REPORT),
-    "device": (device, {}),
-    "lab": (
-        lab,
-        {
-            "folder": {
-                "nargs": "?",
-                "default": "aclnn-lessons",
-                "help": "where the lessons are (default: aclnn-lessons)",
-            },
-            "--copy": {
-                "action": "store_true",
-                "help": "only copy what the folder lacks, and open nothing",
-            },
-        },
-    ),
-    "cpp": (cpp, cpp.COMMANDS),
-    "mcp": (agents.mcp, {}),
-    "operators": (authoring.operators, {}),
-    "describe": (
-        authoring.describe,
-        {"operator": {"help": "short or vendor name, or the folder of an operator"}},
-    ),
-    "new": (
-        authoring.new,
-        {
-            "name": {
-                "nargs": "?",
-                "help": "the short name of the operator; the vendor's unless given",
-            },
-            ("--prototype", "--forward"): {
-                "--forward": {
-                    "metavar": "FILE.py",
-                    "help": "a page with forward(xp, ...) and SHAPES, from which backward is derived",
-                },
-                "--prototype": {
-                    "metavar": "FILE",
-                    "help": "C text that declares phase 1, as a header does",
-                },
-            },
-            ("--to", "--in-repo"): {
-                "--to": {
-                    "default": ".",
-                    "metavar": "FOLDER",
-                    "help": "where the operator's folder is made",
-                },
-                "--in-repo": {"action": "store_true", "help": "among the kit's own operators"},
-            },
-        },
-    ),
+FUNCTIONS = {
+    "verify": verify,
+    "prove": authoring.prove,
+    "errata": errata,
+    "conventions": authoring.conventions,
+    "glossary": authoring.glossary,
+    "why": authoring.why,
+    "check": checking.check,
+    "museum": authoring.museum,
+    "tolerance": checking.tolerance,
+    "triage": checking.triage,
+    "run": run,
+    "sweep": sweeping.sweep,
+    "report": sweeping.report,
+    "device": device,
+    "lab": lab,
+    "cpp": cpp,
+    "mcp": agents.mcp,
+    "operators": authoring.operators,
+    "describe": authoring.describe,
+    "new": authoring.new,
 }
+COMMANDS = {name: (function, OPTIONS[name]) for name, function in FUNCTIONS.items()}
+COMMANDS["cpp"] = cpp, {name: (getattr(cpp, name), own) for name, own in OPTIONS["cpp"].items()}
 
 TAKES_DATA = ("check", "triage", "run", "sweep", "report", "mcp")
 

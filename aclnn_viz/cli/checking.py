@@ -1,12 +1,12 @@
 """The commands that check a kernel and its dump; the progress bar of all commands, and how they show what they found."""
 
-import argparse
 import ast
 import json
 import os
 import sys
 from contextlib import nullcontext, redirect_stdout
 
+from aclnn_viz.cli.options import OPTIONS
 from aclnn_viz.errors import problem
 from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import tr
@@ -21,107 +21,6 @@ def show(options, content, text, **form) -> None:
     """Print what a command found: as text, or with --json as data."""
     print(json.dumps(content, indent=1, **form) if options.json else text, flush=True)
 
-
-def _seed(text: str) -> int:
-    try:
-        if int(text) >= 0:
-            return int(text)
-    except ValueError:
-        pass
-    raise argparse.ArgumentTypeError(
-        problem("a seed is a number from 0 on", text, "pass such as --seed 3")
-    )
-
-
-FORCE = {"action": "store_true", "help": "replace what this kit wrote there before"}
-OPTIONS = {
-    "operator": {
-        "nargs": "?",
-        "help": "short or vendor name; a folder of cases to try a kernel on them",
-    },
-    "kernel": {
-        "nargs": "?",
-        "help": 'FILE.py:FUNCTION, a device such as "host" or "atlas", a capsule',
-    },
-    "--seed": {"type": _seed, "metavar": "N", "help": "0 unless given; with --sealed one is drawn"},
-    "--soc": {"help": "whose operator is the measure of what counts (default: Ascend910B2)"},
-    "--cann": {"help": "and which version (default: 9.1)"},
-    "--dtypes": {"metavar": "A,B", "help": "only these formats, such as float16,bfloat16"},
-    "--where": {
-        "metavar": "NAME=VALUE",
-        "action": "append",
-        "default": [],
-        "help": "only this value of an attribute; a list is one of several; of an optional tensor None, left out, or True, given",
-    },
-    "--limits": {
-        "metavar": "NAME=LIMIT",
-        "action": "append",
-        "default": [],
-        "help": "at most so many elements of a tensor, or a shape of greatest lengths, such as (None,4096)",
-    },
-    "--shape": {
-        "metavar": "N,M",
-        "action": "append",
-        "default": [],
-        "help": "these shapes in place of the suite's",
-    },
-    "--plan": {
-        "choices": ["device"],
-        "help": "judge in the precision of the product, not of any float32 kernel",
-    },
-    "--depth": {
-        "choices": ["quick", "normal", "deep"],
-        "default": "normal",
-        "help": "a second or two, the suite (the default), or a minute or more with sizes and special numbers",
-    },
-    "--beyond": {"action": "store_true", "help": "judge what the product does not take, too"},
-    "--cases": {
-        "metavar": "FILE",
-        "help": "judge on this test list in place of the suite: ATK's .json or TTK's .csv",
-    },
-    "--signature": {
-        "metavar": "CALL",
-        "help": "how the kernel is called: aten, torch.autograd, liger, the prototype of a C function "
-        "(KERNEL is LIBRARY.so:FUNCTION), or KERNEL_NAME=VENDOR_NAME,...",
-    },
-    "--allow-unsupported": {
-        "action": "store_true",
-        "help": "pass although the kernel does not support some cases",
-    },
-    "--write": {
-        "metavar": "FOLDER",
-        "help": "write the cases as .npy and .bin with their shapes in JSON",
-    },
-    "--read": {
-        "metavar": "PLACE",
-        "help": "judge the outputs left in a folder as 000/out/NAME.bin or .npy, or those "
-        "of a capsule",
-    },
-    "--given": {
-        "metavar": "NAME=FILE",
-        "action": "append",
-        "default": [],
-        "help": "judge one case that lies in files: each tensor, each output, golden.OUTPUT for what was expected; "
-        "bare numbers as FILE:DTYPE:N,M, attributes as NAME=VALUE",
-    },
-    "--html": {"metavar": "FILE", "help": "write the result as one page of HTML, too"},
-    "--sealed": {
-        "action": "store_true",
-        "help": "run FILE.py:FUNCTION in a process of its own, with limits and a seed that is drawn unless given, "
-        "and say what it does besides computing",
-    },
-    "--same-bits": {
-        "action": "store_true",
-        "help": "tell whether a row's result is the same bits in any batch, at any place, on any cores, in any thread and call",
-    },
-    "--seconds": {"type": float, "metavar": "N", "help": "with --sealed: of a call (default: 20)"},
-    "--memory": {
-        "type": int,
-        "metavar": "MIB",
-        "help": "with --sealed: of the kernel's process (default: 2048)",
-    },
-    "--force": FORCE,
-}
 
 _SCOPE = {
     "--seed",
@@ -257,45 +156,6 @@ def tolerance(options) -> int:
     return 0
 
 
-TOLERANCE = {
-    "operator": {"help": "short or vendor name, or the folder of an operator"},
-    "--shape": {"metavar": "N,M", "help": "the shape that av.case takes; its default unless given"},
-    "--dtype": {
-        "default": "float32",
-        "help": "float16, bfloat16, float32 (the default) or float64",
-    },
-    "--plan": {
-        "help": "how right kernels compute: a product such as A2, or the order of sums: sequential, pairwise, blocked, shuffled; "
-        "any order in float32 unless given"
-    },
-    "--set": {
-        "metavar": "NAME=VALUE",
-        "action": "append",
-        "default": [],
-        "help": "a parameter of the vendor",
-    },
-    "--seed": {"type": _seed, "default": 0, "metavar": "N", "help": "0 unless given"},
-    "--let-through": {
-        "nargs": 2,
-        "type": float,
-        "metavar": ("RTOL", "ATOL"),
-        "help": "which named faults this pair lets pass",
-    },
-}
-
-
-TRIAGE = {
-    "folder": {"metavar": "FOLDER", "help": "the dump_path of msProbe, or a step or rank in it"},
-    "--call": {"metavar": "NAME", "help": "only this call, such as Functional.API.3"},
-    "--write": {
-        "metavar": "CASE",
-        "help": "write the first call that is not explained (else the first judged) as a case, into this folder",
-    },
-    "--html": {"metavar": "FILE", "help": "write every call as one page of HTML, too"},
-    "--force": FORCE,
-}
-
-
 def triage(options) -> int:
     """Judge the backward calls of a dumped training run, and name the first that neither rounding nor the device explains.
 
@@ -354,7 +214,7 @@ def _way(options) -> str:
     (way,) = chosen
     useless = [
         flag
-        for flag, settings in OPTIONS.items()
+        for flag, settings in OPTIONS["check"].items()
         if flag[0] == "-"
         and flag not in {*WAYS, *WAYS[way]}
         and getattr(options, flag[2:].replace("-", "_")) not in (settings.get("default"), False)

@@ -10,6 +10,7 @@ from functools import wraps
 from pathlib import Path
 
 from aclnn_viz.cli.checking import show
+from aclnn_viz.cli.options import OPTIONS
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
@@ -117,7 +118,7 @@ def check(options) -> int:
                 "pass one of the two",
             )
         )
-    takes = COMMANDS["check"][1]
+    takes = OPTIONS["cpp"]["check"]
     if useless := [
         flag
         for flag in (ON_FILES if options.op else JUDGED)
@@ -220,122 +221,3 @@ def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
         if {"cpp", "run"} <= {*arguments[:at]}:
             return arguments[:at], arguments[at + 1 :]
     return arguments, []
-
-
-def order(text: str) -> str | int:
-    """An order of landing as it is given: its name, or a number."""
-    return int(text) if text.isdecimal() and len(text) < 20 else text
-
-
-BOTH = {
-    "-D": {
-        "dest": "defines",
-        "action": "append",
-        "default": [],
-        "metavar": "NAME=VALUE",
-        "help": "a macro",
-    },
-    "-I": {
-        "dest": "include",
-        "action": "append",
-        "default": [],
-        "metavar": "FOLDER",
-        "help": "a folder of headers",
-    },
-    "--schedule": {
-        "type": order,
-        "default": "eager",
-        "help": '"eager" (the default), "late" or a number, which draws an order',
-    },
-    "--gdb": {
-        "action": "store_true",
-        "help": "open gdb where C++ crashes, or computes for too long",
-    },
-}
-COMMANDS = {
-    "check": (
-        check,
-        {
-            "place": {
-                "metavar": "FILE|FOLDER",
-                "help": "a C++ file with an entry, or an operator project",
-            },
-            "--op": {"help": "judge it as this operator of the kit"},
-            "--input": {
-                "action": "append",
-                "default": [],
-                "metavar": "FILE",
-                "help": "FILE.npy or FILE:DTYPE:SHAPE, each input in its order",
-            },
-            "--golden": {
-                "action": "append",
-                "default": [],
-                "metavar": "FILE",
-                "help": "what each output should hold, given likewise",
-            },
-            "--set": {
-                "action": "append",
-                "default": [],
-                "metavar": "NAME=VALUE",
-                "help": "an attribute of a project, a number of an entry",
-            },
-            "--rtol": {
-                "type": float,
-                "default": 1e-3,
-                "help": "with files: how far a number may be, relative and absolute (default: 0.001)",
-            },
-            "--entry": {
-                "metavar": "NAME",
-                "help": "the entry of a file, the operator of a project, where there are several",
-            },
-            "--cores": {
-                "type": int,
-                "metavar": "N",
-                "help": "with files: cores of the run, or that the tiling function is offered",
-            },
-            **BOTH,
-            "--dtypes": {"metavar": "A,B", "help": "with --op: only these formats"},
-            "--depth": {
-                "choices": ["quick", "normal", "deep"],
-                "default": "normal",
-                "help": "with --op: how many cases",
-            },
-        },
-    ),
-    "run": (
-        run,
-        {  # what follows -- is the program's
-            "file": {
-                "metavar": "FILE",
-                "help": "a C++ file with a function main; its own arguments follow after --",
-            },
-            "--with": {
-                "dest": "sources",
-                "action": "append",
-                "default": [],
-                "metavar": "FILE",
-                "help": "another source of the program, such as the kernel's",
-            },
-            "--soc": {
-                "help": "the SoC that is emulated, such as Ascend910B2; ACLNN_VIZ_SOC unless given"
-            },
-            "--seconds": {
-                "type": float,
-                "default": 60.0,
-                "help": "how long the program may take (default: 60)",
-            },
-            "--allow": {
-                "action": "append",
-                "default": [],
-                "metavar": "HAZARD",
-                "help": "a kind of hazard that is no reason for status 1",
-            },
-            **BOTH,
-            "--trace": {
-                "metavar": "FILE",
-                "help": "write the stated times of each launch as a trace.json",
-            },
-        },
-    ),
-    "flags": (flags, {}),
-}

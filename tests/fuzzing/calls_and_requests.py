@@ -464,7 +464,6 @@ def folders_for_triage(folder):
         found = triage(
             run,
             draw.choice((None, None, None, "Functional.silu.0", odd(draw, 0))),
-            draw.choice((True, False)),
         )
         assert not far or found.calls[0].verdict in BAD, found.calls[0]
         assert str(found) and found.to_json() and found.to_html() and place.read_bytes() == content

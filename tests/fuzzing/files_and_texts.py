@@ -393,17 +393,13 @@ def _line(draw) -> list[str]:
     values = (*WORDS["line"], *TEXTS)
     options = COMMANDS[name][1] if name != "cpp" else {}
     for flag, settings in options.items():
-        for one in flag if isinstance(flag, tuple) else (flag,):
-            if not one.startswith("-"):
-                if draw.random() < 0.9:
-                    words.append(draw.choice(values))
-            elif draw.random() < 0.12 and one not in ("--workers", "--scheduler"):
-                words += (
-                    [one]
-                    if (settings if isinstance(flag, str) else settings[one]).get("action")
-                    == "store_true"
-                    else [one, draw.choice(values)]
-                )
+        if not flag.startswith("-"):
+            if draw.random() < 0.9:
+                words.append(draw.choice(values))
+        elif draw.random() < 0.12 and flag not in ("--workers", "--scheduler"):
+            words += (
+                [flag] if settings.get("action") == "store_true" else [flag, draw.choice(values)]
+            )
     if name in costly:  # only lines that end before the work begins
         words += draw.choice((["--help"], ["--nothing"], "--json --json x y z".split()))
     if draw.random() < 0.1 and name not in costly:

@@ -1,0 +1,58 @@
+"""The options of the commands, as commands.toml states them."""
+
+import argparse
+import tomllib
+from pathlib import Path
+
+from aclnn_viz.errors import problem
+from aclnn_viz.words.messages import tr
+
+OPTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+
+
+def given(text: str) -> str:
+    """A text that is not empty."""
+    if not text:
+        raise argparse.ArgumentTypeError(
+            problem("what is given has a text", "an empty one", "leave the option out")
+        )
+    return text
+
+
+def seed(text: str) -> int:
+    """A number from 0 on."""
+    try:
+        if int(text) >= 0:
+            return int(text)
+    except ValueError:
+        pass
+    raise argparse.ArgumentTypeError(
+        problem("a seed is a number from 0 on", text, "pass such as --seed 3")
+    )
+
+
+def order(text: str) -> str | int:
+    """An order of landing as it is given: its name, or a number."""
+    return int(text) if text.isdecimal() and len(text) < 20 else text
+
+
+TYPES = {"text": given, "int": int, "float": float, "seed": seed, "order": order}
+
+
+def add_options(command: argparse.ArgumentParser, options: dict) -> None:
+    """Give a command its options, in the language of the output."""
+    groups: dict = {}
+    for flag, settings in options.items():
+        about, place = settings["help"], command
+        settings = settings | {"help": tr(about)}
+        if group := settings.pop("group", None):
+            if group not in groups:
+                groups[group] = command.add_mutually_exclusive_group(
+                    required="default" not in settings
+                )
+            place = groups[group]
+        if isinstance(settings.get("metavar"), list):
+            settings["metavar"] = tuple(settings["metavar"])
+        if settings.get("action") != "store_true":
+            settings["type"] = TYPES[settings.get("type", "text")]
+        place.add_argument(flag, **settings)
