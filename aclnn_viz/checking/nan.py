@@ -23,14 +23,17 @@ from aclnn_viz.words.messages import linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded for a tile program alone
 SECONDS = 2.0  # in which the operations of a run are watched
-WATCHED = 4096  # elements of one result that are not finite
+WATCHED = 1024  # elements of one result that are not finite
 SHOWN = 3  # operations through which one passes, and in which others end
 EMPTY = {"empty", "empty_like", "new_empty"}
 # an element of their result is made of many of an operand, although the shapes may be the same
 MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
-
-
 UNWRITTEN = message("memory that nobody wrote")
+MADE = message("{what}: the first {value} is made in {place}: {code}, of {operands}")
+GIVEN = message(
+    "{what}: an input, a constant or a loop brings {value} to {place}: {code}, of {operands}"
+)
+NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity of it")
 
 
 class Part(NamedTuple):
@@ -39,6 +42,10 @@ class Part(NamedTuple):
     at: np.ndarray
     values: np.ndarray
     name: str = ""
+
+    def chosen(self, place) -> "Part":
+        """Those at an index."""
+        return Part(*(np.asarray(array[place]) for array in self[:2]), self.name)
 
     @property
     def wrong(self) -> np.ndarray:
@@ -56,8 +63,8 @@ class Link(NamedTuple):
     before: "Link | None" = None
 
 
-class Late(Exception):
-    """The time for watching is over."""
+class Unseen(Exception):
+    """The time for watching is over, or elements have no address that stays."""
 
 
 @dataclass(frozen=True)
@@ -69,66 +76,19 @@ class NanOrigin:
     element, actual, truth : str, float, float
         Of an output, what the kernel returns there, and what is right.
     file, line, code : str, int, str
-        The operation that makes the first nan or infinity, "" and 0 where none does.
-    place : str
-        Of a tile program the core, and the buffer and element into which it is written.
-    value, operands : float, tuple of str
-        What it makes, and of what.
-    passes, ends : tuple of str
-        Operations through which it passes, and in which others end, such as a maximum, a selection
-        or a comparison.
-    given : bool
-        Whether it is one of the inputs or constants, which this operation is the first to take.
+        The operation that makes the first nan or infinity; 0 and empty texts where none does.
+    lines : tuple of str
+        Where it is made and of what, the operations through which it passes, and those in which
+        others end, such as a maximum, a selection or a comparison.
     """
 
     element: str
     actual: float
     truth: float
-    file: str = ""
-    line: int = 0
-    code: str = ""
-    place: str = ""
-    value: float = 0.0
-    operands: tuple[str, ...] = ()
-    passes: tuple[str, ...] = ()
-    ends: tuple[str, ...] = ()
-    given: bool = False
-
-    @property
-    def lines(self) -> tuple[str, str, str]:
-        """Where it is made, what it passes, and where others end."""
-        what = message(
-            "{element} is {actual} instead of {truth}",
-            element=self.element,
-            actual=f"{self.actual:.9g}",
-            truth=f"{self.truth:.9g}",
-        )
-        text = {"what": what, "place": self.place, "code": self.code, "value": f"{self.value:g}"}
-        if not self.line:
-            first = message(
-                "{what}: no operation of the kernel makes a nan or an infinity of it", what=what
-            )
-        elif self.given:
-            first = message(
-                "{what}: the inputs or constants have {value}, in {place}: {code}", **text
-            )
-        else:
-            first = message("{what}: the first {value} is made in {place}: {code}", **text)
-        if self.operands:
-            first = message(
-                "{first}, of {operands}",
-                first=first,
-                operands=linked("{some}, {more}", self.operands),
-            )
-        return (
-            first,
-            message("  it passes {operations}", operations=linked("{some}; {more}", self.passes))
-            if self.passes
-            else message("  it passes no other operation"),
-            message("  others end in {operations}", operations=linked("{some}; {more}", self.ends))
-            if self.ends
-            else message("  no others end on the way"),
-        )
+    file: str
+    line: int
+    code: str
+    lines: tuple[str, ...]
 
     def __str__(self) -> str:
         return "\n".join(map(tr, self.lines))
@@ -141,66 +101,69 @@ def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
     for run in runs:
         for miss in run.misses:
             finite = (np.isfinite(part[miss.output]) for part in (run.truth, run.outputs))
-            odd = np.argwhere(np.not_equal(*finite))
-            if odd.size:
-                return _told(kernel, run, miss.output, tuple(odd[0].tolist()))
-    for run in runs[:1]:
-        origin = _told(kernel, run, run.misses[0].output, run.misses[0].index)
-        return origin if origin and UNWRITTEN in origin.operands else None
+            for index in np.argwhere(np.not_equal(*finite)).tolist():
+                return _told(kernel, run, miss.output, tuple(index))
+    for miss in runs[0].misses[:1] if runs else ():
+        return _told(kernel, runs[0], miss.output, miss.index)
     return None
 
 
 def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
-    trail, case = Trail(), run.prepared.case
+    trail, case, tiles = Trail(), run.prepared.case, hasattr(kernel, "under")
+    actual, truth = (float(part[output][index]) for part in (run.outputs, run.truth))
     try:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            if hasattr(kernel, "under"):
+            if tiles:
                 outputs = import_module(TILES).watched(kernel, trail, case.inputs)
             else:
                 copies = {name: value.copy() for name, value in case.arrays.items()}
                 returned = Watched(trail.made).of(kernel)(**case.inputs | copies)
                 names = list(run.prepared.expected), case.operator.outputs
                 outputs = named(returned, *names, taken=part)
+        at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
     except Exception:  # whatever a kernel raises, or its source that is not there
         return None
-    actual, truth = (float(part[output][index]) for part in (run.outputs, run.truth))
-    last = int(outputs[output].at.reshape(run.truth[output].shape)[index])
-    if not (hasattr(kernel, "under") or np.isfinite(actual)):
-        # what is wrapped around a Python kernel copies its outputs
-        last = last if last in trail.links else next(reversed(trail.links), None)
-    chain, origin = _chain(trail.links.get(last)), {}
-    if chain:
-        first = next((link for link in chain if link.first), chain[0])
-        after = [link.operation for link in chain[chain.index(first) + 1 :]]
-        place = first.operation.place
-        origin = first.operation._asdict() | {
-            "operands": first.operands,
-            "given": not first.first,
-            "value": first.value,
-            "passes": _shown(one for one in after if one.place != place),
-        }
-        if first.index:
-            origin["place"] = message("{place}, element {index}", place=place, index=first.index)
-    ends = _shown(trail.ends.values())
-    return NanOrigin(f"{output}{list(index)}", actual, truth, **origin, ends=ends)
-
-
-def _chain(link: Link | None) -> list[Link]:
-    """A link and those before it, the first one first."""
-    chain = []
+    if not (tiles or at in trail.links or np.isfinite(actual)):
+        at = next(reversed(trail.links), at)  # what is wrapped around a kernel copies its outputs
+    chain, link = [], trail.links.get(at)
     while link:
         chain.insert(0, link)
         link = link.before
-    return chain
+    first = next((link for link in chain if link.first), chain[0] if chain else None)
+    if np.isfinite([actual, truth]).all() and not (first and UNWRITTEN in first.operands):
+        return None
+    text = {"element": f"{output}{list(index)}", "actual": f"{actual:.9g}", "truth": f"{truth:.9g}"}
+    text = {"what": message("{element} is {actual} instead of {truth}", **text)}
+    if first:
+        place = first.operation.place
+        text |= {
+            "value": f"{first.value:g}",
+            "place": message("{place}, element {index}", place=place, index=first.index)
+            if first.index
+            else place,
+            "code": first.operation.code,
+            "operands": linked("{some}, {more}", first.operands),
+        }
+        # what a loop goes over is only named
+        chain = [
+            link.operation
+            for link in chain
+            if link.operation.place != place and not link.operation.code.isidentifier()
+        ]
+    made = message((MADE if first.first else GIVEN) if first else NOWHERE, **text)
+    after = message("  it passes: {operations}", operations=_shown(chain))
+    ends = message("  others end in: {operations}", operations=_shown(trail.ends.values()))
+    file, line, code = first.operation[:3] if first else ("", 0, "")
+    return NanOrigin(f"{output}{list(index)}", actual, truth, file, line, code, (made, after, ends))
 
 
-def _shown(operations: Iterable[Operation]) -> tuple[str, ...]:
-    lines = {operation.place: operation.code for operation in operations}
-    return tuple(
-        message("{place}: {code}", place=place, code=code)
-        for place, code in [*lines.items()][:SHOWN]
-    )
+def _shown(operations: Iterable[Operation]) -> str:
+    """The operations of the first few lines."""
+    lines = {
+        one.place: message("{place}: {code}", place=one.place, code=one.code) for one in operations
+    }
+    return linked("{some}; {more}", [*lines.values()][:SHOWN] or [message("none")])
 
 
 def part(value, name: str = "") -> Part | None:
@@ -213,9 +176,10 @@ def part(value, name: str = "") -> Part | None:
     array = np.asarray(value) if scalar else as_array(value) if hasattr(value, "shape") else None
     if not isinstance(array, np.ndarray) or array.dtype.kind in "OSUcmM":
         return None
-    return Part(
-        np.array(-id(value)) if scalar else addresses(array), array.astype(np.float64), name
-    )
+    at = np.array(-id(value)) if scalar else addresses(array)
+    if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
+        raise Unseen  # a copy of what lies on a device
+    return Part(at, array.astype(np.float64), name)
 
 
 def addresses(array: np.ndarray) -> np.ndarray:
@@ -237,16 +201,11 @@ class Trail:
         self.until = time.monotonic() + SECONDS
 
     def note(
-        self,
-        operation: Operation,
-        operands: Sequence[Part],
-        result: Part,
-        mixed: bool = False,
-        origin: str | Link = "",
+        self, operation: Operation, operands: Sequence[Part], result: Part, mixed=False, origin=""
     ):
-        """Note what an operation made of its operands, as these were before; `origin` is of what else: in words, or what its parts made."""
+        """Note what an operation made of its operands, as these were before; `origin` is of what else, in words or as a Link."""
         if time.monotonic() > self.until:
-            raise Late
+            raise Unseen
         new = {
             int(result.at[index]): self._link(operation, operands, result, index, mixed, origin)
             for index in map(tuple, np.argwhere(result.wrong)[:WATCHED].tolist())
@@ -261,18 +220,17 @@ class Trail:
     def _link(self, operation, operands, result: Part, index: tuple, mixed, origin) -> Link:
         value, sources, texts = float(result.values[index]), [], []
         for operand in operands:
-            reach = _reach(index, result.values.shape, operand.values)
-            at, values = np.atleast_1d(operand.at[reach]), np.atleast_1d(operand.values[reach])
-            if np.isfinite(values).all() and (mixed or values.size > 1):
-                at, values = operand.at, operand.values
-            texts.append(_text(operand.name, values))
-            wrong = ~np.isfinite(values)
-            sources += zip(np.isnan(values[wrong]).tolist(), at[wrong].tolist())
-        links = (self.links.get(key) for _, key in sorted(sources, reverse=True))
-        before = next(filter(None, links), None)
+            some = operand.chosen(_reach(index, result.values.shape, operand.values))
+            if not some.wrong.any() and (mixed or some.values.size > 1):
+                some = operand
+            texts.append(_text(some))
+            nans, at = np.isnan(some.values[some.wrong]).tolist(), some.at[some.wrong].tolist()
+            sources += [(nan, self.links.get(key)) for nan, key in zip(nans, at)]
+        sources.sort(key=lambda source: not source[0])
+        before = next((link for _, link in sources if link), None)
         if isinstance(origin, Link) and not sources:
             return Link(operation, value, (), False, index, origin)
-        made = not sources or value != value and not any(nan for nan, _ in sources)
+        made = not sources or value != value and not sources[0][0]
         texts = tuple(filter(None, [*texts, origin]))
         return Link(operation, value, texts, bool(texts) and made, index, before)
 
@@ -286,37 +244,37 @@ class Trail:
         parts, latest = [*map(part, given, operation.operands)], self.latest
         result = function(*args, **options)
         self.kept.append((given, result))
+        if name in ("getitem", "setitem"):
+            if hasattr(args[0], "shape"):
+                whole = part(args[0], operation.operands[0]).chosen(_index(args[1]))
+                made = whole if name == "setitem" else part(result)
+                self.note(
+                    operation, [whole] if made is not whole else [*filter(None, parts[2:])], made
+                )
+            return result
         operands, origin = [*filter(None, parts)], self.latest is not latest and self.latest or ""
-        mixed = (
-            name in MIXED
-            or name.endswith("softmax")
-            or any(isinstance(value, list | tuple) for value in given)
-        )
-        if name in ("getitem", "setitem") and parts[0]:
-            after, place = part(args[0]), _indices(args[1])
-            chosen = map(np.asarray, (after.at[place], after.values[place]))
-            chosen = Part(*chosen, operation.operands[0])
-            if name == "setitem":
-                self.note(operation, operands[-1:], chosen)
-                return result
-            operands, mixed = [chosen], False
-        elif name in EMPTY:
+        if name in EMPTY:
             as_array(result)[...] = np.nan
             operands, origin = [], UNWRITTEN
         for value, before in zip(given, parts):  # what is written into an operand
-            after = part(value) if before and value is not result else before
-            if before and (changed := ~same(before.values, after.values)).any():
-                self.note(operation, operands, Part(after.at[changed], after.values[changed]), True)
+            after = part(value) if before and hasattr(value, "shape") else before
+            if (
+                before
+                and value is not result
+                and (changed := ~same(before.values, after.values)).any()
+            ):
+                self.note(operation, operands, after.chosen(changed), True)
+        mixed = name in MIXED or name.endswith("softmax") or {list, tuple} & {*map(type, given)}
         for value in result if isinstance(result, tuple) else [result]:
             if (operands or origin) and (leaf := part(value)):
                 self.note(operation, operands, leaf, mixed, origin)
         return result
 
 
-def _indices(place):
+def _index(place):
     """An index as NumPy takes it."""
     if isinstance(place, tuple):
-        return tuple(map(_indices, place))
+        return tuple(map(_index, place))
     return as_array(place) if hasattr(place, "shape") else place
 
 
@@ -338,18 +296,16 @@ def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -
 
 def _ended(held: np.ndarray, wrong: np.ndarray) -> bool:
     """Whether what is not finite in an operand is finite in the result."""
-    try:
-        held = np.broadcast_to(held, wrong.shape)
-    except ValueError:
-        return bool(held.any() and not wrong.any())
-    return bool((held & ~wrong).any())
+    with suppress(ValueError):
+        return bool((np.broadcast_to(held, wrong.shape) & ~wrong).any())
+    return bool(held.any() and not wrong.any())
 
 
-def _text(name: str, values: np.ndarray) -> str:
+def _text(operand: Part) -> str:
     """What an operand is at an element; nothing for a number that stands in the code."""
     with suppress(ValueError):
-        float(name or "a")
+        float(operand.name or "a")
         return ""
-    low, high = (f"{pick(values):.6g}" for pick in (np.min, np.max))
-    extent = low if low == high else message("{low} to {high}", low=low, high=high)
-    return message("{name} = {value}", name=name, value=extent) if name else extent
+    low, high = (f"{pick(operand.values):.6g}" for pick in (np.min, np.max))
+    value = low if low == high else f"{low} .. {high}"
+    return f"{operand.name} = {value}" if operand.name else value

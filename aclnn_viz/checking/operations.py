@@ -74,10 +74,25 @@ class _Handed(ast.NodeTransformer):
         )
 
     def visit_Call(self, node):
-        if isinstance(node.func, ast.Name) and node.func.id in APART:
-            return self.generic_visit(node)
+        name = getattr(node.func, "id", "")
+        if name == WATCH or name in APART:
+            return node if name == WATCH else self.generic_visit(node)
         owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
         return self._over(node, node.func, node.args, node.keywords, owner)
+
+    def visit_For(self, node):
+        node.iter = self._rows(node.iter)
+        return self.generic_visit(node)
+
+    visit_comprehension = visit_For
+
+    def _rows(self, node: ast.expr) -> ast.expr:
+        """What a loop goes over, with each of its elements an operation's."""
+        match node:
+            case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
+                node.args = [*map(self._rows, args)]
+                return node
+        return self._over(node, ast.Constant("rows"), (node,))
 
     def visit_Subscript(self, node):
         if isinstance(node.ctx, ast.Load):
@@ -116,6 +131,11 @@ def _value(node: ast.expr) -> ast.expr:
         case ast.GeneratorExp(elt=element, generators=generators):
             node = ast.ListComp(element, generators)
     return node
+
+
+def _rows(value):
+    """The elements of an array as a list, that they may be looked at; anything else as it is."""
+    return list(value) if hasattr(value, "shape") else value
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -182,8 +202,9 @@ class Watched:
         return value
 
     def _made(self, number: int, function, /, *args, **options):
-        made = getattr(operator, function) if isinstance(function, str) else function
-        return self.watch(self.operations[number], made, *args, **options)
+        if isinstance(function, str):
+            function = getattr(operator, function, _rows)
+        return self.watch(self.operations[number], function, *args, **options)
 
     def _code(self, code: CodeType) -> CodeType:
         """The code of a function in which operations are handed over."""

@@ -141,8 +141,9 @@ class View(NamedTuple):
 class _Case:
     """A case with rows of their own; `along` has the axis of rows of each output."""
 
-    def __init__(self, base: Case, kernel: Callable):
+    def __init__(self, base: Case, kernel: Callable, attributes: dict):
         self.base, self.kernel, self.axes, self.known = base, kernel, Axes(base), {}
+        self.options = base.arrays | attributes | {"dtype": base.dtype}
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
         self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
@@ -156,8 +157,7 @@ class _Case:
         return made.operator.truth(**made.inputs)
 
     def cut(self, view: View) -> Case:
-        options = self.base.inputs | {"dtype": self.base.dtype}
-        options = next(self.axes.cut(options, self.axis, slice(*view.rows)))
+        options = next(self.axes.cut(self.options, self.axis, slice(*view.rows)))
         return Recipe(self.base.operator.name, options).case(0)
 
     def _row(self, outputs: Mapping, place: int | None) -> dict[str, np.ndarray]:
@@ -302,7 +302,7 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
                 base = case(
                     op, seed=seed, shape=(ROWS, *shape[1:-1], length)[: len(shape)], **options
                 )
-                found += [rows for rows in [_Case(base, kernel)] if rows.along]
+                found += [rows for rows in [_Case(base, kernel, options)] if rows.along]
         if found:
             return found
     return []
