@@ -9,14 +9,59 @@ import pytest
 from checking import arrangements, rewritings
 from checking.arrangements import kernels
 from checking.rewritings import planned
-from checking.wrong import SLIPS, kernel
+from checking.wrong import ARRANGEMENTS, SLIPS, edited, kernel
 from checking.wrong.common import asked, wide
 from machine import taught
 
-from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, SHUFFLED, Plan
+from aclnn_viz import operator
+from aclnn_viz.arrays.plan import BLOCKED, PAIRWISE, SEQUENTIAL, SHUFFLED, Plan
 from aclnn_viz.checking import check
 
 FORMATS = ("float16", "bfloat16", "float32")
+UNUSUAL = (
+    Plan("a tree of neighbours", order=PAIRWISE),
+    Plan("one over the length", order=SEQUENTIAL, reciprocal_mean=True),
+    Plan("trees of sixteen", order=BLOCKED, tile=16, coordinates="float32"),
+    Plan("cores that arrive in any order", order=SHUFFLED, tile=4, cores=5, seed=3),
+    Plan("running sums of 64 bits", accumulate="float64"),
+)
+MEMORY = {}
+
+
+def again(name, value):
+    """The values in memory that a kernel keeps and uses again."""
+    held = MEMORY.setdefault((name, value.shape, str(value.dtype)), value)
+    held[...] = value
+    return held
+
+
+def within(name, value):
+    """A view in the middle of a larger array."""
+    held = np.zeros([n + 2 for n in value.shape], value.dtype)[(..., *[slice(1, -1)] * value.ndim)]
+    held[...] = value
+    return held
+
+
+# what stands for an output by its name
+FORMS = {
+    "memory that is used again": again,
+    "a view in a larger array": within,
+    "columns first": lambda name, value: np.array(value, order="F"),
+    "every other element": lambda name, value: np.stack([value, value], -1)[..., 0],
+    "from the end of memory": lambda name, value: np.flip(np.flip(value).copy()),
+    "another order of bytes": lambda name, value: value.astype(value.dtype.newbyteorder()),
+    "without a stride": lambda name, value: np.broadcast_to(value, (1, *value.shape))[0],
+}
+
+
+def formed(op, change, **inputs):
+    return {name: change(name, value) for name, value in op.backward(**inputs).items()}
+
+
+def in_order(op, kind, **inputs):
+    return kind(op.backward(**inputs).values())
+
+
 PLANS = (
     Plan("one after another", order=SEQUENTIAL),
     Plan(
@@ -71,6 +116,12 @@ def all_right():
         if how not in ("the kit's own", "by hand")
     )
     yield "layer_norm", "as aten", layer_norm_as_aten
+    for name, rows in ARRANGEMENTS.items():
+        op = operator(name)
+        yield from ((name, how, edited(name, *edits)) for how, edits in rows.items())
+        yield from ((name, how, partial(formed, op, change)) for how, change in FORMS.items())
+        yield from ((name, str(kind), partial(in_order, op, kind)) for kind in (tuple, list))
+        yield from ((name, plan.name, planned(name, plan)) for plan in UNUSUAL)
 
 
 def of_library(library):
@@ -91,6 +142,7 @@ def test_there_are_sixty_right_kernels_and_three_arrangements_of_most_operators(
     names = [name for name, _, _ in ALL]
     assert len({(name, how) for name, how, _ in ALL}) == len(ALL) >= 60
     assert sum(names.count(name) >= 3 for name in {*names}) >= 16
+    assert sum(names.count(name) >= 20 for name in {*names}) >= 10
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Right kernels by hand, and wrong ones as edits of them: each is written out as a file without a switch or the name of its slip.
 
 slips.toml says for each what is wrong, after which public thread it was written, and what it reads in place of the right text;
-ordinary.toml has kernels that are wrong on some value, relation or row alone, with inputs that show it.
+ordinary.toml has kernels that are wrong on some value, relation or row alone, with inputs that show it, and arrangements.toml right ones.
 """
 
 import tomllib
@@ -12,8 +12,9 @@ from tempfile import TemporaryDirectory
 from aclnn_viz.checking.kernel import load_kernel
 
 FOLDER = Path(__file__).parent
-SLIPS, ORDINARY = (
-    tomllib.loads((FOLDER / name).read_text("utf-8")) for name in ("slips.toml", "ordinary.toml")
+SLIPS, ORDINARY, ARRANGEMENTS = (
+    tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
+    for name in ("slips", "ordinary", "arrangements")
 )
 WRITTEN = TemporaryDirectory()
 
