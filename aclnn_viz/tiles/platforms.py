@@ -11,7 +11,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import problem, whole
 from aclnn_viz.operators.products import DAV_2201, Product, product_of, soc_of
 
 half = np.dtype(np.float16)
@@ -145,28 +145,11 @@ class Platform:
                 )
             )
         real = product.cores.get(soc) or product.cores.get(product.example_soc)
-        cores = real[1] if cores is None else cores
-        if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= real[1]:
-            raise ValueError(
-                problem(
-                    "cores must be a number of vector cores that the SoC has",
-                    f"{cores!r}",
-                    f"use 1 to {real[1]} on {soc}",
-                )
-            )
-        size = product.unified_buffer if unified_buffer is None else unified_buffer
-        if (
-            not isinstance(size, int)
-            or isinstance(size, bool)
-            or not 16384 <= size <= product.unified_buffer
-        ):
-            raise ValueError(
-                problem(
-                    "unified_buffer must be bytes that the SoC has, 16384 at least",
-                    f"{size!r}",
-                    f"use 16384 to {product.unified_buffer} on {soc}",
-                )
-            )
+        cores = whole(f"cores on {soc}", real[1] if cores is None else cores, 1, real[1])
+        most = product.unified_buffer
+        size = whole(
+            "unified_buffer", most if unified_buffer is None else unified_buffer, 16384, most
+        )
         return cls(soc, product, ARCHS[product.npu_arch], cores, size)
 
     def GetCoreNumAiv(self) -> int:

@@ -14,7 +14,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.flash_attention_score.page import BAND, LEFT_UP, OF_POSITIONS, PREFIX
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Round, Widen, bound
 
 FAR = 1 << 40
 
@@ -84,20 +84,11 @@ def tiling(
 class FlashAttentionScoreGrad:
     def Init(self, query, key, value, dy, pse, drop, mask, top, total, y, dq, dk, dv, dpse, tiling):
         self.t, self.shifted, self.dropped = tiling, pse is not None, drop is not None
-        (
-            self.queryGm,
-            self.keyGm,
-            self.valueGm,
-            self.dyGm,
-            self.yGm,
-            self.pseGm,
-            self.dqGm,
-            self.dkGm,
-            self.dvGm,
-            self.dpseGm,
-        ) = (
-            bound(tiling.T, address)
-            for address in (query, key, value, dy, y, pse, dq, dk, dv, dpse)
+        self.queryGm, self.keyGm, self.valueGm, self.dyGm, self.yGm = (
+            bound(tiling.T, address) for address in (query, key, value, dy, y)
+        )
+        self.pseGm, self.dqGm, self.dkGm, self.dvGm, self.dpseGm = (
+            bound(tiling.T, address) for address in (pse, dq, dk, dv, dpse)
         )
         self.topGm, self.totalGm, self.maskGm, self.dropGm = (
             bound(float32, top),
@@ -111,50 +102,18 @@ class FlashAttentionScoreGrad:
         pipe, self.inQue, self.outQue = TPipe(), TQue(VECIN, 1), TQue(VECOUT, 1)
         for que in (self.inQue, self.outQue):
             pipe.InitBuffer(que, BUFFERS, tiling.block * tiling.wide * tiling.T.itemsize)
-        (
-            self.qBuf,
-            self.kBuf,
-            self.vBuf,
-            self.dyBuf,
-            self.yBuf,
-            self.dqBuf,
-            self.dkBuf,
-            self.dvBuf,
-        ) = (TBuf(VECCALC) for _ in range(8))
-        for buf in (
-            self.qBuf,
-            self.kBuf,
-            self.vBuf,
-            self.dyBuf,
-            self.yBuf,
-            self.dqBuf,
-            self.dkBuf,
-            self.dvBuf,
-        ):
+        wide, narrow = [[TBuf(VECCALC) for _ in range(count)] for count in (8, 4)]
+        for buf in wide:
             pipe.InitBuffer(buf, tiling.block * tiling.wide * 4)
-        self.pBuf, self.dsBuf, self.partBuf, self.DBuf, self.workBuf = (
-            TBuf(VECCALC) for _ in range(5)
-        )
-        for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf):
+        for buf in narrow:
             pipe.InitBuffer(buf, tiling.block * 4)
-        pipe.InitBuffer(self.workBuf, tiling.block * 64 * 4)
-        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv, self.work = (
-            buf.Get(float32)
-            for buf in (
-                self.qBuf,
-                self.kBuf,
-                self.vBuf,
-                self.dyBuf,
-                self.yBuf,
-                self.dqBuf,
-                self.dkBuf,
-                self.dvBuf,
-                self.workBuf,
-            )
+        workBuf = TBuf(VECCALC)
+        pipe.InitBuffer(workBuf, tiling.block * 64 * 4)
+        self.q, self.k, self.v, self.dy, self.y, self.dq, self.dk, self.dv = (
+            buf.Get(float32) for buf in wide
         )
-        self.p, self.ds, self.part, self.D = (
-            buf.Get(float32) for buf in (self.pBuf, self.dsBuf, self.partBuf, self.DBuf)
-        )
+        self.p, self.ds, self.part, self.D = (buf.Get(float32) for buf in narrow)
+        self.work = workBuf.Get(float32)
 
     def Process(self):
         t = self.t
@@ -281,25 +240,20 @@ class FlashAttentionScoreGrad:
         )
         self.inQue.EnQue(given)
         given = self.inQue.DeQue(self.t.T)
-        self.Convert(wide, given, RoundMode.CAST_NONE, rows, size)
+        for at in range(0, rows * self.t.wide, self.t.wide):
+            Widen(wide[at], given[at], size)
         self.inQue.FreeTensor(given)
 
     def Save(self, target, wide, rows, size):
         out = self.outQue.AllocTensor(self.t.T)
-        self.Convert(out, wide, RoundMode.CAST_RINT, rows, size)
+        for at in range(0, rows * self.t.wide, self.t.wide):
+            Round(out[at], wide[at], size)
         self.outQue.EnQue(out)
         out = self.outQue.DeQue(self.t.T)
         DataCopyPad(
             target, out, DataCopyExtParams(rows, size * self.t.T.itemsize, self.Gap(size), 0, 0)
         )
         self.outQue.FreeTensor(out)
-
-    def Convert(self, to, given, mode, rows, size):
-        for at in range(0, rows * self.t.wide, self.t.wide):
-            if self.t.T == float32:
-                Muls(to[at], given[at], 1.0, size)
-            else:
-                Cast(to[at], given[at], mode, size)
 
     def Gap(self, size):
         """Blocks of 32 bytes between the rows of a tile."""
