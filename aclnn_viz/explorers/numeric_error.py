@@ -118,7 +118,7 @@ def _bars(name, title, kinds, labels, shares) -> Panel:
         mark
         for row, (kind, end) in enumerate(zip(kinds, ends))
         for mark in (
-            Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=True),
+            Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=0.25),
             Note(end + 3, row, _percent(shares[row]), "left"),
         )
     ]
@@ -167,7 +167,7 @@ def standards(data: Data) -> Panel:
                 at = float(np.clip(np.log10(share), -REACH, REACH))
             kind = 1 if verdict == FAIL else 0
             marks += [
-                Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=True),
+                Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=0.25),
                 Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5),
             ]
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
@@ -209,7 +209,7 @@ def yardsticks(data: Data) -> Panel:
             else low + 0.02
         )
         marks += [
-            Box(low, row - 0.3, at, row + 0.3, "", kind, filled=True),
+            Box(low, row - 0.3, at, row + 0.3, "", kind, filled=0.25),
             Note(low + 0.02 * (high - low), row, number(value), "left"),
         ]
     step = max(1, int((high - low) // 5))

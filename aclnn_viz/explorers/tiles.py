@@ -156,7 +156,7 @@ def program(data: Data) -> Panel:
             continue
         if line in active:
             marks.append(
-                Box(0.05, k - 0.47, 99.9, k + 0.47, "", KINDS_OF_PIPES[active[line]], filled=True)
+                Box(0.05, k - 0.47, 99.9, k + 0.47, "", KINDS_OF_PIPES[active[line]], filled=0.25)
             )
         elif line in hazards:
             marks.append(Box(0.05, k - 0.47, 99.9, k + 0.47, "", HAZARD))
@@ -232,7 +232,7 @@ def moved(data: Data) -> Panel:
     most = max(run.gm_bytes, least, 1)
     rows = ((tr("moved"), run.gm_bytes, 0), (tr("each once"), least, 2))
     marks = [
-        Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=True)
+        Box(0, row - 0.35, size / most, row + 0.35, "", kind, filled=0.25)
         for row, (_, size, kind) in enumerate(rows)
     ]
     ticks = tuple((row, f"{name} {kib(size)}") for row, (name, size, _) in enumerate(rows))

@@ -138,7 +138,7 @@ def unified_buffer(data: Data, whole: bool = True) -> Panel:
                     1.92,
                     "",
                     kind,
-                    filled=True,
+                    filled=0.25,
                 )
             )
         taken = max(taken, life.start + life.length)

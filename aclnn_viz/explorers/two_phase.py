@@ -131,7 +131,7 @@ def calls(data: Data) -> Panel:
     for k, row in enumerate(found):
         here = failing is not None and row.first <= failing < row.first + row.count
         if here:
-            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 1, filled=True))
+            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 1, filled=0.25))
         elif row.misuse:
             marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
         sign = "✗" if row.status else "!" if row.misuse else ""
@@ -155,7 +155,7 @@ def calls(data: Data) -> Panel:
                     stop + 0.35,
                     "",
                     lane,
-                    filled=True,
+                    filled=0.25,
                 )
             )
             if left:

@@ -1,5 +1,7 @@
 """A picture as a Matplotlib figure: the description that the browser draws, for PNG, SVG and the gallery."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from aclnn_viz.errors import problem, shown
@@ -10,6 +12,7 @@ from aclnn_viz.pictures.marks import (
     Bars,
     Box,
     Dots,
+    Grip,
     Handles,
     Heat,
     Image,
@@ -45,7 +48,7 @@ def figure(picture, theme: str = "light"):
     if not isinstance(theme, str) or theme not in THEMES:
         raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
     look, wide = THEMES[theme], picture.width
-    placed = laid_out(picture.panels)
+    placed = laid_out([_grown(panel, wide) for panel in picture.panels])
     heights = {}
     for panel, row, _ in placed:
         if panel.rows == 1:
@@ -90,6 +93,14 @@ def figure(picture, theme: str = "light"):
             height = sum(heights.get(row + k, 0) for k in range(panel.rows))
             _panel(drawn, panel, look, column * wide / COLUMNS, start, height)
     return drawn
+
+
+def _grown(panel: Panel, wide: float) -> Panel:
+    """The panel with its height: one without is as high as its axes are long."""
+    if panel.height:
+        return panel
+    across, down = (abs(high - low) for low, high in limits(panel))
+    return replace(panel, height=int(panel.span * wide / COLUMNS * down / across))
 
 
 def laid_out(panels) -> list[tuple[Panel, int, int]]:
@@ -240,6 +251,10 @@ def _key(axes, image, left, above) -> None:
 
 def _colour(mark, look: Theme) -> dict:
     return {"color": SERIES[mark.kind % len(SERIES)][look.index]}
+
+
+def _edge(mark, look: Theme) -> dict:
+    return {"markeredgecolor": _colour(mark, look)["color"], "markeredgewidth": WIDTH["box"]}
 
 
 def _dash(mark):
@@ -461,7 +476,7 @@ def _box(axes, mark, look):
     )
     if mark.filled:
         axes.add_patch(
-            Rectangle(corner, wide, tall, facecolor=colour, alpha=OPACITY["box"], linewidth=0)
+            Rectangle(corner, wide, tall, facecolor=colour, alpha=mark.filled, linewidth=0)
         )
     down = axes.yaxis_inverted()
     axes.annotate(
@@ -495,6 +510,9 @@ DRAW = {
     Heat: _heat,
     Image: _image,
     Handles: _handles,
+    Grip: lambda axes, mark, look: axes.plot(
+        mark.x, mark.y, "s", markersize=5, markerfacecolor=look.background, **_edge(mark, look)
+    ),
     Rule: _rule,
     Box: _box,
     Note: _note,

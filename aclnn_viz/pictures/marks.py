@@ -119,6 +119,25 @@ class Handles:
 
 
 @dataclass(frozen=True, eq=False)
+class Grip:
+    """A place that a hand drags in the browser, or moves by keys, to set the fields `sets`; `label` names it.
+
+    `way` says how: "place" by the unit of each field, (offset, factor, 0 for x or 1 for y): its value is offset + factor * place;
+    "scale" by the distance from `about`, "turn" by the angle about that. It looks "square", like a "turn" or a "move".
+    """
+
+    x: float
+    y: float
+    sets: tuple
+    units: tuple
+    label: str
+    kind: int = 0
+    way: str = "place"
+    look: str = "square"
+    about: tuple = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Rule:
     """A straight line across the panel where an axis, "x" or "y", has the value `at`."""
 
@@ -130,7 +149,7 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """An outlined rectangle, from (x0, y0) to (x1, y1), with a label inside its upper left corner."""
+    """An outlined rectangle, from (x0, y0) to (x1, y1), with a label in its upper left corner, `filled` as densely as that says."""
 
     x0: float
     y0: float
@@ -138,7 +157,7 @@ class Box:
     y1: float
     label: str = ""
     kind: int = 0
-    filled: bool = False
+    filled: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from aclnn_viz.pictures.text import choose
 DRAWING = tomllib.loads(Path(__file__).with_name("drawing.toml").read_text("utf-8"))
 HANDLE = DRAWING["handle"]
 # (name, light theme, dark theme, dash of the line, marker of Matplotlib, hatch)
-KINDS = tuple(tuple(kind.values()) for kind in DRAWING["kinds"])
+KINDS = tuple(tuple(kind.values()) for kind in DRAWING["kinds"] + DRAWING["stage"])
 
 
 def table(points: str, levels: int = 256) -> np.ndarray:

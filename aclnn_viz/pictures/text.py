@@ -4,6 +4,8 @@ A number of Python or NumPy gives a finished text. In a picture that is traced a
 known yet (it *moves*): its text keeps the array, and is filled in where the picture is shown.
 """
 
+import re
+
 import numpy as np
 
 from aclnn_viz.words.messages import Choice, Number, tr
@@ -63,3 +65,12 @@ def extent(values, xp=np) -> str:
         high=number(xp.max(values)),
         mean=number(xp.mean(values)),
     )
+
+
+def unmarked(text: str) -> str:
+    """A caption without what says how its words look.
+
+    >>> unmarked("The [7:point] lies [b:on] the image.")
+    'The point lies on the image.'
+    """
+    return re.sub(r"\[[\db]:([^\]]*)\]", r"\1", text)

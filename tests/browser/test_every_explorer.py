@@ -334,20 +334,20 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
         try:
             explorer.run(
                 "from aclnn_viz.words.messages import _catalogue; said = _catalogue('zh'); "
-                "kept = said.copy(); said['the image'] = '图像范围' * 20"
+                "kept = said.copy(); said['mirror'] = '镜面位置' * 50"
             )
             explorer.choose_language("zh")
-            assert legible.faults(explorer.page) == ["map: cut off: " + "图像范围" * 20]
+            assert legible.faults(explorer.page) == ["image: cut off: " + "镜面位置" * 50]
         finally:
             explorer.run("said.update(kept)")
             explorer.choose_language("en")
         explorer.page.evaluate("""() => {
-            const context = document.querySelector(".aclnn-explorer [data-panel=map] canvas").getContext("2d");
+            const context = document.querySelector(".aclnn-explorer [data-panel=image] canvas").getContext("2d");
             for (const text of ["标签", "标签", "名称被截…"]) context.fillText(text, 160, text.length * 25);
         }""")
         assert legible.faults(explorer.page) == [
-            "map: shortened: 名称被截…",
-            "map: one upon another: 标签: 标签",
+            "image: shortened: 名称被截…",
+            "image: one upon another: 标签: 标签",
         ]
         explorer.reset()
 

@@ -36,9 +36,9 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     state = checked(explorer)
     ((row, column, gx, gy),) = state.moved
     assert (row, column) == (state.row, state.column)
-    size = (area["right"] - area["left"]) / 52  # 32 pixels and a margin of 10 on both sides
+    size = (area["right"] - area["left"]) / 110  # 32 pixels and a margin of 39 on both sides
     u, v = 59 / size, -29.5 / size
-    # Pointers stand on whole screen pixels, a fifth of a cell.
+    # Pointers stand on whole screen pixels, a seventh of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
     # of the point that is held, where it is now
     assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"

@@ -54,7 +54,7 @@ def by_name(*names):
 def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
     for theme in THEMES[::-1] * (8 if SOAK else 1):
         explorer.theme(theme)
-        light, dark = explorer.page.evaluate(COUNT, [word(SERIES[0][0]), word(SERIES[0][1])])
+        light, dark = explorer.page.evaluate(COUNT, [word(SERIES[5][0]), word(SERIES[5][1])])
         assert (light > 100, dark > 100) == (theme == THEMES[0], theme == THEMES[1]), (
             theme,
             light,
@@ -143,7 +143,7 @@ def two_views(explorer):
     """An explorer that its cell shows twice, until the test is over."""
     explorer.open_again("display(explorer)\nexplorer")
     explorer.page.wait_for_function(
-        "document.querySelectorAll('.aclnn-explorer canvas').length === 20"
+        "document.querySelectorAll('.aclnn-explorer canvas').length === 10"
     )
     explorer.settle()
     yield explorer

@@ -133,10 +133,69 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
 def sampler(tmp_path_factory):
     """The address of a saved page, of one combination of choices; of all it takes seconds to make."""
     path, explorer = tmp_path_factory.mktemp("sampler") / "page.html", explore("grid_sampler_2d")
-    with patch.multiple(live, COMBINATIONS_HELD=1, STOPS=1):
+    with patch.multiple(live, COMBINATIONS_HELD=3, STOPS=1):
         explorer.save(path)
     explorer.close()
     return path.as_uri()
+
+
+def moving(browser, address):
+    """A page whose reader has nothing against motion."""
+    page = browser.new_context(offline=True, locale="en-GB").new_page()
+    page.goto(address)
+    page.wait_for_function(READY)
+    return page
+
+
+def test_the_first_opening_shows_itself_and_ends_at_a_touch(browser, sampler):
+    page, caption = moving(browser, sampler), "document.querySelector('.caption').textContent"
+    page.wait_for_function(f"{caption}.includes('6.9 pixels right')")
+    page.wait_for_function(f"!{caption}.includes('6.9 pixels right')")
+    page.locator(".stage canvas").dispatch_event("wheel")
+    page.wait_for_function(f"{caption}.includes('6.9 pixels right')")
+    at = page.evaluate("document.querySelector('.aclnn-explorer').dataset.revision")
+    page.wait_for_timeout(200)
+    assert page.evaluate("document.querySelector('.aclnn-explorer').dataset.revision") == at
+    assert page.locator(".ae-plays [aria-label='one step on']").is_hidden()
+
+
+def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
+    page = Page(browser, sampler)
+    before = page.said()
+    play = page.page.locator(".ae-plays [aria-label='slide the point']")
+    play.click()  # without motion it is at its end
+    page.becomes("said.join() === given.join()", before)
+    page.page.locator("[aria-label='one step back']").click()
+    page.becomes("said.join() !== given.join()", before)
+    stepped = page.said()
+    page.page.locator("[aria-label='one step on']").click()
+    page.becomes("said.join() === given.join()", before)
+    assert "row" in stepped[0] and page.faults == []
+
+
+def test_a_change_of_mode_glides_and_delays_no_move(browser, sampler):
+    page = moving(browser, sampler + "#row=6")  # a link opens without a play
+    revision = "Number(document.querySelector('.aclnn-explorer').dataset.revision)"
+    first = page.evaluate(revision)
+    page.locator("[data-field=paddingMode] label").first.click()
+    assert page.locator("[data-gliding]").count() == 1 and page.evaluate(revision) == first
+    page.wait_for_function(f"{revision} > {first} && !document.querySelector('[data-gliding]')")
+    page.locator("[data-field=paddingMode] label").nth(1).click()
+    page.locator(".stage canvas").press("ArrowLeft")
+    assert page.locator("[data-gliding]").count() == 0 and page.evaluate(revision) > first + 1
+
+
+def test_a_finger_scrolls_beside_the_grips(browser, sampler):
+    page = Page(browser, sampler).page
+    actions, sizes = (
+        page.evaluate("""() => [[...document.querySelectorAll(".stage canvas, .ae-grip")].map((one) => getComputedStyle(one).touchAction),
+        [...document.querySelectorAll(".ae-grip")].map((one) => one.offsetWidth)]""")
+    )
+    assert actions == ["auto"] + ["none"] * 7 and min(sizes) >= 44
+    grip = page.locator(".ae-grip[aria-label='turn of the cloth']")
+    before = float(grip.get_attribute("aria-valuenow"))
+    grip.press("ArrowRight")
+    assert float(grip.get_attribute("aria-valuenow")) == before + 5
 
 
 @pytest.mark.parametrize("width, most", [(1280, 130), (390, 200)])

@@ -1,12 +1,12 @@
 """The data of the grid-sampler explorer, against scalar loops written from the definition."""
 
+from dataclasses import replace
 from math import floor
 
 import numpy as np
 import pytest
 from together import in_one
 
-from aclnn_viz.explorers.by_operator.grid_sampler_2d import sentence
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import Data, State, compute
 
 ZEROS, BORDER, REFLECTION = range(3)
@@ -49,9 +49,10 @@ def bilinear(image, u, v):
     return total
 
 
-def expected_out(data: Data, mode: int) -> np.ndarray:
+def expected_out(data: Data) -> np.ndarray:
     image, grid = data.inputs["input"][0, 0].astype(float), data.inputs["grid"][0].astype(float)
-    aligned, (height, width) = data.state.alignCorners, image.shape
+    mode, aligned = data.state.paddingMode, data.state.alignCorners
+    height, width = image.shape
     return np.array(
         [
             [
@@ -78,75 +79,96 @@ CASES = pytest.mark.parametrize(
 )
 
 
+MODES = pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
+
+
 @CASES
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
-def test_outputs_of_all_padding_modes(state, mode):
-    data = compute(state)
+@MODES
+def test_out_and_the_sum_of_the_taps_of_the_chosen_point(state, mode):
+    data = compute(replace(state, paddingMode=mode))
     # Pixels are float32, a dozen roundings of values up to 1.
-    np.testing.assert_allclose(data.outs[mode], expected_out(data, mode), atol=1e-6)
-
-
-@in_one
-@CASES
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
-@pytest.mark.parametrize("axis", [0, 1])
-def test_where_the_chosen_point_is_read_and_with_which_slope(state, mode, axis):
-    data = compute(state)
-    x, size = float(data.inputs["grid"][(0, *data.chosen, axis)]), (state.width, state.height)[axis]
-    where, slope = data.sources[mode, axis]
-    assert where == pytest.approx(sampled(x, size, mode, state.alignCorners), abs=1e-9)
-    assert slope == pytest.approx(
-        difference(lambda at: sampled(at, size, mode, state.alignCorners), x), abs=1e-6
+    np.testing.assert_allclose(data.out, expected_out(data), atol=1e-6)
+    image = data.inputs["input"][0, 0].astype(float)
+    total = sum(
+        weight * image[int(row), int(column)]
+        for row, column, weight, *_, inside, _ in data.taps
+        if inside
     )
+    assert total == pytest.approx(expected_out(data)[data.chosen], abs=1e-9)
 
 
 @in_one
 @CASES
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
+@MODES
 @pytest.mark.parametrize("axis", [0, 1])
-def test_maps_are_straight_between_their_breaks_and_kinked_where_marked(state, mode, axis):
-    data, size = compute(state), (state.width, state.height)[axis]
-    breaks = data.breaks[axis][~np.isnan(data.breaks[axis])]
+def test_where_the_chosen_point_is_read_over_which_mirrors_and_with_which_slope(state, mode, axis):
+    data = compute(replace(state, paddingMode=mode))
+    x, size = float(data.inputs["grid"][(0, *data.chosen, axis)]), (state.width, state.height)[axis]
 
     def reads(x):
         return sampled(x, size, mode, state.alignCorners)
 
-    np.testing.assert_allclose(
-        data.coordinates[mode, axis][: breaks.size], [reads(x) for x in breaks], atol=1e-9
-    )
-    for left, right, slope in zip(breaks, breaks[1:], data.slopes[mode, axis]):
-        quarter = left + (right - left) / 4
-        assert reads(quarter) == pytest.approx(reads(left) + slope * (quarter - left), abs=1e-9)
-    step = 1e-7
-    kinked = [abs(reads(x + step) - 2 * reads(x) + reads(x - step)) > 1e-7 for x in breaks[1:-1]]
-    assert data.kinks[mode, axis][1 : breaks.size - 1].tolist() == kinked
+    assert data.read[0, axis] == pytest.approx(reads(x), abs=1e-9)
+    assert data.read[1, axis] == pytest.approx(difference(reads, x), abs=1e-6)
+    hops = data.hops[axis]
+    assert hops[0] == pytest.approx(pixel_coordinate(x, size, state.alignCorners), abs=1e-9)
+    assert (
+        abs(hops[2] - reads(x)) <= 0.5
+    )  # a mirror on an edge is half a pixel from the last centre
+    middles = {(a + b) / 2 for a, b in zip(hops, hops[1:]) if a != b}
+    if mode == REFLECTION:
+        assert middles <= {*(np.arange(-3, 5) * (size - 1.0))} | {*(np.arange(-3, 5) * size - 0.5)}
 
 
-@CASES
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
-def test_taps_rebuild_the_output_of_the_chosen_point(state, mode):
-    data = compute(state)
-    image = data.inputs["input"][0, 0].astype(float)
-    total = sum(
-        weight * image[int(row), int(column)]
-        for row, column, weight, *_, inside, _ in data.taps[mode]
-        if inside
-    )
-    assert total == pytest.approx(expected_out(data, mode)[data.chosen], abs=1e-9)
+@in_one
+@MODES
+@pytest.mark.parametrize("aligned", [False, True])
+def test_the_curve_is_the_column_that_each_place_reads(mode, aligned):
+    places, columns, lost = compute(State(**SMALL, paddingMode=mode, alignCorners=aligned)).curve
+    expected = [
+        sampled((u / 4 - 1) if aligned else ((2 * u + 1) / 9 - 1), 9, mode, aligned) for u in places
+    ]
+    np.testing.assert_allclose(np.where(np.isnan(columns), lost, columns), expected, atol=1e-9)
+    off = (places <= -1) | (places >= 9)
+    assert (np.isnan(columns) == (off & (mode == ZEROS))).all() and places[0] < -0.5 - 9
+
+
+def test_the_curve_of_bicubic_is_the_mean_of_its_columns_and_of_nearest_a_stair():
+    places, columns, _ = compute(State(**SMALL, interpolationMode=2)).curve
+    inner = (places > 2) & (places < 6)
+    slopes = np.diff(columns[inner]) / np.diff(places[inner])
+    assert slopes.min() < 0.9 < 1.1 < slopes.max()  # it wiggles about the straight line
+    stairs = compute(State(**SMALL, interpolationMode=1)).curve[1]
+    assert set(stairs) == set(range(9))
+
+
+def test_gradients_leave_one_after_the_other_and_arrive_at_the_pixels_that_were_read():
+    state = State(**SMALL, paddingMode=BORDER, gradOutput="random")
+    none, half, every = (compute(replace(state, sent=share)) for share in (0.0, 0.5, 1.0))
+    assert not none.inputGrad.any() and not np.isfinite(none.flights).any()
+    assert not np.isfinite(every.flights).any()
+    upstream, given = half.inputs["gradOutput"].ravel(), every.inputs["gradOutput"].ravel()
+    arrived = np.count_nonzero(upstream)
+    assert 0 < arrived < 20 and (upstream[:arrived] == given[:arrived]).all()
+    assert half.inputGrad.sum() == pytest.approx(given[:arrived].sum(), abs=1e-5)
+    ways = np.isfinite(half.flights[0])
+    assert ways[:arrived].sum() == 0 < ways.sum()
+    wide = compute(replace(state, sent=0.9))
+    assert np.nanmax(wide.flights[0]) <= 9 and np.isfinite(wide.flights[0]).any()
 
 
 def test_the_chosen_point_alone_marks_its_taps_only():
     data = compute(State(gradOutput="chosen"))
     landed = {
         (int(row), int(column))
-        for row, column, weight, *_, inside, _ in data.taps[REFLECTION]
+        for row, column, weight, *_, inside, _ in data.taps
         if inside and weight
     }
     assert set(zip(*map(np.ndarray.tolist, np.nonzero(data.inputGrad)))) == landed
 
 
 @pytest.mark.parametrize("aligned", [False, True])
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
+@MODES
 def test_the_surround_is_the_image_as_the_mode_continues_it(mode, aligned):
     data = compute(State(**SMALL, paddingMode=mode, alignCorners=aligned))
     image, (rows, columns) = data.inputs["input"][0, 0], data.margin
@@ -181,11 +203,8 @@ def test_a_coarser_dtype_shows_its_larger_error():
 )
 def test_small_shapes_and_other_interpolations_have_a_picture(values):
     data = compute(State(**values))
-    assert data.taps.shape[1] == (4, 1, 16)[data.state.interpolationMode]
-    assert np.isfinite(data.outs).all() and np.isfinite(data.gridGrad).all()
-    if data.state.interpolationMode:
-        # nearest has no gradient, and bicubic pads taps, not the coordinate
-        assert not data.kinks.any()
+    assert len(data.taps) == (4, 1, 16)[data.state.interpolationMode]
+    assert np.isfinite(data.out).all() and np.isfinite(data.gridGrad).all()
 
 
 SEVERAL = State(
@@ -193,8 +212,7 @@ SEVERAL = State(
 )
 
 
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
-def test_outputs_are_those_of_the_shown_sample_and_channel(mode):
+def test_out_is_that_of_the_shown_sample_and_channel():
     data = compute(SEVERAL)
     images, grids = data.inputs["input"], data.inputs["grid"]
     assert (
@@ -204,12 +222,14 @@ def test_outputs_are_those_of_the_shown_sample_and_channel(mode):
     )
     expected = [
         [
-            bilinear(images[1, 1], sampled(x, 9, mode, False), sampled(y, 6, mode, False))
+            bilinear(
+                images[1, 1], sampled(x, 9, REFLECTION, False), sampled(y, 6, REFLECTION, False)
+            )
             for x, y in row
         ]
         for row in grids[1]
     ]
-    np.testing.assert_allclose(data.outs[mode], expected, atol=1e-12)
+    np.testing.assert_allclose(data.out, expected, atol=1e-12)
 
 
 def test_inputGrad_of_a_channel_takes_nothing_of_the_others():
@@ -225,7 +245,7 @@ def test_samples_and_channels_are_distinguished_in_all_arrays():
         for c in range(2)
     ]
     assert (
-        len({data.outs.tobytes() for data in shown})
+        len({data.out.tobytes() for data in shown})
         == len({data.inputGrad.tobytes() for data in shown[::2]}) * 2
         == 4
     )
@@ -235,24 +255,3 @@ def test_samples_and_channels_are_distinguished_in_all_arrays():
         False,
         False,
     ]
-
-
-@pytest.mark.parametrize("mode", [ZEROS, BORDER, REFLECTION])
-def test_the_map_of_bicubic_has_the_slope_that_is_drawn_below_it(mode):
-    data = compute(State(interpolationMode=2, paddingMode=mode, shift_x=1.5))
-    for axis in range(2):
-        breaks, values = data.breaks[axis], data.coordinates[mode, axis]
-        np.testing.assert_allclose(
-            np.diff(values) / np.diff(breaks), data.slopes[mode, axis], rtol=1e-6
-        )
-        assert (
-            data.sources[mode, axis, 0] == pytest.approx(data.pixels[data.chosen][axis])
-            and not data.kinks[mode, axis].any()
-        )
-
-
-def test_a_point_whose_taps_all_lie_outside_has_no_gradient_and_no_slope_is_told():
-    data = compute(State(paddingMode=ZEROS, shift_x=2.5, row=0, column=15))
-    assert not data.gridGrad[
-        data.chosen
-    ].any() and "all taps are 0, and so is gridGrad" in sentence(data, ZEROS)

@@ -1,13 +1,24 @@
-"""The panels and the words of the grid sampler show the numbers of the data."""
+"""The panels and the words of the sampler's stage show the numbers of the data."""
 
 import numpy as np
 import pytest
-from panelled_explorer import assert_fits, mark, marks, panel
+from panelled_explorer import mark, marks, panel
+from together import in_one
 
-from aclnn_viz.explorers.by_operator.grid_sampler_2d import NAMES, describe, headline, subject
-from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
-from aclnn_viz.pictures.marks import Arrows, Box, Dots, Handles, Heat, Image, Line, Note
+from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
+    GRADIENT,
+    MOVED,
+    READ,
+    caption,
+    describe,
+    headline,
+    plays,
+    subject,
+)
+from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute, pixel_units
+from aclnn_viz.pictures.marks import Arrows, Box, Grip, Handles, Heat, Image, Line, Rule
 from aclnn_viz.pictures.palette import MAPS, coloured, scale
+from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
 
@@ -22,28 +33,27 @@ def shown(data):
     return show(data)
 
 
-@pytest.mark.parametrize("kind", range(3))
-def test_outputs_are_shown_as_grey_levels_of_one_scale(shown, data, kind):
-    image = mark(shown, f"out {NAMES[kind]}", Image)
-    np.testing.assert_array_equal(image.values, data.outs[kind])
+def test_out_has_the_scale_of_the_image(shown, data):
+    image = mark(shown, "out", Image)
+    np.testing.assert_array_equal(image.values, data.out)
     assert (image.map, image.low, image.high) == (
-        "grey",
-        min(0.0, data.outs.min()),
-        max(1.0, data.outs.max()),
+        "picture",
+        min(0.0, data.out.min()),
+        max(1.0, data.out.max()),
     )
 
 
-@pytest.mark.parametrize(
-    "values, ticks",
-    [
-        ({}, ((-0.5, "x=−1"), (31.5, "x=1"))),
-        ({"alignCorners": True}, ((0.0, "x=−1"), (31.0, "x=1"))),
-        ({"width": 1, "height": 96}, ((0.0, "x=±1"),)),
-    ],
-)
-def test_where_x_is_minus_1_and_1_stands_below_the_image_and_no_point_lies_on_it(values, ticks):
-    image = panel(show(compute(State(**values))), "image")
-    assert image.x.ticks == ticks and not any(isinstance(each, Note) for each in image.marks)
+@in_one
+@pytest.mark.parametrize("values", [{}, {"alignCorners": True}, {"width": 7, "height": 4}])
+def test_both_x_axes_are_named_by_x(values):
+    made = show(compute(state := State(**values)))
+    offset, factor = pixel_units(state.width, state.alignCorners)
+    for name in ("image", "map"):
+        axis = panel(made, name).x
+        assert [text for _, text in axis.ticks] == "−3 −2 −1".split() + ["x = 0"] + "1 2 3".split()
+        assert [offset + factor * place for place, _ in axis.ticks] == pytest.approx(range(-3, 4))
+        assert axis.low < axis.ticks[0][0] and axis.high > axis.ticks[-1][0]
+    assert panel(made, "map").below == "image" and panel(made, "image").height == 0
 
 
 def test_negative_gradients_get_the_diverging_map(shown, data):
@@ -51,14 +61,41 @@ def test_negative_gradients_get_the_diverging_map(shown, data):
     assert data.inputGrad.min() < 0 and heat.map == "diverging" and heat.values is data.inputGrad
 
 
-def test_arrows_are_the_gradients_in_one_scale(shown, data):
-    every, chosen = marks(shown, "gridGrad", Arrows)
-    factor = np.hypot(every.dx, every.dy).max() / np.hypot(*data.gridGrad.reshape(-1, 2).T).max()
-    np.testing.assert_allclose(
-        np.stack([every.dx, every.dy], -1), factor * data.gridGrad.reshape(-1, 2)
+def test_the_arrow_points_along_the_gradient_of_the_chosen_point(shown, data):
+    (arrow,) = marks(shown, "image", Arrows)
+    gradient = data.gridGrad[data.chosen]
+    assert arrow.kind == GRADIENT and (arrow.x[0], arrow.y[0]) == tuple(data.pixels[data.chosen])
+    length = np.hypot(arrow.dx[0], arrow.dy[0])
+    assert [arrow.dx[0] / length, arrow.dy[0] / length] == pytest.approx(
+        gradient / np.hypot(*gradient)
     )
-    np.testing.assert_array_equal(np.stack([every.x, every.y], -1), data.pixels.reshape(-1, 2))
-    assert [chosen.dx[0], chosen.dy[0]] == pytest.approx(factor * data.gridGrad[data.chosen])
+    still = marks(show(compute(State(paddingMode=0, shift_x=2.0))), "image", Arrows)[0]
+    assert still.dx[0] == still.dy[0] == 0.0
+
+
+def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
+    state = State(
+        rotate=40.0,
+        scale=0.8,
+        shift_x=0.3,
+        shift_y=-0.2,
+        grid_height=1,
+        grid_width=1,
+        row=0,
+        column=0,
+    )
+    made = compute(state)
+    *corners, turn, middle = marks(show(made), "image", Grip)
+    assert [grip.way for grip in (*corners, turn, middle)] == ["scale"] * 4 + ["turn", "place"]
+    # the only point of a grid of one is its middle
+    assert (middle.x, middle.y) == pytest.approx(tuple(made.pixels[0, 0]), abs=1e-5)
+    places = [offset + factor * (middle.x, middle.y)[at] for offset, factor, at in middle.units]
+    assert places == pytest.approx([state.shift_x, state.shift_y])
+    far = [np.hypot(grip.x - middle.x, grip.y - middle.y) for grip in corners]
+    assert far == pytest.approx([0.8 * np.hypot(16, 16)] * 4)
+    # upright it would lie above the middle
+    angle = np.degrees(np.arctan2(turn.x - middle.x, middle.y - turn.y))
+    assert angle == pytest.approx(40.0)
 
 
 def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
@@ -94,7 +131,8 @@ def test_units_of_small_images(aligned, size, units):
 
 
 def test_the_image_lies_on_its_continuation(shown, data):
-    around, inner = marks(shown, "image", Image)
+    around, inner, coming = marks(shown, "image", Image)
+    assert np.isnan(coming.values).all()  # nothing is sent
     np.testing.assert_array_equal(around.values, data.surround)
     assert (around.x, around.y) == (
         -data.margin[1],
@@ -103,26 +141,33 @@ def test_the_image_lies_on_its_continuation(shown, data):
     np.testing.assert_allclose(inner.values, data.inputs["input"][0, 0])
 
 
-def test_lines_lead_from_the_chosen_point_to_what_each_mode_reads(shown, data):
-    ends = {line.kind: (line.x[-1], line.y[-1]) for line in marks(shown, "image", Line)}
-    for mode in range(3):
-        # or at the edge of the panel
-        assert ends[mode] == pytest.approx(tuple(data.sources[mode, :, 0]), abs=1.0)
-    for axis in "xy":
-        made = show(compute(State(axis=axis)))
-        here = [dots for dots in marks(made, "map", Dots) if dots.x.size == 1]
-        read = compute(State(axis=axis)).sources[:, "xy".index(axis), 0]
-        assert {dots.kind: dots.y[0] for dots in here} == pytest.approx(dict(enumerate(read)))
+def test_the_way_leads_over_the_mirror_to_what_is_read():
+    made = compute(State())
+    cloth, way = marks(show(made), "image", Line)
+    assert (cloth.kind, way.kind) == (MOVED, READ)
+    assert (way.x[0], way.y[0]) == tuple(made.pixels[made.chosen])
+    assert (way.x[-1], way.y[-1]) == pytest.approx(tuple(made.read[0]), abs=1e-9)
+    mirror, hair = marks(show(made), "image", Rule)[::1]
+    assert (mirror.at, hair.at) == (31.5, made.pixels[made.chosen][0])
+    assert not marks(show(compute(State(column=3))), "image", Rule)[1:]
 
 
-def test_taps_tell_their_weights_and_pixels(data, shown):
-    heat, taps = mark(shown, "taps", Heat), data.taps[data.state.paddingMode]
-    np.testing.assert_array_equal(heat.values.ravel(), np.where(taps[:, 5] > 0, taps[:, 6], np.nan))
-    assert [float(word.split("\n")[0]) for word in heat.words] == pytest.approx(
-        taps[:, 2], abs=6e-4
+@in_one
+@pytest.mark.parametrize("values", [{}, {"interpolationMode": 1}, {"paddingMode": 1}])
+def test_areas_in_the_lens_are_the_weights(values):
+    made = compute(State(**values, column=14))
+    boxes = marks(show(made), "taps", Box)
+    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) for box in boxes]
+    weights = made.taps[made.taps[:, 5] * made.taps[:, 2] > 0, 2]
+    assert areas == pytest.approx(weights, abs=1e-9) and len(areas) > 0
+    assert [box.label for box in boxes] == [f"{weight:.2f}" for weight in weights]
+
+
+def test_of_bicubic_a_negative_weight_is_hollow(shown, data):
+    boxes = marks(shown, "taps", Box)
+    assert sorted((box.x1 - box.x0) ** 2 * (1 if box.filled else -1) for box in boxes) == (
+        pytest.approx(sorted(data.taps[:, 2]))
     )
-    outlined = {(box.y0 + 0.5, box.x0 + 0.5) for box in marks(shown, "inputGrad", Box)}
-    assert outlined == {(row, column) for row, column, *_, inside, _ in taps.tolist() if inside}
 
 
 def test_lightness_of_the_maps_is_monotone():
@@ -143,36 +188,72 @@ def test_colours_beyond_the_ends_and_of_nan():
 def test_the_words_tell_the_numbers():
     data = compute(State())
     words = describe(data)
-    weight = data.taps[2, 0, 2]
     for text in (
-        f"{weight:.4g}",
-        f"{data.sources[2, 0, 0]:.4g}",
+        f"column {data.read[0, 0]:.4g}",
         "16 x 16 points on 32 x 32 pixels",
         "alignCorners False",
+        unmarked(caption(data)),
     ):
         assert text in words
-    assert (
-        headline(data)[0].startswith("■ zeros: nothing: outside → out 0")
-        and "slope -16 in x" in headline(data)[2]
+    assert "slope -16 in x" in headline(data)[0] and words != describe(compute(State(rotate=16.0)))
+
+
+@in_one
+@pytest.mark.parametrize(
+    "values, said",
+    [
+        (
+            {},
+            "is 6.9 pixels right of the image. The mirror folds it back to column 24.6. Move it right, and what it reads moves left: slope -16.",
+        ),
+        ({"column": 8}, "lies on the image. It reads the four pixels that it covers"),
+        ({"shift_x": 2.2}, "Two mirrors fold it back to column"),
+        (
+            {"paddingMode": 1},
+            "It reads the edge, column 31. Move it on, and nothing changes: slope 0",
+        ),
+        ({"paddingMode": 0}, "There is nothing to read. So out is 0, and no gradient comes back."),
+        (
+            {"paddingMode": 0, "moved": [[5, 15, 1.0, 0.0]]},
+            "50 % of what it reads lies off the image and counts as 0.",
+        ),
+        (
+            {"moved": [[5, 15, 0.0, -1.5]]},
+            "is 8.0 pixels above the image. The mirror folds it back to row 7.5. Move it down, and what it reads moves up.",
+        ),
+        (
+            {"paddingMode": 1, "moved": [[5, 15, 0.0, 1.5]]},
+            "is 8.0 pixels below the image. It reads the edge, row 31.",
+        ),
+        (
+            {"interpolationMode": 1, "moved": [[5, 15, -1.9, 0.0]]},
+            "is 14.4 pixels left of the image. It reads one whole pixel, column 14.",
+        ),
+        (
+            {"interpolationMode": 2, "column": 8},
+            "It reads 16 pixels. Hollow squares have negative weights",
+        ),
+        (
+            {"moved": [[5, 15, 1.02, 0.0]]},
+            "So close to the mirror it hardly moves",
+        ),
+        ({"sent": 0.5}, "128 of 256 are on their way."),
+    ],
+)
+def test_the_caption_says_what_is_seen(values, said):
+    assert said in unmarked(caption(compute(State(**values)))), unmarked(
+        caption(compute(State(**values)))
     )
-    assert ["▶" in line for line in headline(data)] == [False, False, True, False]
 
 
-def test_the_sign_of_the_chosen_alignment_is_free_of_the_label_beside_it():
-    """In the column of a page 25 pixels are a unit of the panel: the sign has 14 of them, the label 21 and a space."""
-    corners = next(
-        panel for panel in subject().show(compute(State())).panels if panel.name == "corners"
-    )
-    places = {
-        note.text.strip(): note.x
-        for note in corners.marks
-        if isinstance(note, Note) and note.y == 0
-    }
-    assert places["▶"] + 7 / 25 < places["−1"] - 21 / 25 and places["▶"] - 7 / 25 > corners.x.low
-
-
-def test_the_words_follow_the_data():
-    assert describe(compute(State(rotate=16.0))) != describe(compute(State()))
+def test_plays_lead_through_the_world_and_back_to_the_state():
+    data = compute(State())
+    slide, send = plays(data)
+    first, *_, last = slide["frames"]
+    x, y = (float(each) for each in data.inputs["grid"][0, 5, 15])
+    assert first == last == {"moved": [[5, 15, x, y]]}
+    assert [frame["moved"][0][2] for frame in slide["frames"][1:3]] == [3.0, -3.0]
+    assert send["frames"] == [{"sent": 0.0}, {"sent": 1.0}]
 
 
 def test_a_small_or_a_narrow_image_fits_too():
@@ -180,13 +261,10 @@ def test_a_small_or_a_narrow_image_fits_too():
         {},
         {"width": 1, "height": 96},
         {"width": 96, "height": 1, "alignCorners": True},
+        {"sent": 0.4},
     ):
         made = show(compute(State(**values)))
-        assert_fits(made)
-        assert len(made.figure().axes) == 10
-
-
-def test_the_place_of_the_chosen_mode_is_the_largest(shown, data):
-    sizes = {dots.kind: dots.size for dots in marks(shown, "image", Dots)}
-    assert len(sizes) == 3 and max(sizes, key=sizes.get) == data.state.paddingMode
-    assert sizes.pop(data.state.paddingMode) > max(sizes.values())
+        assert sum(each.span * each.rows for each in made.panels) == 40
+        wide, tall = (abs(axis.high - axis.low) for axis in (made.panels[0].x, made.panels[0].y))
+        assert 1.6 < wide / tall < 2.7
+        assert len(made.figure().axes) == 5

@@ -81,7 +81,7 @@ def sample_panels():
             "flow",
             "boxes and an arrow",
             (
-                Box(0.0, 0.0, 2.0, 1.0, "first", 0, filled=True),
+                Box(0.0, 0.0, 2.0, 1.0, "first", 0, filled=0.25),
                 Box(3.0, 0.0, 5.0, 1.0, "second", 1),
                 Arrows(np.array([2.0]), np.array([0.5]), np.array([1.0]), np.array([0.0]), 2),
                 Note(2.5, 0.8, "then\nnext"),

@@ -1,15 +1,12 @@
-"""The grid sampler in panels and in words: the image with its points, coordinate maps, taps, outputs, gradients."""
-
-from dataclasses import replace
+"""The sampler's stage in panels and in words: the world, the column that is read, a lens on the taps, what comes out and back."""
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, element, only, point
+from aclnn_viz.explorers.arrays import double, only, point
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
     PADDINGS,
-    REACH,
     Data,
     State,
     compute,
@@ -19,351 +16,431 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     pixel_units,
 )
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Handles, Heat, Image, Line, Note, Rule
+from aclnn_viz.operators.families.sampling import BICUBIC, NEAREST, REFLECTION, ZEROS
+from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Grip, Handles, Heat, Image, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.text import choose, number, signed, unmarked, written
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import message, ntr, tr
+from aclnn_viz.words.messages import tr
 
-NAMES, SIGNS = PADDINGS, "■▲●"  # of the padding modes, whose marks are of kinds 0, 1 and 2
-CHOSEN, GUIDE = 3, 4  # kinds of marks; GUIDE is grey
-NONE = Axis(ticks=())
-TALL, LOW, SMALL_PANEL = 164, 74, 190  # pixels of the panels: the map, its slope, the outputs
-PIXELS = np.array([[0.75, 0.55, 0.75, 0.55]])  # four different ones
-ON = message(
-    "Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, on the image."
-)
-OUTSIDE = message(
-    "Chosen point ({row}, {column}): x = {x}, y = {y}, that is column {u}, row {v} before padding, outside the "
-    "image."
-)
-ARROW = 0.14  # the longest one, as a share of the image with its margin
+NOTHING, GUIDE, READ, MOVED, GRADIENT, INK = (
+    0,
+    4,
+    5,
+    7,
+    8,
+    9,
+)  # kinds of marks; dashes mean that nothing is read
+BARE = Axis(ticks=())
+ARC = np.linspace(0.0, 1.0, 17)
+ARROW = 0.1  # the longest one, as a share of the picture
+EDGES = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
 
 
 def panels(data: Data) -> list[Panel]:
-    """Return the ten panels of a state's data."""
-    return [
-        _image(data),
-        _map(data),
-        _taps(data),
-        _slope(data),
-        _corners(data),
-        *(_out(data, mode) for mode in range(3)),
-        _input_grad(data),
-        _grid_grad(data),
-    ]
+    """Return the panels of a state's data: the world first."""
+    return [_world(data), _lens(data), _curve(data), _out(data), _input_grad(data)]
 
 
 def _grey(data: Data) -> tuple[str, float, float]:
-    """The one scale of greys for the image and the outputs."""
+    """The one scale of the image and what is read of it."""
     xp = data.xp
-    return "grey", xp.minimum(xp.min(data.outs), 0.0), xp.maximum(xp.max(data.outs), 1.0)
+    return "picture", xp.minimum(xp.min(data.out), 0.0), xp.maximum(xp.max(data.out), 1.0)
 
 
-def _frame(data: Data) -> tuple[Axis, Axis]:
-    """The axes of the image with its margin, rows downwards."""
-    (rows, columns), state = data.margin, data.state
-    return (
-        Axis("", -0.5 - columns, state.width - 0.5 + columns, ticks=()),
-        Axis("", state.height - 0.5 + rows, -0.5 - rows, ticks=()),
-    )
+def _x_axis(data: Data, label="") -> Axis:
+    """Columns of the world, named by x."""
+    width, aligned = data.state.width, data.state.alignCorners
+    offset, factor = pixel_units(width, aligned)
+    ticks = [
+        ((x - offset) / factor, f"{x:.0f}".replace("-", "−") if x else "x = 0")
+        for x in (range(-3, 4) if factor else ())
+    ]
+    reach = data.margin[1] + 0.5
+    return Axis(label, -reach, width - 1 + reach, ticks=tuple(ticks))
 
 
-def _image(data: Data) -> Panel:
+def _world(data: Data) -> Panel:
     xp, state, (rows, columns) = data.xp, data.state, data.margin
-    inner = data.surround[rows : rows + state.height, columns : columns + state.width]
-    edge = 0.0 if state.alignCorners else 0.5  # where x and y are -1 and 1
-    x, y = _frame(data)
-    # below the picture, where no point lies on them
-    ends = ((-edge, "x=−1"), (state.width - 1 + edge, "x=1"))
-    # they would lie on each other
-    if state.width < 0.2 * max(state.width + 2 * columns, state.height + 2 * rows):
-        ends = (((state.width - 1) / 2, "x=±1"),)
-
-    def inside(place):  # a point beyond the panel is drawn at its edge
-        return xp.clip(place[0], x.low + 0.6, x.high - 0.6), xp.clip(
-            place[1], y.high + 0.6, y.low - 0.6
-        )
-
-    u, v = inside(data.at_chosen(data.pixels))
+    height, width = state.height, state.width
+    inner = data.surround[rows : rows + height, columns : columns + width]
+    sending = state.sent < 1.0
+    most = xp.max(xp.abs(data.inputGrad)) + 1e-30
+    coming = xp.where(sending, data.inputGrad, np.nan)
+    u, v = (data.hops[k, 0] for k in range(2))
     marks = [
-        Image(data.surround, *_grey(data), -columns, -rows, 0.42),
+        Image(data.surround, *_grey(data), -columns, -rows, 0.55),
         Image(inner, *_grey(data)),
-        Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE),
-        Box(-edge, -edge, state.width - 1 + edge, state.height - 1 + edge, kind=CHOSEN),
-        *_tap_boxes(data),
+        Image(coming, "diverging", -most, most, 0.0, 0.0, 0.85),
+        Box(-0.5, -0.5, width - 0.5, height - 0.5, kind=INK),
+        Line(*_cloth(data), MOVED, "", 0.5),
+        *_mirrors(data),
+        Line(*_way(data), READ, "", 2.6),
+        _square(data, 2.0 if state.interpolationMode == BICUBIC else 0.5),
+        Dots(*data.flights, GRADIENT, "", 4.0),
+        Rule("x", u, kind=MOVED),
+        _arrow(data, u, v),
+        _points(data),
+        *_grips(data),
     ]
-    for mode in _order(state):
-        column, row = inside(data.sources[mode, :, 0])
-        now = mode == state.paddingMode
-        marks += [
-            Line(xp.stack([u, column]), xp.stack([v, row]), mode, "", 2.2 if now else 1.2),
-            Dots(point(column), point(row), mode, "", 5.0 if now else 4.0),
-        ]
-    marks.append(
-        Handles(
-            data.pixels[..., 0],
-            data.pixels[..., 1],
-            state.row,
-            state.column,
-            ("row", "column"),
-            "moved",
-            (
-                pixel_units(state.width, state.alignCorners),
-                pixel_units(state.height, state.alignCorners),
-            ),
-            0.25,
-            tr("sampling points"),
-        )
-    )
     title = tr(
-        "image{plane}, continued by {mode}", plane=plane(state), mode=NAMES[state.paddingMode]
+        "image{plane}, continued by {mode}",
+        plane=plane(state),
+        mode=PADDINGS[state.paddingMode],
     )
-    return Panel(
-        "image", title, tuple(marks), replace(x, ticks=ends), y, 7, 200, square=True, rows=2
+    y = Axis("", height - 0.5 + rows, -0.5 - rows, ticks=())
+    return Panel("image", title, tuple(marks), _x_axis(data), y, 13, 0, square=True)
+
+
+def _points(data: Data) -> Handles:
+    state, aligned = data.state, data.state.alignCorners
+    return Handles(
+        data.pixels[..., 0],
+        data.pixels[..., 1],
+        state.row,
+        state.column,
+        ("row", "column"),
+        "moved",
+        (pixel_units(state.width, aligned), pixel_units(state.height, aligned)),
+        0.25,
+        tr("sampling points"),
     )
 
 
-def _order(state) -> list[int]:
-    """The padding modes, that of the state last, so that it is drawn on top."""
-    return sorted(range(3), key=lambda mode: mode == state.paddingMode)
+def _cloth(data: Data):
+    """The threads between neighbouring points, rows and columns, with gaps between them."""
+    xp, grid = data.xp, data.pixels
+    ends = np.full((grid.shape[0], 1, 2), np.nan), np.full((1, grid.shape[1], 2), np.nan)
+    along = xp.concat([grid, ends[0]], axis=1), xp.moveaxis(xp.concat([grid, ends[1]]), 0, 1)
+    return xp.concat([xp.reshape(threads, (-1, 2)) for threads in along]).T
 
 
-def _tap_boxes(data: Data) -> list[Box]:
-    boxes = (
-        (inside, Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=CHOSEN))
-        for row, column, *_, inside, _ in data.taps[data.state.paddingMode]
+def _grips(data: Data) -> list[Grip]:
+    """Corners that scale the cloth, an edge that turns it, its middle that shifts it."""
+    xp, state = data.xp, data.state
+    turn = state.rotate * (np.pi / 180)
+    cosine, sine = xp.cos(turn), xp.sin(turn)
+    units = [pixel_units(n, state.alignCorners) for n in (state.width, state.height)]
+    places = []
+    for a, b in EDGES:
+        x = state.scale * (a * cosine - b * sine) + state.shift_x
+        y = state.scale * (a * sine + b * cosine) + state.shift_y
+        places.append([(at - o) / (f or 1.0) for at, (o, f) in zip((x, y), units)])
+    about = tuple(places[-1])
+    units = tuple((*unit, k) for k, unit in enumerate(units))
+    return [
+        *(
+            Grip(*at, ("scale",), units, tr("size of the cloth"), MOVED, "scale", "square", about)
+            for at in places[:4]
+        ),
+        Grip(*places[4], ("rotate",), units, tr("turn of the cloth"), MOVED, "turn", "turn", about),
+        Grip(*about, ("shift_x", "shift_y"), units, tr("place of the cloth"), MOVED, look="move"),
+    ]
+
+
+def _mirrors(data: Data) -> list:
+    """The mirrors on the way of the chosen point."""
+    marks = []
+    if data.state.paddingMode == REFLECTION:
+        for name, hops in zip("xy", data.hops):
+            for k in range(2):
+                there = hops[k] != hops[k + 1]
+                at = (hops[k] + hops[k + 1]) / 2
+                label = tr("mirror") if name == "x" and not k else ""
+                marks += only(data.xp, there, Rule(name, at, label, READ))
+    return marks
+
+
+def _way(data: Data):
+    """From the chosen point to what it reads, over each mirror in an arc; to the border straight."""
+    xp, (across, down) = data.xp, data.hops
+    steps = [(across[k], down[0]) for k in range(3)] + [(across[2], down[k]) for k in (1, 2)]
+    if data.state.paddingMode != REFLECTION:
+        steps = [(across[0], down[0]), (across[2], down[2])]
+    bend = 4.0 * ARC * (1.0 - ARC) * (data.state.paddingMode == REFLECTION)
+    parts = []
+    for (x0, y0), (x1, y1) in zip(steps, steps[1:]):
+        high = [
+            xp.minimum(2.0 + 0.3 * xp.abs(b - a), 9.0) * (a != b) for a, b in ((x0, x1), (y0, y1))
+        ]
+        parts.append(
+            xp.stack([x0 + (x1 - x0) * ARC + high[1] * bend, y0 + (y1 - y0) * ARC - high[0] * bend])
+        )
+    return xp.concat(parts, axis=1)
+
+
+def _centre(data: Data):
+    """Where the lens looks: at what is read; of bicubic at the point, for padding acts on its taps."""
+    bicubic = data.state.interpolationMode == BICUBIC
+    return data.hops[:, 0] if bicubic else data.read[0]
+
+
+def _square(data: Data, reach: float) -> Box:
+    (u, v), filled = data.hops[:, 2] if reach > 1 else data.read[0], 0.0 if reach > 1 else 0.6
+    return Box(u - reach, v - reach, u + reach, v + reach, kind=READ, filled=filled)
+
+
+def _arrow(data: Data, u, v) -> Arrows:
+    """The gridGrad of the chosen point."""
+    xp, (_, columns) = data.xp, data.margin
+    vectors = xp.where(xp.isfinite(data.gridGrad), data.gridGrad, 0.0)
+    lengths = xp.hypot(vectors[..., 0], vectors[..., 1])
+    length, longest = data.at_chosen(lengths), xp.max(lengths)
+    long = (data.state.width + 2 * columns) * (
+        ARROW / 3 + ARROW * length / xp.where(longest == 0.0, 1.0, longest)
     )
-    return [one for inside, box in boxes for one in only(data.xp, inside > 0, box)]
+    dx, dy = (
+        data.at_chosen(vectors)[k] * long / xp.where(length == 0.0, 1.0, length) for k in range(2)
+    )
+    return Arrows(point(u), point(v), point(dx), point(dy), GRADIENT)
 
 
-def _here(data: Data, axis: int):
-    return data.at_chosen(element(data.xp, data.inputs["grid"], data.state.sample))[axis]
-
-
-def _map(data: Data) -> Panel:
-    state = data.state
-    axis = "xy".index(state.axis)
-    size, here, breaks = (
-        (state.width, state.height)[axis],
-        double(data.xp, _here(data, axis)),
-        data.breaks[axis],
+def _curve(data: Data) -> Panel:
+    xp, size = data.xp, data.state.width
+    places, columns, lost = data.curve
+    (column, _), (slope, _) = data.read
+    u = data.hops[0, 0]
+    reads = xp.sum(data.taps[:, 5]) > 0
+    step = 0.09 * (size + 2 * data.margin[1])
+    tall = 4.0 * step / size  # of the panel, whose height is about a fourth of its width
+    length = xp.hypot(1.0, 2.0 * slope / size / tall)
+    dx = step / length / 2
+    label = choose(
+        reads,
+        tr("nothing is read"),
+        tr("column {column}, slope {slope}", column=written(column, ".1f"), slope=signed(slope)),
     )
     marks = [
-        Band(
-            np.array([-REACH, REACH]),
-            np.full(2, -0.5),
-            np.full(2, size - 0.5),
-            GUIDE,
-            tr("the image"),
-        )
-    ]
-    for mode in _order(state):
-        marks.append(
-            Line(
-                breaks,
-                data.coordinates[mode, axis],
-                mode,
-                NAMES[mode],
-                3.0 if mode == state.paddingMode else 1.8,
-            )
-        )
-    kinks = [
-        (breaks[at], data.coordinates[mode, axis][at])
-        for mode, at in enumerate(data.kinks[:, axis])
-    ]
-    marks += [
-        Dots(*map(np.concatenate, zip(*kinks)), CHOSEN, "", 3.0),
-        Rule("x", here, kind=CHOSEN),
-    ]
-    marks += [
-        Dots(point(here), data.sources[mode, axis, :1], mode, "", 4.5) for mode in _order(state)
+        Band(places[[0, -1]], np.full(2, -0.5), np.full(2, size - 0.5), GUIDE, ""),
+        Line(places, columns, READ, "", 3.0),
+        Line(places, lost, NOTHING, "", 1.2),
+        Rule("x", u, label, MOVED),
+        *only(
+            xp,
+            reads,
+            Arrows(point(u), point(column), point(dx), point(dx * 2.0 * slope / size), INK),
+        ),
+        *only(xp, reads, Dots(point(u), point(column), READ, "", 5.0)),
     ]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
-    if INTERPOLATIONS[state.interpolationMode] == "bicubic":
-        title = (
-            tr("row around which the taps lie, y = −3 … 3")
-            if axis
-            else tr("column around which the taps lie, x = −3 … 3")
-        )
-    else:
-        title = (
-            tr("which row is read for y = −3 … 3; ◆ are kinks")
-            if axis
-            else tr("which column is read for x = −3 … 3; ◆ are kinks")
-        )
+    y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
     return Panel(
-        "map",
-        title,
-        tuple(marks),
-        Axis("", -REACH, REACH, ticks=()),
-        Axis("", -0.55 * size - 0.5, 1.55 * size - 0.5, ticks=ticks),
-        8,
-        TALL,
+        "map", tr("column that is read"), tuple(marks), _x_axis(data), y, 13, 104, below="image"
     )
 
 
-def _slope(data: Data) -> Panel:
-    state = data.state
-    axis = "xy".index(state.axis)
-    size, here = (state.width, state.height)[axis], double(data.xp, _here(data, axis))
-    breaks, steepest = np.repeat(data.breaks[axis], 2)[1:-1], 1.35 * max(size / 2, 0.5)
-    marks = [Rule("x", here, kind=CHOSEN)]
-    for mode in _order(state):
-        aside = (mode - 1) * 0.035 * steepest  # side by side where they agree
-        marks.append(
-            Line(
-                breaks,
-                np.repeat(data.slopes[mode, axis], 2) + aside,
-                mode,
-                "",
-                3.0 if mode == state.paddingMode else 1.8,
+def _lens(data: Data) -> Panel:
+    """The taps of the chosen point, whose areas are their weights."""
+    xp, state, (u, v) = data.xp, data.state, _centre(data)
+    rows, columns = data.margin
+    bicubic = state.interpolationMode == BICUBIC
+    marks = [Image(data.surround, *_grey(data), -columns, -rows)]
+    for k, (row, column, weight, _, _, inside, _) in enumerate(data.taps):
+        if bicubic:  # where it lies, not where its padding reads
+            row, column = xp.floor(v) + (k // 4 - 1), xp.floor(u) + (k % 4 - 1)
+            half = xp.sqrt(xp.abs(weight)) / 2
+            ends = column - half, row - half, column + half, row + half
+            marks += only(xp, weight < 0.0, Box(*ends, kind=READ))
+        else:
+            ends = (
+                xp.maximum(column, u) - 0.5,
+                xp.maximum(row, v) - 0.5,
+                xp.minimum(column, u) + 0.5,
+                xp.minimum(row, v) + 0.5,
             )
+        label = "" if bicubic else written(weight, ".2f")
+        marks += only(
+            xp, (weight > 0.0) & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8)
         )
-    marks += [
-        Dots(
-            point(here), data.sources[mode, axis, 1:] + (mode - 1) * 0.035 * steepest, mode, "", 4.0
-        )
-        for mode in _order(state)
-    ]
-    ticks = tuple((slope, number(slope)) for slope in dict.fromkeys((-size / 2, 0.0, size / 2)))
-    return Panel(
-        "slope",
-        tr("slope of the map: the factor of gridGrad"),
-        tuple(marks),
-        Axis("", -REACH, REACH),
-        Axis("", -steepest, steepest, ticks=ticks),
-        8,
-        LOW,
-    )
-
-
-def _taps(data: Data) -> Panel:
-    xp, taps = data.xp, data.taps[data.state.paddingMode]
-    side = round(len(taps) ** 0.5)
-    values = xp.reshape(xp.where(taps[:, 5] > 0, taps[:, 6], np.nan), (side, side))
-    words = tuple(
-        written(weight, ".4g" if side < 4 else ".3f")
-        + "\n"
-        + choose(inside > 0, tr("outside"), written(row, ".0f") + ", " + written(column, ".0f"))
-        for row, column, weight, *_, inside, _ in taps
-    )
+    marks.append(Dots(point(u), point(v), READ, "", 4.0))
+    reach = 2.6 if bicubic else 1.6
     return Panel(
         "taps",
-        ntr("{n} tap: weight / row, column", "{n} taps: weight / row, column", len(taps)),
-        (Heat(values, *_grey(data), words=words),),
-        NONE,
-        NONE,
-        5,
-        TALL,
-    )
-
-
-def _corners(data: Data) -> Panel:
-    marks = []
-    for down, edge in ((0.0, 0.5), (1.9, 0.0)):
-        now = data.state.alignCorners == (down > 0)
-        centres = np.arange(4.0)
-        marks.append(Image(PIXELS, "grey", 0.0, 1.0, y=down))
-        for x, label, align in ((-edge, "−1", "right"), (3 + edge, "1", "left")):
-            marks += [
-                Line(
-                    np.full(2, x),
-                    np.array([down - 0.75, down + 0.75]),
-                    CHOSEN,
-                    "",
-                    3.0 if now else 1.2,
-                ),
-                Note(x, down, f" {label} ", align) if edge else Note(x, down - 1.0, label),
-            ]
-        marks += [*[Note(-1.9, down, "▶")] * now, Dots(centres, np.full(4, down), CHOSEN, "", 1.8)]
-    title = (
-        tr("alignCorners True: ±1 at centres")
-        if data.state.alignCorners
-        else tr("alignCorners False: ±1 at edges")
-    )
-    return Panel(
-        "corners",
-        title,
+        _sum(data),
         tuple(marks),
-        Axis("", -2.2, 5.2, ticks=()),
-        Axis("", 2.8, -1.2, ticks=()),
-        5,
-        LOW,
-    )
-
-
-def _out(data: Data, mode: int) -> Panel:
-    state = data.state
-    marks = (Image(data.outs[mode], *_grey(data)), _chosen_cell(state))
-    title = "▶ " * (mode == state.paddingMode) + tr(
-        "out, {mode}: {value}", mode=NAMES[mode], value=number(data.at_chosen(data.outs[mode]))
-    )
-    return Panel(
-        f"out {NAMES[mode]}",
-        title,
-        marks,
-        NONE,
-        NONE,
-        4,
-        SMALL_PANEL,
-        ("column", "row"),
+        Axis(tr("what the point reads: areas are weights"), u - reach, u + reach, ticks=()),
+        Axis("", v + reach, v - reach, ticks=()),
+        7,
+        300,
         square=True,
     )
 
 
-def _chosen_cell(state) -> Box:
-    return Box(
-        state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, kind=CHOSEN
-    )
+def _sum(data: Data):
+    """What comes out, as the sum of weights times pixels."""
+    out = written(data.at_chosen(data.out), ".2f")
+    taps = data.taps
+    if len(taps) > 4:
+        return tr(
+            "{n} weights, {negative} negative: out = {out}",
+            n=len(taps),
+            out=out,
+            negative=written(data.xp.sum(double(data.xp, taps[:, 2] < 0.0)), ".0f"),
+        )
+    terms = [
+        written(weight, ".2f") + "·" + written(value, ".2f") for _, _, weight, *_, value in taps
+    ]
+    text = terms[0]
+    for term in terms[1:]:
+        text = text + " + " + term
+    return text + " = " + out
+
+
+def _out(data: Data) -> Panel:
+    state = data.state
+    cell = Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, kind=MOVED)
+    title = tr("out: {value}", value=number(data.at_chosen(data.out)))
+    marks = (Image(data.out, *_grey(data)), cell)
+    return Panel("out", title, marks, BARE, BARE, 3, 104, ("column", "row"), square=True)
 
 
 def _input_grad(data: Data) -> Panel:
-    marks = (Heat(data.inputGrad, *scale(data.inputGrad, data.xp)), *_tap_boxes(data))
-    return Panel("inputGrad", "inputGrad", marks, NONE, NONE, 4, SMALL_PANEL, square=True)
+    heat = Heat(data.inputGrad, *scale(data.inputGrad, data.xp))
+    return Panel("inputGrad", "inputGrad", (heat,), BARE, BARE, 4, 104, square=True)
 
 
-def _grid_grad(data: Data) -> Panel:
-    xp, state, (rows, columns) = data.xp, data.state, data.margin
-    vectors = xp.where(xp.isfinite(data.gridGrad), data.gridGrad, 0.0)
-    longest = xp.max(xp.hypot(vectors[..., 0], vectors[..., 1]))
-    long = (
-        ARROW
-        * max(state.height + 2 * rows, state.width + 2 * columns)
-        / xp.where(longest == 0.0, 1.0, longest)
+# In words
+
+
+def caption(data: Data):
+    """Where the chosen point is, what that padding makes of it, and what a move would change."""
+    xp, state = data.xp, data.state
+    (column, row), (slope, _) = data.read
+    taps, bicubic = data.taps, state.interpolationMode == BICUBIC
+    names = {"column": written(column, ".3g"), "row": written(row, ".3g"), "slope": signed(slope)}
+    off, where = _where(data)
+    lost = xp.sum(xp.abs(taps[:, 2]) * (1.0 - taps[:, 5]))
+    share = 100.0 * lost / xp.sum(xp.abs(taps[:, 2]))
+    if state.interpolationMode == NEAREST:
+        rest = tr(
+            "It reads one whole pixel, [5:column {column}]. [b:Move it a little, and nothing changes:] its gradient is always 0.",
+            **names,
+        )
+    elif bicubic:
+        rest = tr(
+            "It reads 16 pixels. [b:Hollow squares have negative weights:] they are taken away."
+        )
+    else:
+        rest = tr(
+            "It reads the four pixels that it covers, [b:each by the area covered.] Drag it off the image."
+        )
+    if state.paddingMode == ZEROS:
+        rest = choose(
+            xp.where(lost == 0.0, 0, xp.where(share > 99.99, 2, 1)),
+            rest,
+            tr(
+                "[b:{share} % of what it reads lies off the image] and counts as 0.",
+                share=written(share, ".0f"),
+            ),
+            tr("[b:There is nothing to read.] So out is 0, and no [8:gradient] comes back."),
+        )
+    elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
+        rest = choose(xp.where(off > 0, 1, 0), rest, _padded(data, names))
+    said = tr("{where} {what}", where=where, what=rest)
+    count = state.grid_height * state.grid_width
+    arrived = xp.minimum(xp.floor(state.sent * count), float(count))
+    return choose(
+        state.sent < 1.0,
+        said,
+        tr(
+            "Every point sends its [8:gradient] to the pixels that it read, in the same shares. [b:{arrived} of {count}] are on their way.",
+            arrived=written(arrived, ".0f"),
+            count=count,
+        ),
     )
-    at, moved = (xp.reshape(part, (-1, 2)).T for part in (data.pixels, long * vectors))
-    mine = xp.reshape(state.row * state.grid_width + state.column, (1,))
-    here, there = (xp.take(part, mine, axis=1) for part in (at, moved))
-    marks = (
-        Box(-0.5, -0.5, state.width - 0.5, state.height - 0.5, kind=GUIDE),
-        Arrows(*at, *moved, GUIDE),
-        Arrows(*here, *there, CHOSEN),
-        Dots(*here, CHOSEN, "", 3.5),
+
+
+def _where(data: Data):
+    """How far off the image the point is, and where it is."""
+    xp, size = data.xp, (data.state.width, data.state.height)
+    u, v = data.hops[:, 0]
+    before, behind = zip(*((-0.5 - at, at - n + 0.5) for at, n in zip((u, v), size)))
+    which = xp.where(
+        before[0] > 0,
+        1,
+        xp.where(behind[0] > 0, 2, xp.where(before[1] > 0, 3, xp.where(behind[1] > 0, 4, 0))),
     )
-    title = (
-        tr("gridGrad (n {n}) ≤ {longest}", n=written(state.sample, "d"), longest=number(longest))
-        if state.samples > 1
-        else tr("gridGrad ≤ {longest}", longest=number(longest))
+    texts = (
+        tr("The [7:point] is {n} pixels left of the image.", n=written(before[0], ".1f")),
+        tr("The [7:point] is {n} pixels right of the image.", n=written(behind[0], ".1f")),
+        tr("The [7:point] is {n} pixels above the image.", n=written(before[1], ".1f")),
+        tr("The [7:point] is {n} pixels below the image.", n=written(behind[1], ".1f")),
     )
-    return Panel("gridGrad", title, marks, *_frame(data), 4, SMALL_PANEL, square=True)
+    return which, choose(which, tr("The [7:point] lies on the image."), *texts)
+
+
+def _padded(data: Data, names: dict):
+    """What border or reflection makes of a point beside the image."""
+    xp, across = data.xp, data.hops[0]
+    if data.state.paddingMode != REFLECTION:
+        return choose(
+            across[0] != across[2],
+            tr(
+                "It reads the edge, [5:row {row}]. [b:Up or down, nothing changes:] no [8:gradient] in y.",
+                **names,
+            ),
+            tr(
+                "It reads the edge, [5:column {column}]. [b:Move it on, and nothing changes:] slope 0, no [8:gradient] in x.",
+                **names,
+            ),
+        )
+    hops = xp.where(across[1] != across[2], 2, xp.where(across[0] != across[1], 1, 0))
+    slope = data.read[1, 0]
+    near = (hops > 0) & ((slope == 0.0) | ((slope < 0.0) != (hops == 1)))
+    return choose(
+        xp.where(near, 3, hops),
+        tr(
+            "The mirror folds it back to [5:row {row}]. [b:Move it down, and what it reads moves up.]",
+            **names,
+        ),
+        tr(
+            "The mirror folds it back to [5:column {column}]. [b:Move it right, and what it reads moves left:] slope {slope}.",
+            **names,
+        ),
+        tr(
+            "Two mirrors fold it back to [5:column {column}]. [b:Folded twice, it runs the right way again:] slope {slope}.",
+            **names,
+        ),
+        tr(
+            "It is folded back to [5:column {column}]. [b:So close to the mirror it hardly moves:] slope {slope}.",
+            **names,
+        ),
+    )
+
+
+def plays(data: Data) -> tuple[dict, ...]:
+    """Slide the point through the world and back; send the gradients back."""
+    state = data.state
+    x, y = (
+        data.at_chosen(
+            double(data.xp, data.inputs["grid"])[
+                state.sample if isinstance(state.sample, int) else 0
+            ]
+        )[k]
+        for k in range(2)
+    )
+    stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]
+    sent = [{"sent": share} for share in (0.0, 1.0)]
+    return (
+        {"label": tr("slide the point"), "seconds": 9.0, "frames": stops},
+        {"label": tr("send the gradients back"), "seconds": 7.0, "frames": sent},
+    )
 
 
 def headline(data: Data) -> list[str]:
-    """One sentence a padding mode: what it samples for the chosen point, what comes out, the slopes; and the errors."""
-    lines = [
-        tr(
-            "{sign} {mode}: {sentence}",
-            sign=sign + " ▶" * (mode == data.state.paddingMode),
-            mode=name,
-            sentence=sentence(data, mode),
-        )
-        for mode, (sign, name) in enumerate(zip(SIGNS, NAMES))
-    ]
+    """What is read of the chosen point, what comes out, the slopes; and the errors."""
+    (column, row), slopes = data.read
     first, second = map(number, data.errors)
     return [
-        *lines,
+        tr(
+            "column {column}, row {row} → out {out}, slope {x} in x, {y} in y",
+            column=number(column),
+            row=number(row),
+            out=number(data.at_chosen(data.out)),
+            x=signed(slopes[0]),
+            y=signed(slopes[1]),
+        ),
         tr(
             "{dtype}: inputGrad differs from the float64 truth by at most {first}, gridGrad by {second}.",
             dtype=data.state.dtype,
@@ -371,30 +448,6 @@ def headline(data: Data) -> list[str]:
             second=second,
         ),
     ]
-
-
-def sentence(data: Data, mode: int) -> str:
-    (column, slope_x), (row, slope_y) = data.sources[mode]
-    taps = data.taps[mode]
-    lost = data.xp.sum(1.0 - taps[:, 5])
-    text = {
-        "column": number(column),
-        "row": number(row),
-        "lost": written(lost, ".0f"),
-        "all": len(taps),
-        "out": number(data.at_chosen(data.outs[mode])),
-        "x": signed(slope_x),
-        "y": signed(slope_y),
-    }
-    return choose(
-        data.xp.where(lost == len(taps), 2, data.xp.where(lost > 0, 1, 0)),
-        tr("column {column}, row {row} → out {out}, slope {x} in x, {y} in y", **text),
-        tr(
-            "column {column}, row {row}, {lost} of {all} taps outside → out {out}, slope {x} in x, {y} in y",
-            **text,
-        ),
-        tr("nothing: outside → out {out}; all taps are 0, and so is gridGrad", **text),
-    )
 
 
 def plane(state) -> str:
@@ -408,12 +461,7 @@ def plane(state) -> str:
 
 def describe(data: Data) -> str:
     """Return the whole picture in words and tables."""
-    state, (row, column) = data.state, data.chosen
-    x, y = (float(v) for v in data.inputs["grid"][state.sample, row, column])
-    u, v = data.pixels[row, column]
-    inside = (
-        (data.pixels >= -0.5) & (data.pixels <= np.array([state.width, state.height]) - 0.5)
-    ).all(-1)
+    state = data.state
     return "\n".join(
         [
             tr(
@@ -423,19 +471,15 @@ def describe(data: Data) -> str:
                 pixels=f"{state.height} x {state.width}",
                 image=tr(state.image),
                 interpolation=INTERPOLATIONS[state.interpolationMode],
-                mode=NAMES[state.paddingMode],
+                mode=PADDINGS[state.paddingMode],
                 aligned=state.alignCorners,
                 dtype=state.dtype,
             ),
-            tr("{on} of {all} points lie on the image.", on=int(inside.sum()), all=inside.size),
             tr(
-                ON if inside[row, column] else OUTSIDE,
-                row=row,
-                column=column,
-                x=number(x),
-                y=number(y),
-                u=number(u),
-                v=number(v),
+                "Chosen point ({row}, {column}): {what}",
+                row=state.row,
+                column=state.column,
+                what=unmarked(caption(data)),
             ),
             *headline(data),
             *in_words(panels(data)),
@@ -454,5 +498,7 @@ def subject():
         panels,
         headline,
         describe,
+        caption=caption,
+        plays=plays,
         live=(gathered, data),
     )

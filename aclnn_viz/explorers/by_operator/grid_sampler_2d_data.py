@@ -1,16 +1,16 @@
-"""The grid-sampler explorer: state -> data. The front end and the figure draw this data and compute nothing.
+"""The sampler's stage: state -> data. The front end and the figure draw this data and compute nothing.
 
-What is varied: the image, the points (dragged one by one, or all of them turned, scaled, shifted and jittered), the
-modes, the dtype, the device. What is seen: the image as the padding mode continues it beyond its border, with the
-points on it; the taps of the chosen point; three coordinate maps above each other, one a padding mode, and below each
-its slope; the three outputs; where gradients land on the image; the gradient of every point as an arrow.
-What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of
-gridGrad: 1 inside, 0 behind a border, -1 after a mirror, with kinks between; alignCorners only moves -1 and 1.
+What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the dtype,
+the device. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the
+column that is read for every x; the pixels that the point covers, whose areas are weights; what comes out, and what comes back.
+What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of gridGrad: 1
+inside, 0 behind a border, -1 after a mirror; the gradient goes back to the pixels that were read, in the same shares.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -26,7 +26,8 @@ from aclnn_viz.operators.grid_sampler_2d import page
 OP = operator("grid_sampler_2d")
 PADDINGS = ("zeros", "border", "reflection")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
-REACH = 3.0  # the coordinate maps run from -REACH to REACH: one and a half periods of the mirrors
+PLACES = 481  # of x at which the column that is read is computed
+FLIGHT = 12  # gradients that are on their way at a time
 
 
 # Images to sample from, on any number of pixels: each is a function of position in the unit square, with values from 0 to 1.
@@ -110,19 +111,16 @@ class State:
     A dragged point is dragged in every sample.
     """
 
+    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     interpolationMode: int = choice(
         0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator"
     )
-    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     alignCorners: bool = flag(
         False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges"
     )
     dtype: str = fields.dtype()
     row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
     column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
-    axis: str = choice(
-        "x", {"x": "x", "y": "y"}, "map of", "Point", "the axis whose coordinate map is drawn"
-    )
     samples: int = whole(
         1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more"
     )
@@ -149,6 +147,9 @@ class State:
         {"ones": "ones", "random": "random", "chosen": "chosen point only"},
         "gradOutput",
         "Tensors",
+    )
+    sent: float = real(
+        1.0, 0.0, 1.0, 0.01, "sent", "Tensors", "the share of points that have sent it"
     )
     seed: int = fields.seed()
     sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown", below="samples")
@@ -213,19 +214,19 @@ class Data:
     surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
     margin: tuple[int, int]  # rows, columns
     pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
-    outs: np.ndarray  # (3, Hout, Wout), one a padding mode
+    out: np.ndarray  # (Hout, Wout)
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
     outputs: dict  # of op.backward, over all samples and channels
-    # (3, 2, 2): per padding mode and axis, the sampled coordinate of the chosen point, and its slope
-    sources: np.ndarray
-    # (3, K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
-    taps: np.ndarray
-    # (2, B): per axis, x where a map may have a kink, and both ends; the shorter padded with nan
-    breaks: np.ndarray
-    coordinates: np.ndarray  # (3, 2, B): the maps there
-    slopes: np.ndarray  # (3, 2, B - 1): their slopes between
-    kinks: np.ndarray  # (3, 2, B): whether the slope differs on both sides
+    taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    read: np.ndarray  # (2, 2): of the taps the mean column and row, and their slopes
+    hops: (
+        np.ndarray
+    )  # (2, 3): of both axes the chosen point, behind one mirror or the border, behind two
+    curve: (
+        np.ndarray
+    )  # (3, PLACES): columns of points, the columns that they read, those where nothing is read
+    flights: np.ndarray  # (2, Hout * Wout): where the gradients are that are on their way
     notices: tuple[str, ...] = field(default=())
 
     truth: Callable = None  # () -> the truth of the outputs; it takes as long as all the rest
@@ -325,6 +326,7 @@ def inputs(state: State, xp=XP) -> dict:
             == state.row * state.grid_width + state.column
         )
         upstream = xp.where(mine, upstream, 0.0)
+    upstream = xp.where(xp.reshape(phases(state, xp) >= 1.0, shape), upstream, 0.0)
     pixels = _images(*_named(state))
     return {
         "gradOutput": xp.round_to(upstream, state.dtype),
@@ -334,6 +336,12 @@ def inputs(state: State, xp=XP) -> dict:
         "paddingMode": state.paddingMode,
         "alignCorners": state.alignCorners,
     }
+
+
+def phases(state: State, xp=XP):
+    """Return how far the gradient of each point is on its way, from 0 to 1 (Hout * Wout,): one point after the other."""
+    count = state.grid_height * state.grid_width
+    return xp.clip((state.sent * (count + FLIGHT) - np.arange(float(count))) / FLIGHT, 0.0, 1.0)
 
 
 def compute(state: State, backward=host(OP)) -> Data:
@@ -352,31 +360,38 @@ def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
         "input": xp.take(xp.take(given["input"], n, axis=0), c, axis=1),
         "grid": xp.take(given["grid"], n, axis=0),
     }
-    modes = {name: given[name] for name in ("interpolationMode", "alignCorners")}
+    modes = {name: given[name] for name in ("interpolationMode", "paddingMode", "alignCorners")}
     outputs, notices = backward(state, given)
-    outs = xp.stack(
-        [op.forward(**shown, **modes, paddingMode=mode)["out"][0, 0] for mode in range(3)]
-    )
     return {
         "given": given,
         "outputs": outputs,
-        "outs": outs,
+        "out": op.forward(**shown, **modes)["out"][0, 0],
         "notices": notices,
         "truth": lambda: op.truth(**given),
     }
 
 
-def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) -> Data:
-    """Return what is drawn of a state, of `given` inputs, their outputs and those of forward, all arrays of `xp`."""
-    size, modes = (state.height, state.width), (state.interpolationMode, state.alignCorners)
+def data(xp, state: State, given: dict, outputs: dict, out, truth, notices=()) -> Data:
+    """Return what is drawn of a state, of `given` inputs, their outputs and that of forward, all arrays of `xp`."""
+    size = (state.height, state.width)
+    modes = (state.interpolationMode, state.paddingMode, state.alignCorners)
     grid, image = (
         double(xp, element(xp, given["grid"], state.sample)),
         _plane(xp, state, given["input"]),
     )
     here = element(xp, element(xp, grid, state.row), state.column)
-    maps = [_maps(length, *modes) for length in size[::-1]]
-    most = max(breaks.size for breaks, *_ in maps)
-    margin, index, inside = _around(state.paddingMode, state.alignCorners, size)
+    margin, index, inside = _around(*modes[1:], size)
+    pixels, sources = (
+        xp.stack([step(grid[..., k], n) for k, n in enumerate(size[::-1])], axis=-1)
+        for step in (
+            lambda x, n: sampling.unnormalise(x, n, state.alignCorners)[0],
+            lambda x, n: sampling.source(xp, x, n, *modes[1:])[0],
+        )
+    )
+    taps = _taps(xp, here, image, *modes)
+    place = element(xp, element(xp, pixels, state.row), state.column)
+    phase = xp.reshape(phases(state, xp), (*grid.shape[:2], 1))
+    flights = xp.where((phase > 0.0) & (phase < 1.0), pixels + (sources - pixels) * phase, np.nan)
     return Data(
         xp=xp,
         state=state,
@@ -390,90 +405,55 @@ def data(xp, state: State, given: dict, outputs: dict, outs, truth, notices=()) 
             xp.reshape(xp.take(xp.reshape(image, (-1,)), index.ravel()), index.shape),
             np.nan,
         ),
-        pixels=xp.stack(
-            [
-                sampling.unnormalise(grid[..., k], n, state.alignCorners)[0]
-                for k, n in enumerate(size[::-1])
-            ],
-            axis=-1,
-        ),
-        outs=double(xp, outs),
+        pixels=pixels,
+        out=double(xp, out),
         inputGrad=_plane(xp, state, outputs["inputGrad"]),
         gridGrad=double(xp, element(xp, outputs["gridGrad"], state.sample)),
-        sources=xp.stack([_sources(xp, state, here, mode) for mode in range(3)]),
-        taps=xp.stack(
+        taps=taps,
+        read=xp.stack(
             [
-                _taps(xp, here, image, state.interpolationMode, mode, state.alignCorners)
-                for mode in range(3)
+                xp.stack([xp.sum(taps[:, weight] * taps[:, at]) for weight, at in pairs])
+                for pairs in (((2, 1), (2, 0)), ((3, 1), (4, 0)))
             ]
         ),
-        **{
-            name: np.stack([_stretched(each[at], most - short) for each in maps], axis=axis)
-            for at, (name, axis, short) in enumerate(
-                (("breaks", 0, 0), ("coordinates", 1, 0), ("slopes", 1, 1), ("kinks", 1, 0))
-            )
-        },
+        hops=xp.stack([_hops(xp, place[k], n, *modes[1:]) for k, n in enumerate(size[::-1])]),
+        curve=_curve(state.width, margin[1], *modes),
+        flights=xp.reshape(flights, (-1, 2)).T,
     )
 
 
-def _sources(xp, state: State, here, mode: int):
-    """Of both axes the coordinate of a point and what padding makes of it, in one padding mode."""
-    return xp.stack(
-        [
-            xp.concat(
-                _sampled(xp, here[k : k + 1], n, state.interpolationMode, mode, state.alignCorners)
-            )
-            for k, n in enumerate((state.width, state.height))
-        ]
+def _hops(xp, u, size: int, mode: int, aligned: bool):
+    """A coordinate, what the border or one mirror makes of it, and what a second mirror makes of that (3,)."""
+    low, span = (0.0, size - 1.0) if aligned else (-0.5, float(size))
+    hops = [u]
+    for _ in range(2):
+        at = hops[-1]
+        if mode == sampling.BORDER:
+            at = xp.clip(at, 0.0, size - 1.0)
+        elif mode == sampling.REFLECTION and span:
+            tile = xp.floor((at - low) / span)
+            mirror = low + span * xp.where(tile > 0.0, tile, tile + 1.0)
+            at = xp.where(tile == 0.0, at, 2.0 * mirror - at)
+        hops.append(at)
+    return xp.stack(hops)
+
+
+@lru_cache(32)  # most movements leave it as it is
+def _curve(size: int, margin: int, *modes) -> np.ndarray:
+    """The columns of points, the mean column that each reads, and nan there where it reads nothing, else the other way round."""
+    places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
+    offset, factor = pixel_units(size, modes[2])
+    taps = [np.stack(tap) for tap in sampling.taps(XP, offset + factor * places, size, *modes)]
+    at = sum(index * weight for index, weight, _ in taps)
+    there = np.any(
+        [(index >= 0) & (index < size) & (abs(weight) > 1e-9) for index, weight, _ in taps], axis=0
     )
+    return np.stack([places, np.where(there, at, np.nan), np.where(there, np.nan, at)])
 
 
 def _plane(xp, state: State, images):
     """The shown sample and channel of images (N, C, H, W)."""
     return double(xp, element(xp, element(xp, images, state.sample), state.channel))
-
-
-def _stretched(values, length):
-    """The last axis continued to `length` with nan (False for bools), where one axis has fewer kinks than the other."""
-    filler = np.full(
-        (*values.shape[:-1], length - values.shape[-1]), False if values.dtype == bool else np.nan
-    )
-    return np.concatenate([values, filler], axis=-1)
-
-
-def _sampled(xp, x, size: int, interpolation: int, mode: int, aligned: bool):
-    """The pixel coordinate that a padding mode samples for x, and the slope that multiplies the gradient."""
-    # padding moves the taps, and leaves the coordinate as it is
-    if interpolation == sampling.BICUBIC:
-        u, slope = sampling.unnormalise(x, size, aligned)
-        return u, slope * xp.ones_like(u)
-    u, slope = sampling.source(xp, x, size, mode, aligned)
-    return u, xp.zeros_like(slope) if interpolation == sampling.NEAREST else slope
-
-
-@lru_cache(64)  # most movements leave the maps as they are
-def _maps(size: int, interpolation: int, aligned: bool):
-    """The maps of one axis of `size` pixels: the xs of all possible kinks, values there, slopes between, real kinks."""
-    first, slope = sampling.unnormalise(0.0, size, aligned)
-    period = size if not aligned else size - 1
-    low = 0.0 if aligned else -0.5
-    ends = [-REACH, REACH]
-    inner = []
-    if slope:
-        turns = np.arange(-2, 4) * period + low
-        spots = np.concatenate([turns, turns - 0.5, turns + 0.5, [0.0, size - 1.0]])
-        inner = [x for x in (spots - first) / slope if -REACH < x < REACH]
-    breaks = np.unique(np.round([*ends, *inner], 12))
-    between = (breaks[1:] + breaks[:-1]) / 2
-    values = np.stack(
-        [_sampled(XP, breaks, size, interpolation, mode, aligned)[0] for mode in range(3)]
-    )
-    slopes = np.stack(
-        [_sampled(XP, between, size, interpolation, mode, aligned)[1] for mode in range(3)]
-    )
-    kinks = np.zeros(values.shape, bool)
-    kinks[:, 1:-1] = slopes[:, 1:] != slopes[:, :-1]
-    return breaks, values, slopes, kinks
 
 
 def _taps(xp, here, image, *modes):
@@ -490,10 +470,17 @@ def _taps(xp, here, image, *modes):
 @lru_cache(16)
 def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
     """A margin around an image (rows, columns), and for each pixel of both which one of the image it reads, if any."""
-    margin = tuple(max(2, -(-n * 3 // 10)) for n in size)
+    margin = _margin(*size)
     y, x = (
         sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
         for m, n in zip(margin, size)
     )
     index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), size)
     return margin, index.reshape(y.size, x.size), inside.reshape(y.size, x.size)
+
+
+def _margin(height: int, width: int) -> tuple[int, int]:
+    """Rows and columns around an image: a little more than x from -3 to 3, and about twice as wide as high."""
+    rows, columns = max(2, ceil(0.35 * height)), max(2, ceil(1.2 * width))
+    tall, wide = height + 2 * rows, width + 2 * columns
+    return max(rows, ceil((wide / 2.6 - height) / 2)), max(columns, ceil((1.7 * tall - width) / 2))

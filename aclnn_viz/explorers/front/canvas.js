@@ -109,7 +109,7 @@ function colourTable(theme, name) {
 }
 
 function ring(context, x, y, size, theme) {
-  for (const [colour, width] of [[theme.dark ? theme.cell.dark : theme.cell.light, 5], [theme.accent, 2.5]]) {
+  for (const [colour, width] of [[theme.dark ? theme.cell.dark : theme.cell.light, 5], [theme.handle, 3]]) {
     context.beginPath();
     context.arc(x, y, size, 0, 2 * Math.PI);
     context.strokeStyle = colour;

@@ -4,7 +4,7 @@
 // What is said here by itself: each text is its own key, in double quotes, so that the kernel finds and translates it.
 let texts = {};
 const REST = 30;  // milliseconds without a movement, after which the kernel is asked
-const IN_SIGHT = 4;  // controls beside the picture, at most; the others are folded
+const IN_SIGHT = 4;  // controls beside the picture, at most, one of them what plays; the others are folded
 const LATE = 2000;  // milliseconds without its answer, after which that is said
 const tr = (text, values = {}) => (texts[text] ?? text).replace(/\{(\w+)\}/g, (place, name) => values[name]);
 
@@ -91,10 +91,10 @@ function makeControl(c, id, first) {
 }
 
 // One control for each field of the state, the first ones in sight. `change(field, value)` is called at every movement.
-function makeControls(described, top, folded, change) {
+function makeControls(described, sight, top, folded, change) {
   const groups = new Map(), inputs = {};
   described.forEach((c, k) => {
-    const first = k < IN_SIGHT, name = first ? c.field : `group ${c.group}`, id = `ae-${Math.random().toString(36).slice(2)}`;
+    const first = k < sight, name = first ? c.field : `group ${c.group}`, id = `ae-${Math.random().toString(36).slice(2)}`;
     if (!groups.has(name)) {
       const set = first ? element("div", { class: "ae-group" }) : element("fieldset", { class: "ae-group" }, element("legend", {}, c.group));
       groups.set(name, set);
@@ -206,9 +206,9 @@ function explorer(build) {
     const foot = element("div", { class: "ae-foot" });
     const more = element("details", { class: "more" }, element("summary", {}, tr("More: numbers, inputs, export")), controls, head, foot);
     const body = element("div", { class: "ae-body" }, top, problem, panels, more);
-    panels.append(caption);
-    el.append(body);
     const plays = element("div", { class: "ae-plays" });
+    panels.append(plays, caption);
+    el.append(body);
 
     const waiting = tr("Python computes …");
     let values = { ...model.get("values") };
@@ -264,7 +264,7 @@ function explorer(build) {
         parts.overlay(changes);
       },
     };
-    const inputs = makeControls(model.get("controls"), top, controls, (field, value) => kit.set({ [field]: value }));
+    const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set({ [field]: value }));
     const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
     const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));
@@ -275,7 +275,6 @@ function explorer(build) {
         "This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."));
     }
     const parts = build(kit), player = new Player(kit, plays);
-    top.append(plays);
     let last = null, glide = null;  // the picture that was drawn, and what leads from it to the next
     const modes = () => JSON.stringify(model.get("controls").filter(({ kind }) => kind === "choice" || kind === "flag").map(({ field }) => values[field]));
 

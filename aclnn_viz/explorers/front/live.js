@@ -354,6 +354,7 @@ function openLive(el, written) {
     answer();
   });
   useLanguage(language);
+  answer();
   explorer(buildPanels).render({ model, el });
   settle();
   answer();

@@ -159,7 +159,7 @@ class Marks {
   // Small squares; the chosen point is where it is held now, which may be ahead of the kernel, and never out of sight.
   handles(context, mark) {
     const { x, y } = mark, { area: box, kit: { theme } } = this;
-    for (const [colour, size] of [[theme.cell.dark, 4], [theme.handle, 2.6]]) {
+    for (const [colour, size] of [[theme.cell.dark, 3.4], [theme.handle, 2.4]]) {
       context.fillStyle = colour;
       context.beginPath();
       for (let k = 0; k < x.length; k += 1) context.rect(this.sx(x[k]) - size / 2, this.sy(y[k]) - size / 2, size, size);
@@ -177,7 +177,7 @@ class Marks {
     this.gripped += 1;
     node.mark = rest;
     node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
-    node.dataset.way = rest.shape;
+    node.dataset.look = rest.look;
     node.style.cssText = `left: ${this.sx(rest.x)}px; top: ${this.sy(rest.y)}px; --kind: ${rest.colour}`;
     node.setAttribute("aria-label", rest.label);
     node.setAttribute("aria-valuenow", values[rest.sets[0]]);
@@ -238,7 +238,7 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (filled) {
-      context.globalAlpha = this.kit.theme.opacity.box;
+      context.globalAlpha = filled;
       context.fillStyle = colour;
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
@@ -253,6 +253,10 @@ class Marks {
     context.setLineDash(dash);
     context.strokeRect(left, top, wide, tall);
     context.setLineDash([]);
+    if (filled > 0.5) {  // a word in its middle, where it has room
+      if (wide > widthOf(context, label) + 4 && tall > LINE) write(context, label, left + wide / 2, top + tall / 2, this.kit.theme.back);
+      return;
+    }
     wrapped(context, label, wide - 8).forEach((text, k) => {
       const ground = filled ? 0 : this.kit.theme.opacity.ground;
       this.written(context, text, left + 5, top + 10 + k * LINE, widthOf(context, text), ground);

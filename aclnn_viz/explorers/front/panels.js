@@ -58,7 +58,7 @@ class Drawing extends Frame {
   }
 
   series(kind) {
-    const all = this.kit.model.get("colours").kinds, { light, dark, dash } = all[kind % all.length];
+    const { kinds, stage } = this.kit.model.get("colours"), all = [...kinds, ...stage], { light, dark, dash } = all[kind % all.length];
     return { colour: this.kit.theme.dark ? dark : light, dash, shape: kind % INSIDE.length };
   }
 
@@ -85,7 +85,7 @@ class Drawing extends Frame {
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
-    const box = this.area = { left: wide || y.label ? left : 2, top, right: width - 9, bottom };
+    const box = this.area = { left: wide || y.label ? left : this.above ? 30 : 2, top, right: width - 9, bottom };
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
     if (above) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
@@ -227,14 +227,17 @@ function buildPanels(kit) {
         kit.all.splice(kit.all.indexOf(panel), 1);
       }
     }
-    let area = 0, deep = 1, end = -1;  // the caption stands below the rows that begin with the main picture
+    const under = panels.findLastIndex(({ below }) => below);  // the caption stands below the rows that begin with the main picture
+    let area = 0, deep = 1, end = -1;
     for (const [k, { span, rows }] of panels.entries()) {
       [area, deep] = [area + span * rows, Math.max(deep, rows)];
-      if (end < 0 && area >= kit.model.get("colours").columns * deep) end = k;
+      if (end < 0 && k >= under && area % kit.model.get("colours").columns === 0 && area >= kit.model.get("colours").columns * deep) end = k;
     }
     panels.forEach(({ name }, k) => {
       const { figure } = drawings.get(name).panel;
       figure.classList.toggle("stage", !k);
+      drawings.get(name).above = panels.some(({ below }) => below === name);
+      figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
       figure.style.setProperty("--narrow", k && panels[k].below !== panels[0].name ? 4 : 1);
     });

@@ -73,7 +73,9 @@ class Player {
   }
 
   begin(k) {
-    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames, seconds: this.plays[k].seconds });
+    const { values } = this.kit, { seconds } = this.plays[k], together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
+      Array.isArray(list) ? [...values[field].filter(([r, c]) => !list.some((point) => point[0] === r && point[1] === c)), ...list] : list]));
+    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames.map(together), seconds });  // other points stay
     this.steps.forEach((one) => { one.hidden = false; });
   }
 
