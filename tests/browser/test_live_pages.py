@@ -149,7 +149,6 @@ def moving(browser, address):
 
 def test_the_first_opening_shows_itself_and_ends_at_a_touch(browser, sampler):
     page, caption = moving(browser, sampler), "document.querySelector('.caption').textContent"
-    page.wait_for_function(f"{caption}.includes('6.9 pixels right')")
     page.wait_for_function(f"!{caption}.includes('6.9 pixels right')")
     page.locator(".stage canvas").dispatch_event("wheel")
     page.wait_for_function(f"{caption}.includes('6.9 pixels right')")
