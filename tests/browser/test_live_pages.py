@@ -174,14 +174,24 @@ def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
 
 def test_a_change_of_mode_glides_and_delays_no_move(browser, sampler):
     page = moving(browser, sampler + "#row=6")  # a link opens without a play
-    revision = "Number(document.querySelector('.aclnn-explorer').dataset.revision)"
-    first = page.evaluate(revision)
+    before, gliding, delayed, moved = page.evaluate("""async () => {
+        const root = document.querySelector(".aclnn-explorer"), modes = root.querySelectorAll("[data-field=paddingMode] input");
+        const state = async () => {
+            await new Promise(queueMicrotask);
+            return ["gliding" in root.dataset, Number(root.dataset.revision)];
+        };
+        const before = await state();
+        modes[0].click();
+        const gliding = await state();
+        modes[1].click();
+        const delayed = await state();
+        root.querySelector(".stage canvas").dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowLeft", bubbles: true }));
+        return [before, gliding, delayed, await state()];
+    }""")
+    assert gliding == delayed == [True, before[1]] and moved == [False, before[1] + 1]
     page.locator("[data-field=paddingMode] label").first.click()
-    assert page.locator("[data-gliding]").count() == 1 and page.evaluate(revision) == first
-    page.wait_for_function(f"{revision} > {first} && !document.querySelector('[data-gliding]')")
-    page.locator("[data-field=paddingMode] label").nth(1).click()
-    page.locator(".stage canvas").press("ArrowLeft")
-    assert page.locator("[data-gliding]").count() == 0 and page.evaluate(revision) > first + 1
+    revision = "Number(document.querySelector('.aclnn-explorer').dataset.revision)"
+    page.wait_for_function(f"{revision} > {moved[1]} && !document.querySelector('[data-gliding]')")
 
 
 def test_a_finger_scrolls_beside_the_grips(browser, sampler):
