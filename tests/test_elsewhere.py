@@ -141,7 +141,7 @@ def test_a_sweep_runs_it(op, tmp_path):
 def test_no_case_of_a_deep_check_is_drawn_with_a_length_that_does_not_fit(op):
     assert [default.fitted(op, options) for options in default.suite(op)] == list(default.suite(op))
     for step in list(deep(op, op.modes, ("float32",)))[:40]:
-        assert step.recipe(op, 0).case(0)
+        assert step.recipe(op).case(0)
 
 
 def test_a_line_of_the_page_is_shown_once_in_every_language():

@@ -5,58 +5,27 @@ the declaration alone: which axes there are and which tensors are floating. A ca
 caller to leave out.
 """
 
+import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from math import prod
+from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.cases import default
+from aclnn_viz.cases import default, drafts
 from aclnn_viz.cases.case import Case, case
-from aclnn_viz.dtypes import FLOAT16, float_format, round_to
+from aclnn_viz.cases.recipe import NUMBERS, Recipe, transposed
+from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.patterns import chosen
-from aclnn_viz.words.messages import linked, message
 
-
-@dataclass(frozen=True, eq=False)
-class Recipe:
-    """How a case is made: the keywords of `av.case`, and whether its tensors lie transposed in memory."""
-
-    operator: str
-    options: dict = field(default_factory=dict)
-    strided: bool = False
-
-    def case(self, seed: int) -> Case:
-        made = case(self.operator, seed=seed, **self.options)
-        return transposed(made) if self.strided else made
-
-    def __str__(self) -> str:
-        """A message that is kept, so English."""
-        text = [f"{name}={_short(value)}" for name, value in self.options.items()] + [
-            message("strided tensors")
-        ] * self.strided
-        return linked("{some}, {more}", text) if text else message("the default case")
-
-
-def _short(value) -> str:
-    return f"array{list(value.shape)}" if isinstance(value, np.ndarray) else repr(value)
-
-
-def transposed(made: Case) -> Case:
-    """The same case, its tensors in another order in memory: no axis but one is contiguous."""
-    inputs = {
-        name: _scattered(value) if isinstance(value, np.ndarray) else value
-        for name, value in made.inputs.items()
-    }
-    return Case(made.operator, inputs, made.dtype, made.seed)
-
-
-def _scattered(array: np.ndarray) -> np.ndarray:
-    if array.ndim == 1:
-        return np.repeat(array, 2)[::2]
-    return np.asfortranarray(array) if array.ndim else array
+DRAWN = Path(__file__).parent / "drawn"
+FEWER_DRAFTS = (
+    300  # of an operator from outside, whose suite is drawn in the process that asks for it
+)
+__all__ = ["Recipe", "transposed"]
 
 
 def recipes(op) -> Iterator[Recipe]:
@@ -66,12 +35,25 @@ def recipes(op) -> Iterator[Recipe]:
     'shape=(4, 6)'
     """
     op = operator(op)
+    yield from stated(op)
+    yield from (Recipe.of(op, options) for options in drawn(op)["recipes"])
+    nothing = default.fitted(op, {"shape": (0, *default.default_shape(op)[1:])})
+    yield from [Recipe(op.name, nothing)] * _taken(op, nothing)
+
+
+@lru_cache
+def drawn(op: Operator) -> dict:
+    """The `recipes` that were drawn for an operator, and the atoms that were `never` shown: stored for the kit's own."""
+    path = DRAWN / f"{op.name}.json"
+    if registry.sources(op.name) is None and path.is_file():
+        return _stated(json.loads(path.read_text("utf-8")))
+    return drafts.suite(op, tuple(stated(op)), FEWER_DRAFTS)
+
+
+def stated(op: Operator) -> Iterator[Recipe]:
+    """Yield the recipes that an operator's table of cases states, or those of modes, formats and strides."""
     for options in own_cases(op, "suite") or filter(partial(_taken, op), default.suite(op)):
-        yield Recipe(
-            op.name,
-            {name: value for name, value in options.items() if name != "strided"},
-            options.get("strided", False),
-        )
+        yield Recipe.of(op, options)
 
 
 def own_cases(op: Operator, name: str) -> tuple[dict, ...]:
@@ -107,7 +89,6 @@ LONG_LENGTHS = tuple(2**k + 1 for k in range(7, 17))
 LONGEST = 2**20 + 1
 REMAINDERS = range(65, 129)  # every remainder by every number up to 64
 TOTALS = (2**15, 2**18, 2**21)  # elements, all axes alike
-WIDE = 2.0**30  # a number whose cube does not overflow in float32
 
 
 @dataclass(frozen=True)
@@ -117,65 +98,11 @@ class Step:
     series: str
     elements: int
     options: dict
-    change: "Change | None" = None
 
-    def recipe(self, op: Operator, seed: int) -> Recipe:
+    def recipe(self, op: Operator) -> Recipe:
         """The recipe; raises ValueError or TypeError where the operator does not take such a case."""
-        options = default.fitted(op, dict(self.options))
-        if self.change:
-            options |= self.change.of(case(op, seed=seed, **options))
-        return Recipe(op.name, options)
+        return Recipe(op.name, default.fitted(op, self.options))
 
-
-@dataclass(frozen=True)
-class Change:
-    """Some elements of tensors replaced: `kind` is a row of NUMBERS; no name: every tensor that a caller draws."""
-
-    kind: str
-    name: str | None = None
-
-    def of(self, made: Case) -> dict:
-        rng, changed = np.random.default_rng(made.seed), {}
-        several = [name for name in made.floats(saved=False) if made.inputs[name].size > 1]
-        for name in [self.name] if self.name else several:
-            value = made.inputs.get(name)
-            if not isinstance(value, np.ndarray) or not value.size:
-                raise ValueError(f"{name} has no elements")
-            numbers = NUMBERS[self.kind](float_format(value))
-            at = rng.choice(
-                value.size, size=max(1, min(len(numbers), value.size // 2)), replace=False
-            )
-            flat = value.astype(np.float64).reshape(-1)
-            flat[at] = rng.permutation(numbers)[: at.size]
-            changed[name] = np.asarray(round_to(flat.reshape(value.shape), value.dtype))
-        return changed
-
-
-def _largest(fmt) -> list[float]:
-    return [fmt.largest, -fmt.largest]
-
-
-def _tiny(fmt) -> list[float]:
-    return [
-        2.0**fmt.min_exponent,
-        -(2.0**fmt.min_exponent),
-        fmt.smallest_subnormal,
-        -fmt.smallest_subnormal,
-    ]
-
-
-NUMBERS = {
-    "zeros": lambda fmt: [0.0, -0.0] * 4,
-    "nan": lambda fmt: [np.nan] * 6,
-    "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
-    # where exp is tiny, or overflows in float32
-    "far from 0": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
-    "large and small": lambda fmt: (
-        [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)
-    ),
-    "largest": _largest,
-    "smallest": _tiny,
-}
 
 RARE = ("large and small", "largest", "smallest")
 
@@ -249,21 +176,24 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
     plain = case(op, **base)
     elements = sum(np.size(value) for value in plain.inputs.values())
     for at, mode in enumerate(modes):
-        for number, (kind, name) in enumerate(_kinds(op, plain)):
+        for number, rows in enumerate(_kinds(op, plain)):
+            kind = next(iter(rows.values()))
             if len(modes) > len(dtypes) and kind in RARE and RARE[at % len(RARE)] != kind:
                 continue  # one of them in each mode
             for dtype in (
                 dtypes if len(modes) < len(dtypes) else [dtypes[(at + number) % len(dtypes)]]
             ):
-                yield Step("numbers", elements, base | mode | {"dtype": dtype}, Change(kind, name))
+                options = base | mode | {"dtype": dtype, "rows": rows}
+                yield Step("numbers", elements, options)
 
 
-def _kinds(op: Operator, plain: Case) -> Iterator[tuple[str, str | None]]:
+def _kinds(op: Operator, plain: Case) -> Iterator[dict[str, str]]:
     """Tensors that the forward pass made are what they are, but for a nan or an infinity."""
-    yield "zeros", None
+    several = [name for name in plain.floats(saved=False) if plain.inputs[name].size > 1]
+    yield dict.fromkeys(several, "zeros of both signs")
     for name in plain.floats():
         yield from (
-            (kind, name) for kind in NUMBERS if name not in op.saved or kind in ("nan", "inf")
+            {name: kind} for kind in NUMBERS if name not in op.saved or kind in ("nan", "inf")
         )
 
 

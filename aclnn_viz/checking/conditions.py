@@ -1,6 +1,7 @@
 """Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import permutations
 from math import comb
 from typing import NamedTuple
 
@@ -22,15 +23,16 @@ GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not give
 
 
 class Traits(NamedTuple):
-    """A short description of a case, kept when its arrays are not: attributes and format by name, and lengths by axis."""
+    """A short description of a case, kept when its arrays are not: attributes and format by name, lengths by axis, and relations."""
 
     choices: dict
     lengths: dict[str, int]
+    relations: dict[str, bool]
 
     @staticmethod
     @once_per_case
     def of(made: Case) -> "Traits":
-        return Traits(choices(made), lengths(made))
+        return Traits(choices(made), lengths(made), relations(made))
 
 
 class Condition(NamedTuple):
@@ -46,8 +48,8 @@ def choices(made: Case) -> dict:
     optional = {p.name for p in made.operator.parameters if p.kind == "tensor" and p.optional}
     lengths_of = {size.partition("[")[0] for size in made.operator.sizes.values()}
     for name, value in made.inputs.items():
-        if isinstance(value, tuple) and name in lengths_of:
-            continue  # the shape of a tensor, such as inputSize
+        if isinstance(value, tuple) and (name in lengths_of or value and type(value[0]) is int):
+            continue  # the shape of a tensor, such as inputSize, and what `lengths` has entry by entry
         if name in optional:
             found[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
@@ -65,14 +67,30 @@ def _repr(value) -> str:
 
 
 def lengths(made: Case) -> dict[str, int]:
-    """The lengths of a case: of each axis, from the end, and of all together, of each tensor; and the ranks."""
+    """The lengths of a case: of each axis, from the end, and of all together, of each tensor; the ranks; the entries of arrays."""
     found = {}
     for name, value in made.inputs.items():
         if isinstance(value, np.ndarray):
             found |= {f"{name}.shape[{axis - value.ndim}]": n for axis, n in enumerate(value.shape)}
             found[f"{name}.size"] = value.size
             found[f"{name}.ndim"] = value.ndim
+        elif isinstance(value, tuple) and value and type(value[0]) is int:
+            found |= {f"{name}[{at}]": n for at, n in enumerate(value)}
     return found
+
+
+def relations(made: Case) -> dict[str, bool]:
+    """How whole attributes that are arrays lie to each other: whether one is above another along some axis."""
+    arrays = {
+        name: value
+        for name, value in made.inputs.items()
+        if isinstance(value, tuple) and value and type(value[0]) is int
+    }
+    return {
+        message("{name} above {other}", name=a, other=b): bool(np.greater(x, y).any())
+        for (a, x), (b, y) in permutations(arrays.items(), 2)
+        if len(x) == len(y) or 1 in (len(x), len(y))
+    }
 
 
 def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | None:
@@ -87,7 +105,9 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
         return None
     # One length differs from all others in something: a law needs two on each side.
     return _by_choice(some, others) or (
-        _by_length(some, others) if min(len(some), len(others)) > 1 else None
+        _by_relation(some, others) or _by_length(some, others)
+        if min(len(some), len(others)) > 1
+        else None
     )
 
 
@@ -116,6 +136,15 @@ def _by_choice(some, others) -> Condition | None:
     if name == STRIDED:
         text = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
     return Condition(text, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
+
+
+def _by_relation(some, others) -> Condition | None:
+    for text in some[0].relations:
+        if all(traits.relations.get(text) for traits in some) and not any(
+            traits.relations.get(text) for traits in others
+        ):
+            return Condition(text, lambda made, text=text: relations(made).get(text, False))
+    return None
 
 
 def _by_length(some, others) -> Condition | None:

@@ -229,6 +229,23 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
         plain = op.attributes[name].default if name in op.attributes else value
         if plain is not REQUIRED and not isinstance(value, np.ndarray) and value != plain:
             yield options | {name: plain}
+    rows = options.get("rows", {})
+    yield from (options | {"rows": {k: v for k, v in rows.items() if k != name}} for name in rows)
+    for name, value in made.inputs.items():
+        if name in op.attributes and isinstance(value, tuple):
+            yield from (options | {name: entries} for entries in _lower(value))
+
+
+def _lower(entries: tuple) -> Iterator[tuple]:
+    """Arrays of whole numbers with one entry nearer to 0, or with one entry alone."""
+    if {*map(type, entries)} != {int}:
+        return
+    if len(entries) > 1 and len({*entries}) == 1:
+        yield entries[:1]
+    for at, n in enumerate(entries):
+        for less in sorted({1, n // 2, n - 1}):
+            if 0 <= less < n:
+                yield (*entries[:at], less, *entries[at + 1 :])
 
 
 class Axes:

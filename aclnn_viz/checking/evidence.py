@@ -6,15 +6,25 @@ kernel on all of these cases, and on further ones for those who search for an ex
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from aclnn_viz.cases import Case
+from aclnn_viz.cases.atoms import GEOMETRY, PAGE, PAIRS, ROWS, Atoms, atoms
+from aclnn_viz.cases.suites import drawn
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits
-from aclnn_viz.checking.judge import Prepared, bound, documented, judge, once_per_case
+from aclnn_viz.checking.judge import (
+    Prepared,
+    bound,
+    case_at,
+    documented,
+    judge,
+    once_per_case,
+    suite_recipes,
+)
 from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
 from aclnn_viz.checking.meter import CASE, METER
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
@@ -39,6 +49,7 @@ NUMBERS = {
     ).any(),
 }
 REPEATED = 3  # cases that are run twice
+LISTED = 3  # unmet conditions of a family
 KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
 LATE = message("stopped at the time limit: the rest of the cases was not run")
 WRONG_CASES = 12  # wrong cases of a deep check
@@ -46,8 +57,10 @@ WRONG_CASES = 12  # wrong cases of a deep check
 
 @dataclass
 class Coverage:
-    """What cases contained. `calls`: how often the most repeated case was run; `shuffled`: whether cases ran in another order, too."""
+    """What cases contained. `cases`: those of few elements; `calls`: how often the most repeated case was run; `shuffled`: whether
+    cases ran in another order, too."""
 
+    cases: list[Case] = field(default_factory=list)
     elements: int = 0
     lengths: dict[str, set[int]] = field(default_factory=dict)
     # by floating tensor the kinds of number that it held
@@ -58,6 +71,7 @@ class Coverage:
     def add(self, made: Case) -> None:
         elements, numbers, lengths = _contents(made)
         self.elements = max(self.elements, elements)
+        self.cases += [made] * (elements <= KEPT)
         for name, kinds in numbers.items():
             self.numbers.setdefault(name, set()).update(kinds)
         for name, length in lengths.items():
@@ -70,6 +84,7 @@ class Coverage:
             "{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items())
         )
         text = [
+            *self._unmet(),
             message("tensors of more than {n:,} elements", n=self.elements),
             message("lengths beyond ({longest})", longest=longest),
         ]
@@ -103,6 +118,43 @@ class Coverage:
         if not self.shuffled:
             text.append(message("calls in another order"))
         return text + [message("more than {n} calls with the same inputs", n=self.calls)]
+
+    def _unmet(self) -> Iterator[str]:
+        """Which conditions that cases of the suite meet, or that were looked for, none of these cases met."""
+        if not self.cases:
+            return
+        op = self.cases[0].operator
+        met = {atom for made in self.cases for atom, holds in _atoms(made).items() if holds}
+        seed, count = self.cases[0].seed // 1000, len(suite_recipes(op.name))
+        suite = {atom for number in range(count) for atom in _atoms_at(op, number, seed)}
+        never = [atom for atom in map(tuple, drawn(op)["never"]) if atom not in met]
+        left = sorted(suite - met, key=lambda atom: (len(atom[1]), atom[1])) + never
+        yield message(
+            "{n:,} of {all:,} conditions", n=len({*left}), all=len(suite | met | {*never})
+        )
+        for family in (PAGE, ROWS, GEOMETRY):
+            texts = [*dict.fromkeys(text for kind, text in left if kind == family)]
+            if texts:
+                listed = linked("{some}, {more}", texts[:LISTED])
+                more = len(texts) - LISTED
+                yield (
+                    message("{conditions} and {n} more", conditions=listed, n=more)
+                    if more > 0
+                    else listed
+                )
+        if pairs := sum(kind == PAIRS for kind, _ in left):
+            yield message("{n:,} pairs of options", n=pairs)
+
+
+_atoms = once_per_case(atoms)
+
+
+def _atoms_at(op, number: int, seed: int) -> Atoms:
+    """The atoms of a case of the suite; none of one that the operator does not take."""
+    try:
+        return _atoms(case_at(op.name, number, seed))
+    except UNTAKEN:
+        return {}
 
 
 @once_per_case

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from aclnn_viz.checking.budgets import DEPENDENCE, FRESHLY, LATE, LINES, MENDING
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common, only
 from aclnn_viz.checking.counterexample import Counterexample
-from aclnn_viz.checking.evidence import Evidence, KernelUnderTest
+from aclnn_viz.checking.evidence import Coverage, Evidence, KernelUnderTest
 from aclnn_viz.checking.explanation import (
     NO_FAULT,
     Diagnosis,
@@ -126,8 +126,9 @@ class CheckResult:
         The smallest case found.
     vacuity : Vacuity
         What these cases cannot show.
-    untried : list of str
-        What this depth did not try.
+    coverage, as_tiles : Coverage, bool
+        What its cases contained, and whether it is a tile program that was not tried as one; from
+        them `untried` tells what was not tried.
     nan : NanOrigin or None
         Where the first nan or infinity comes from that is wrong, or where one is lost that is right.
     trials : object or None
@@ -159,11 +160,17 @@ class CheckResult:
     counterexample: Counterexample | None
     vacuity: Vacuity
     depth: str
-    untried: list[str]
+    coverage: Coverage
+    as_tiles: bool
     nan: NanOrigin | None = None
     trials: object | None = None  # Trials of a tile program
     notes: tuple[str, ...] = ()
     reasons: dict[str, int] = field(default_factory=dict)
+
+    @cached_property
+    def untried(self) -> list[str]:
+        """What this depth did not try: first conditions of the page, of rows and of lengths."""
+        return self.coverage.untried + [NOT_AS_TILES] * self.as_tiles
 
     @property
     def stopped(self) -> bool:
@@ -507,8 +514,8 @@ def conclude(
         depth=depth.name,
         trials=trials,
         reasons=dict(evidence.reasons),
-        untried=evidence.tried.untried
-        + [NOT_AS_TILES] * (trials is None and tested is not None and tested.tiles),
+        coverage=evidence.tried,
+        as_tiles=trials is None and tested is not None and bool(tested.tiles),
     )
 
 

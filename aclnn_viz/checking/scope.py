@@ -15,9 +15,10 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case
+from aclnn_viz.cases.atoms import choices
 from aclnn_viz.cases.case import checked_shape
 from aclnn_viz.cases.default import default_shape, fitted
-from aclnn_viz.cases.suites import Recipe, Step, deep
+from aclnn_viz.cases.suites import Recipe, Step, deep, stated
 from aclnn_viz.checking.judge import (
     Prepared,
     bound,
@@ -46,6 +47,7 @@ from aclnn_viz.words.messages import kept, linked, message
 # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
 CASES_WANTED = 8
 QUICK_ELEMENTS = 2000  # elements of a case that a quick check may run
+QUICK_CASES = 20
 # elements that a deep check adds, and how many more each of its cases counts
 DEEP, EACH = 3 * 2**23, 2**13
 MIXING = 0.5  # the chance that a case takes an option of another one
@@ -293,11 +295,11 @@ class Scope:
         return not why
 
     def _of_shapes(self) -> Iterator[dict]:
-        """Every shape with every format and with the attributes that the suite has, each once."""
+        """Every shape with every format and with the attributes that the stated recipes have, each once."""
         names = {p.name for p in self.op.parameters if p.kind != "tensor"}
         modes = {
             repr(mode): mode
-            for one in suite_recipes(self.op.name)
+            for one in stated(self.op)
             if (mode := {name: value for name, value in one.options.items() if name in names})
             or True
         }
@@ -494,15 +496,10 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
     """Small cases, as few as show every format and every value of every option, and a shape for each rank."""
     kept, seen = [], set()
     for one in cases:
-        options = one.recipe.options
-        shown = {
-            (name, repr(value))
-            for name, value in options.items()
-            if name in one.scope.op.attributes or not isinstance(value, tuple | np.ndarray)
-        }
-        shown |= {("rank", len(options.get("shape", ()))), ("strided", one.recipe.strided)}
+        shown = {*choices(one.case).items(), ("rank", one.case.inputs[one.scope.op.like].ndim)}
+        shown |= {*one.recipe.options.get("rows", {}).values()}
         small = sum(np.size(value) for value in one.case.inputs.values()) <= QUICK_ELEMENTS
-        if small and not shown <= seen:
+        if small and not shown <= seen and len(kept) < QUICK_CASES:
             kept.append(one)
             seen |= shown
     return kept or list(cases[:1])
@@ -540,7 +537,7 @@ def _counts(scope: Scope, mode: dict) -> bool:
 def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
     """A step that counts, judged; None for one that does not, or that the operator does not take."""
     try:
-        recipe = step.recipe(scope.op, seed)
+        recipe = step.recipe(scope.op)
         made = recipe.case(seed)
         return None if scope.reason(made) else prepared(recipe, made, scope.judged_by, signs=True)
     except (ValueError, TypeError, ZeroDivisionError):

@@ -1,7 +1,7 @@
 """Recipes: cases as lines of text, which cost nothing until they are drawn and mean the same on every machine.
 
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
-these it may say `"strided": true`. An array is `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same
+these it may say `"strided": true` and `"rows": {TENSOR: KIND}` (special rows, see `cases.recipe`). An array is `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same
 exactly if their canonical texts are.
 
 A source yields recipes one by one: the suites, the standard list, a list of recipes.
@@ -27,7 +27,7 @@ from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_fil
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'
-KINDS = {"seed": int, "dtype": str, "strided": bool}
+KINDS = {"seed": int, "dtype": str, "strided": bool, "rows": dict}
 
 
 def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
@@ -78,11 +78,12 @@ def named(text: str) -> str:
 
 def draw(text: str) -> tuple[suites.Recipe, Case]:
     """Draw the case of a canonical recipe; raises ValueError and TypeError as `av.case` does."""
-    options = {name: _value(value) for name, value in json.loads(text).items()}
+    options = {
+        name: value if name == "rows" else _value(value) for name, value in json.loads(text).items()
+    }
     op, seed = known(options.pop("operator")), options.pop("seed")
-    strided = options.pop("strided", False)
-    case = stated(op, seed=seed, **options)
-    return suites.Recipe(op.name, options, strided), suites.transposed(case) if strided else case
+    kind = suites.Recipe.of(op, options)
+    return kind, kind.case(seed, stated)
 
 
 def mode(case: Case) -> str:

@@ -218,7 +218,7 @@ def test_a_kernel_is_judged_on_a_list(tmp_path):
 def test_the_command_line_takes_lists(tmp_path, capsys):
     av.cases.write(path := str(tmp_path / "list.json"), "hardswish")
     assert main(["check", "hardswish", "host", "--cases", path]) == 0
-    assert "19 cases" in capsys.readouterr().out
+    assert "right on " in capsys.readouterr().out
     assert main(["check", "hardswish", "host", "--cases", str(atk(tmp_path))]) == 2
     assert "must hold cases of hardswish: got" in capsys.readouterr().err
 

@@ -54,9 +54,9 @@ def conventions(op: Operator) -> Iterator[Convention]:
                     ),
                     partial(spoiled, op, inputs, name, special),
                 )
-    for shape in default.varied_shapes(op):
-        if 0 in shape:
-            yield _row("empty", message("shape {shape}", shape=shape), partial(empty, op, shape))
+    shape = default.fitted(op, {"shape": (0, *default.default_shape(op)[1:])})["shape"]
+    if 0 in shape:
+        yield _row("empty", message("shape {shape}", shape=shape), partial(empty, op, shape))
 
 
 def _peer(op: Operator, there) -> dict:

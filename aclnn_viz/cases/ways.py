@@ -1,0 +1,177 @@
+"""Which ways a case takes through a page: each comparison, branch, clip, floor, whole division and scatter notes them.
+
+A page and the formulas of its lengths are run as copies in which such an expression goes through a recorder. Nothing
+is declared for it, and an expression counts once for each line from which its function is called.
+"""
+
+import ast
+import inspect
+import operator
+import sys
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+
+from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.operators import Operator
+from aclnn_viz.operators.arrangement import prelude_of
+from aclnn_viz.operators.faults.edits import sources
+from aclnn_viz.operators.patterns import FUNCTIONS
+
+
+def _sides(a, b=0) -> dict:
+    """In which ways numbers, or some elements of arrays, lie to each other."""
+    a, b = np.asarray(a), np.asarray(b)
+    if not {a.dtype.kind, b.dtype.kind} <= {*"iufb"}:
+        return _equal(a, b)
+    return {"less": np.any(a < b), "equal": np.any(a == b), "more": np.any(a > b)}
+
+
+def _equal(a, b) -> dict:
+    same = np.all(a == b) if np.shape(a) == np.shape(b) else np.equal(a, b)
+    return {"equal": np.any(same), "unequal": not np.all(same)}
+
+
+def _truth(x, *_) -> dict:
+    x = x if isinstance(x, np.ndarray) else bool(x)
+    return {"true": np.any(x), "false": not np.all(x)}
+
+
+def _clip(x, low, high) -> dict:
+    ends = {"low end": low, "high end": high}
+    return {
+        f"{way} {name}": holds
+        for name, end in ends.items()
+        if end is not None
+        for way, holds in _sides(x, end).items()
+    }
+
+
+def _repeats(target, index, *_) -> dict:
+    often = int(np.unique(np.asarray(index), return_counts=True)[1].max(initial=0))
+    return {
+        "no place twice": often == 1,
+        "a place left out": np.unique(index).size < target.shape[-1],
+    } | {f"a place {n} times": often >= n for n in (2, 4, 9, 17)}
+
+
+#: What is told apart of the arguments of a function.
+WAYS = {
+    **dict.fromkeys(("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "sign"), _sides),
+    **dict.fromkeys(("eq", "ne"), _equal),
+    **dict.fromkeys(("where", "truth"), _truth),
+    "floordiv": lambda a, b: {
+        "no rest": np.any(np.equal(a % b, 0)),
+        "a rest": np.any(np.not_equal(a % b, 0)),
+        "of less than 0": np.any(np.less(a, 0)),
+    },
+    "clip": _clip,
+    "floor": lambda x: _equal(x, np.floor(x)),
+    "exp": lambda x: {
+        "overflows": np.any(x > 88.8),
+        "is 1": np.any(x == 0),
+        "vanishes": np.any(x < -104),
+    },
+    "sqrt": _sides,
+    "log": lambda x: _sides(x, 1),
+    "scatter_add": _repeats,
+}
+OPERATORS = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+
+
+class _Recorded(ast.NodeTransformer):
+    """Each expression that decides becomes a call of the recorder."""
+
+    def visit(self, node):
+        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
+        node = self.generic_visit(node)
+        match node:
+            case ast.Compare(left, [kind], [right]) if type(kind) in OPERATORS:
+                return self._through(text, OPERATORS[type(kind)], None, left, right)
+            case ast.BinOp(left, ast.FloorDiv(), right):
+                return self._through(text, "floordiv", None, left, right)
+            case ast.Call(ast.Attribute(attr=name) as function, args, []) if name in WAYS:
+                return self._through(text, name, function, *args)
+            case ast.If() | ast.IfExp():
+                node.test = self._decided(node.test)
+            case ast.BoolOp():
+                node.values[:-1] = map(self._decided, node.values[:-1])
+        return node
+
+    def _decided(self, node):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_through":
+            return node
+        return self._through(ast.unparse(node), "truth", None, node)
+
+    def _through(self, text, name, function, *args):
+        parts = ast.Constant(text), ast.Constant(name), function or ast.Constant(None), *args
+        return ast.Call(ast.Name("_through", ast.Load()), [*parts], [])
+
+
+def _compiled(text: str, file: str, mode: str = "exec"):
+    tree = _Recorded().visit(ast.parse(text, mode=mode))
+    return compile(ast.fix_missing_locations(tree), file, mode)
+
+
+class Ways:
+    """The recorded copies of an operator's page and formulas."""
+
+    def __init__(self, op: Operator):
+        self.op, self.seen = op, {}
+        self.page = ModuleType(op.page.__name__)
+        names = vars(self.page)
+        names |= {"_through": self._through, "__package__": op.page.__package__}
+        with suppress(OSError, TypeError):  # a page that no file holds is not looked into
+            for module, text in sources(op.page):
+                exec(_compiled(text, Path(module.__file__).name), names)
+        self.called = FUNCTIONS | {"_through": self._through}
+        for name, function in FUNCTIONS.items():
+            if inspect.isfunction(function) and function.__name__ == name:
+                exec(_compiled(inspect.getsource(function), name), self.called)
+        self.formulas = {
+            letter: _compiled(text, letter, "eval") for letter, text in op.sizes.items()
+        }
+
+    def _through(self, text: str, name: str, function, *args):
+        frame = sys._getframe(1)
+        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        if frame.f_back.f_globals is vars(self.page):
+            place += f" from {frame.f_back.f_lineno}"
+        for way, holds in WAYS[name](*args).items():
+            key = f"{text}: {way} ({place})"
+            self.seen[key] = self.seen.get(key, False) or bool(holds)
+        if name == "truth":
+            return args[0]
+        return (function or getattr(operator, name))(*args)
+
+    def of(self, inputs: dict) -> dict[str, bool]:
+        """Which ways the inputs of a call take, by their words; those that its expressions have beside are False."""
+        self.seen, op = {}, self.op
+        bound = op.bind(inputs)
+        arranged, sizes = op.arrange_backward(**bound), op.fitting(bound)[1]
+        with np.errstate(all="ignore"):
+            for formula in self.formulas.values():
+                try:
+                    eval(formula, self.called | bound | sizes)
+                except (TypeError, NameError, IndexError):
+                    continue  # it names what this call has not
+            arrays = {
+                name: array.astype(np.float64)
+                if array is not None and array.dtype.kind in "fV"
+                else array
+                for name, array in arranged.arrays.items()
+            }
+            if not arranged.empty and hasattr(self.page, "backward"):
+                if arranged.prelude:
+                    arrays |= prelude_of(self.page.PRELUDE, bound)(NumPyArrays(), arrays)
+                self.page.backward(NumPyArrays(), **arrays, **arranged.attributes)
+        return self.seen
