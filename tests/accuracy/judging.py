@@ -24,12 +24,6 @@ def expect(name, dtype, rows):
         assert verdict(name, dtype, *data) == outcome, (name, dtype, data)
 
 
-def sides(limit, outcomes, pairs, steps=1):
-    """Rows just below a limit, at it, and just above it; `pairs` makes the data of a number."""
-    values = nudged(limit, DOWN, steps), limit, nudged(limit, UP, steps)
-    return [(outcome, pairs(value)) for outcome, value in zip(outcomes.split(), values)]
-
-
 def exactly(values, dtype):
     values = np.asarray(values, dtype=np.float64)
     rounded = round_to(values, dtype)
@@ -41,6 +35,19 @@ def exactly(values, dtype):
 
 def ones(count):
     return [(1.0, 1.0)] * count
+
+
+def sides(limit, outcomes, pairs, steps=1):
+    """Rows just below a limit, at it, and just above it; `pairs` makes the data of a number."""
+    values = nudged(limit, DOWN, steps), limit, nudged(limit, UP, steps)
+    return [(outcome, pairs(value)) for outcome, value in zip(outcomes.split(), values)]
+
+
+def nudged(value, direction, steps=1):
+    """The next float64 number, or a few further: enough to leave a limit that was computed in float64."""
+    for _ in range(steps):
+        value = np.nextafter(value, direction)
+    return float(value)
 
 
 def at_relative(relative, eps, dtype):
@@ -55,10 +62,3 @@ def at_relative(relative, eps, dtype):
         if near / (near + eps) == relative:
             return 0.0, float(near)
     raise AssertionError("no float64 truth hits the limit")
-
-
-def nudged(value, direction, steps=1):
-    """The next float64 number, or a few further: enough to leave a limit that was computed in float64."""
-    for _ in range(steps):
-        value = np.nextafter(value, direction)
-    return float(value)

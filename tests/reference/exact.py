@@ -17,6 +17,11 @@ def exact(array):
     return result
 
 
+def each(function, *arrays):
+    """Return the values of a function of single numbers at the exact ones of arrays of one shape."""
+    return np.vectorize(function, otypes=[object])(*map(exact, arrays))
+
+
 def zeros(shape):
     """Return an object array of zeros."""
     return np.full(shape, mp.zero, dtype=object)

@@ -6,7 +6,9 @@ library makes in which order, and what it silently lets pass, is not known of it
 
 import re
 from collections.abc import Callable
+from functools import partial
 from math import prod
+from operator import attrgetter
 
 import numpy as np
 
@@ -60,9 +62,13 @@ def tensor_names(
     )
 
 
-def extent(tensor: TensorDescriptor, axis: int) -> int | None:
-    """Return the length of an axis, None when the tensor has no such axis."""
-    return tensor.shape[axis] if axis < tensor.rank else None
+def extent(tensor: TensorDescriptor, axis: int | str) -> int | None:
+    """Return the length of an axis, given as a number or its text, None when the tensor has no such axis."""
+    return tensor.shape[int(axis)] if int(axis) < tensor.rank else None
+
+
+def _differ(part: Callable, call: Call, name: str, other: str) -> bool:
+    return part(call[name]) != part(call[other])
 
 
 def out_pointers(source: str) -> tuple[Check, Check]:
@@ -95,20 +101,13 @@ def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
 FORMS = (
     (message("{name} is a null pointer"), "{name} null", lambda call, name: call[name] is None),
     ("the data type of {name} is not supported on this product", "{name} dtype", None),
-    (
-        message("{name} must have the data type of {other}"),
-        "{name} dtype as {other}",
-        lambda call, name, other: call[name].dtype != call[other].dtype,
-    ),
-    (
-        message("{name} must have the shape of {other}"),
-        "{name} shape as {other}",
-        lambda call, name, other: call[name].shape != call[other].shape,
-    ),
-    (
-        "{name} must have as many axes as {other}",
-        "{name} rank as {other}",
-        lambda call, name, other: call[name].rank != call[other].rank,
+    *(
+        (form, f"{{name}} {part} as {{other}}", partial(_differ, attrgetter(part)))
+        for part, form in (
+            ("dtype", message("{name} must have the data type of {other}")),
+            ("shape", message("{name} must have the shape of {other}")),
+            ("rank", "{name} must have as many axes as {other}"),
+        )
     ),
     (
         message("{name} must have {wanted} axes"),
@@ -119,7 +118,7 @@ FORMS = (
         "axis {axis} of {name} must be as long as axis {place} of {other}",
         "{name} axis {axis} as {other} axis {place}",
         lambda call, axis, name, place, other: (
-            extent(call[name], int(axis)) != extent(call[other], int(place))
+            extent(call[name], axis) != extent(call[other], place)
         ),
     ),
     (
