@@ -8,10 +8,9 @@ import io
 import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 
 CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
@@ -137,23 +136,6 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     if os.getpid() == own:  # a fork of a kernel that comes here has nothing to report
         os.write(writer, bytes([status]))
     return status
-
-
-@contextmanager
-def uninterrupted():
-    """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
-    main, waiting = threading.current_thread() is threading.main_thread(), []
-    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    # by way of threads of libraries
-    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
-    try:
-        yield
-    finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
-        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if waiting:
-            signal.raise_signal(signal.SIGINT)
 
 
 def _unblocked() -> None:

@@ -25,6 +25,7 @@ PACKAGES = dict(
     table("""
 errors       | -
 children     | -
+pool         | -
 command      | ctypes
 tables       | -
 dtypes       | numpy ml_dtypes

@@ -3,15 +3,12 @@
 import html
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import overload
 
 import numpy as np
 
 from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured, pair
 from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
-from aclnn_viz.cases import files
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import need
 from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_html, padded
 from aclnn_viz.words.messages import enumerated, linked, message, ntr, tr
@@ -182,29 +179,14 @@ class Disagreement:
         return f"<pre>{html.escape(str(self))}</pre>"
 
 
-class Reports(dict):
-    """The report of every output of one case, by name; prints one after another."""
-
-    def __str__(self) -> str:
-        return "\n\n".join(f"{name}: {report}" for name, report in self.items())
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(str(self))}</pre>"
-
-
-@overload
-def compare(actual, truth, *, baseline=None, inputs=None) -> Report: ...
-@overload
-def compare(actual: str | Path) -> Reports: ...
-def compare(actual, truth=None, *, baseline=None, inputs=None):
+def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
     """Compare an output with a truth of the same shape by every measure and standard.
 
     Parameters
     ----------
-    actual : array or path
-        An output in float16, bfloat16, float32 or float64; or alone the path of the dump of a case,
-        as `counterexample.write(path)` makes it.
-    truth : array, optional
+    actual : array
+        An output in float16, bfloat16, float32 or float64.
+    truth : array
         One of an operator, with its certificate, or any array whose format holds every number of
         the output's. Elements that the certificate cannot judge are `undecided` and count nowhere
         else.
@@ -216,17 +198,16 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
 
     Returns
     -------
-    Report or dict of str to Report
+    Report
         Errors in ulps of the output's dtype (`max_ulp`), in its own unit (`max_abs`) and relative
-        (`max_relative`); for a dump a report of each output that lies there, against the truth of
-        the inputs beside it.
+        (`max_relative`).
 
     Raises
     ------
     TypeError
         For a dtype that does not fit.
     ValueError
-        For a shape that does not fit, and for a dump that is not whole.
+        For a shape that does not fit.
 
     Notes
     -----
@@ -238,8 +219,6 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
     >>> report.max_ulp, report.worst.index, report.verdicts["mixed tolerance"] == "pass"
     (1.0, (1,), True)
     """
-    if truth is None:
-        return _of_dump(actual, baseline, inputs)
     pairing, tally = pair(actual, truth, baseline), Tally()
     judging = Judging(STANDARDS, pairing)
     check_inputs(inputs)
@@ -251,51 +230,6 @@ def compare(actual, truth=None, *, baseline=None, inputs=None):
     with np.errstate(all="ignore"):
         measures = measured(pairing, tally, inputs)
         return Report(**vars(measures), verdicts=judging.verdicts())
-
-
-def _of_dump(path, baseline, inputs) -> Reports:
-    if not isinstance(path, (str, Path)) or baseline is not None or inputs is not None:
-        raise TypeError(
-            problem(
-                "compare takes an output and its truth, or the path of a dump alone",
-                f"{type(path).__name__} without a truth",
-                "pass op.truth(**inputs)[name], too",
-            )
-        )
-    op, _, cases = files.read_cases(path)
-    cases = list(cases)
-    if len(cases) != 1:
-        raise ValueError(
-            problem(
-                "compare takes the dump of one case",
-                f"{len(cases)} cases in {path}",
-                "use check for many",
-            )
-        )
-    (entry,) = cases
-    truths = op.truth(**entry.case.inputs)
-    lacking = [
-        entry.unreadable.get(name, f"no {name}.npy and no {name}.bin")
-        for name in truths
-        if name not in entry.outputs
-    ]
-    if lacking:
-        raise ValueError(
-            problem(
-                f"a dump holds {', '.join(truths)} in {entry.folder}/out",
-                "; ".join(lacking),
-                "write the outputs there as .npy or .bin",
-            )
-        )
-    tensors = {
-        name: value for name, value in entry.case.inputs.items() if isinstance(value, np.ndarray)
-    }
-    return Reports(
-        {
-            name: compare(entry.outputs[name], truth, inputs=tensors)
-            for name, truth in truths.items()
-        }
-    )
 
 
 def disagreements(report: Report) -> Disagreement:

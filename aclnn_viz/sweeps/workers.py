@@ -1,13 +1,12 @@
 """The workers of a sweep: this process, processes that it starts, or any executor, such as that of a dask cluster."""
 
 import os
-import threading
 from collections.abc import Callable
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from multiprocessing import connection, get_context, parent_process, resource_tracker, util
+from concurrent.futures import Executor, Future
+from multiprocessing import util
 
-from aclnn_viz.command import uninterrupted
 from aclnn_viz.errors import need, problem, whole
+from aclnn_viz.pool import Processes
 from aclnn_viz.sweeps.place import close_opened
 
 PROCESSES = 1024  # processes of one machine
@@ -30,18 +29,6 @@ class Here(Executor):
         close_opened()
 
 
-class Processes(ProcessPoolExecutor):
-    """Processes that are started anew: ACL does not survive a fork. They leave interrupts to the process that sweeps."""
-
-    def __init__(self, count: int):
-        resource_tracker.ensure_running()  # else the first process starts it, and lets interrupts through
-        super().__init__(count, get_context("spawn"), initializer=_begin)
-
-    def submit(self, function, /, *arguments, **named):
-        with uninterrupted():
-            return super().submit(function, *arguments, **named)
-
-
 def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
     """The executor that an option of `sweep` names, and where the sweep owns it, what makes another one.
 
@@ -52,7 +39,7 @@ def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
         return Here(), Here
     if isinstance(executor, int) and not isinstance(executor, bool):
         count = whole("executor", executor, 1, PROCESSES)
-        return Processes(count), lambda: Processes(count)
+        return Processes(count, _begin), lambda: Processes(count, _begin)
     if hasattr(executor, "get_executor"):
         return executor.get_executor(pure=False), None
     need(
@@ -101,9 +88,5 @@ def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Call
 
 
 def _begin() -> None:
-    """A worker ends with the process that sweeps, and closes its device before."""
+    """A worker closes its device at its end."""
     util.Finalize(None, close_opened, exitpriority=10)
-    parent = parent_process()
-    threading.Thread(
-        target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True
-    ).start()

@@ -3,15 +3,13 @@
 import gc
 import multiprocessing
 import os
-import threading
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 
-from aclnn_viz.command import uninterrupted
 from aclnn_viz.operators import operator, registry
+from aclnn_viz.pool import Processes
 from aclnn_viz.verification.check import Check, Row
 
 
@@ -31,17 +29,11 @@ def run_check(number: int, *those) -> Row:
 
 
 def begin(folders: tuple) -> None:
-    """Begin a process that starts anew: the operators of folders are known, and it ends when its parent has ended."""
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    """Begin a process that starts anew: the operators of folders are known."""
     # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
     gc.set_threshold(500_000)
     for folder in folders:
         operator(folder)
-
-
-def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
-    os._exit(1)
 
 
 @contextmanager
@@ -52,14 +44,12 @@ def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterat
     """
     # of those processes; SymPy's own 1,000 costs them a twentieth of the time
     os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")
-    anew, others = multiprocessing.get_context("spawn"), multiprocessing.active_children()
-    with ProcessPoolExecutor(os.cpu_count(), anew, begin, (registry.folders(),)) as pool:
+    others = multiprocessing.active_children()
+    with Processes(os.cpu_count(), begin, registry.folders()) as pool:
         numbers = range(len(checks(parts, names)))
         try:
-            with uninterrupted():  # the slowest come last in the list, and are started first
-                started = [
-                    pool.submit(run_check, number, parts, names) for number in reversed(numbers)
-                ]
+            # the slowest come last in the list, and are started first
+            started = [pool.submit(run_check, number, parts, names) for number in reversed(numbers)]
             yield [future.result for future in reversed(started)]
         except BaseException:  # what runs is not waited for
             for child in set(multiprocessing.active_children()) - set(others):

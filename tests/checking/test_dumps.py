@@ -1,4 +1,4 @@
-"""The dump of one failing case: `compare` measures it, `check` judges it and what repairs it; damage is reported."""
+"""The dump of one failing case: `check` judges it and what repairs it; damage is reported."""
 
 import hashlib
 import json
@@ -28,27 +28,8 @@ def copy(dumped, tmp_path):
     return shutil.copytree(dumped[0], tmp_path / "copy")
 
 
-def test_compare_reports_each_output_against_the_truth(dumped):
-    path, found = dumped
-    reports = av.compare(path)
-    assert list(reports) == ["dxOut", "dgammaOut"]
-    assert (
-        reports["dxOut"].max_abs
-        == np.abs(found.actual["dxOut"] - found.truth["dxOut"]).max()
-        > 0.01
-    )
-    assert reports["dgammaOut"].max_ulp <= 1 and "dy" in reports["dxOut"].worst.inputs
-    assert "dxOut: float32 output" in str(reports) and str(reports).count("decided by") == 2
-
-
-def test_compare_takes_the_path_as_text(dumped):
-    assert av.compare(str(dumped[0]))["dxOut"].max_abs > 0.01
-
-
-def test_bfloat16_outputs_are_read_as_such(tmp_path):
-    found = av.check("hardswish", fault("hardswish", "computed in 16 bits")).counterexample
-    report = av.compare(found.write(tmp_path))["out"]
-    assert report.dtype == str(found.actual["out"].dtype) and report.max_abs > 0
+def test_check_takes_the_path_as_text(dumped):
+    assert av.check(str(dumped[0])).failed == 1
 
 
 def test_check_judges_the_outputs_of_a_dump(dumped):
@@ -191,8 +172,8 @@ a header that is no Python | vouched_for("x.npy", header("(", ())) | cannot read
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize(
     "reader",
-    [av.compare, av.check, lambda path: av.check(path, lambda **inputs: None)],
-    ids=["compare", "check", "check with a kernel"],
+    [av.check, lambda path: av.check(path, lambda **inputs: None)],
+    ids=["check", "check with a kernel"],
 )
 @pytest.mark.sampled(20)
 def test_damage_is_refused_in_three_parts(copy, damage, reader):
@@ -237,15 +218,9 @@ def test_a_hostile_output_is_reported_at_once(copy, harm, form):
 
 def test_a_missing_and_a_damaged_output_are_reported(copy):
     (copy / "000" / "out" / "dxOut.npy").write_bytes(b"not an array")
-    with pytest.raises(
-        ValueError, match="dxOut, dgammaOut in 000/out: got dxOut.npy, which NumPy cannot.*; write"
-    ):
-        av.compare(copy)
     assert "wrote dxOut.npy" in str(av.check(copy))
     for one in (copy / "000" / "out").glob("dxOut.*"):
         one.unlink()
-    with pytest.raises(ValueError, match="got no dxOut.npy and no dxOut.bin; write"):
-        av.compare(copy)
     assert "dxOut is missing" in str(av.check(copy).counterexample)
 
 
@@ -268,8 +243,6 @@ def too_large(path):
 )
 def test_an_output_that_holds_no_numbers_is_reported(copy, harm):
     harm(copy / "000" / "out" / "dxOut.npy")
-    with pytest.raises(ValueError, match="got dxOut.npy.* (NumPy cannot read|no number)"):
-        av.compare(copy)
     assert "wrote dxOut.npy" in str(av.check(copy))
 
 
@@ -289,10 +262,6 @@ def test_of_two_files_that_differ_none_is_taken(copy):
     for name, value in repaired(copy).items():
         # beside the .npy of the wrong kernel
         (copy / "000" / "out" / f"{name}.bin").write_bytes(value.tobytes())
-    with pytest.raises(
-        ValueError, match="dxOut.npy and dxOut.bin, which hold different numbers: delete the older"
-    ):
-        av.compare(copy)
     assert "dxOut.bin, which hold different numbers" in str(av.check(copy))
     (copy / "000" / "out" / "dxOut.npy").unlink()
     assert av.check(copy).passed
@@ -318,23 +287,6 @@ def test_outputs_that_a_kernel_invented_are_not_written(tmp_path):
         np.load(folder / "000" / "out" / "out.npy").shape
         == result.counterexample.actual["out"].shape
     )
-
-
-def test_a_folder_of_many_cases_is_left_to_check(tmp_path):
-    from aclnn_viz.checking import write_suite
-
-    with pytest.raises(ValueError, match="dump of one case: got 19 cases.*use check"):
-        av.compare(write_suite("hardswish", tmp_path))
-
-
-@pytest.mark.parametrize(
-    "arguments", [(np.ones(2),), ("x", None, np.ones(2))], ids=["array", "path and baseline"]
-)
-def test_a_comparison_without_truth_is_refused(arguments):
-    with pytest.raises(
-        TypeError, match="an output and its truth, or the path of a dump alone: got"
-    ):
-        av.compare(arguments[0], baseline=arguments[2] if len(arguments) > 2 else None)
 
 
 def test_a_check_without_kernel_needs_a_dump():

@@ -407,7 +407,9 @@ def case_list(tmp_path, case):
 
 
 def store_of(tmp_path):
-    return av.sweep([{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store").store
+    return av.sweep(
+        [{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store"
+    ).report.store
 
 
 def case_folder(tmp_path, result):

@@ -1,0 +1,51 @@
+"""Processes that share work with this one."""
+
+import os
+import signal
+import threading
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import connection, get_context, parent_process, resource_tracker
+
+
+class Processes(ProcessPoolExecutor):
+    """Processes that are started anew, for ACL and threads do not survive a fork. They leave interrupts to this one, and end with it.
+
+    `begin(*arguments)` is called in each first.
+    """
+
+    def __init__(self, count: int, begin: Callable, *arguments):
+        resource_tracker.ensure_running()  # else the first process starts it, and lets interrupts through
+        super().__init__(
+            count, get_context("spawn"), initializer=_begun, initargs=(begin, *arguments)
+        )
+
+    def submit(self, function, /, *arguments, **named):
+        with uninterrupted():
+            return super().submit(function, *arguments, **named)
+
+
+def _begun(begin: Callable, *arguments) -> None:
+    parent = parent_process()
+    threading.Thread(
+        target=lambda: connection.wait([parent.sentinel]) and os._exit(1), daemon=True
+    ).start()
+    begin(*arguments)
+
+
+@contextmanager
+def uninterrupted():
+    """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
+    main, waiting = threading.current_thread() is threading.main_thread(), []
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    # by way of threads of libraries
+    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        if waiting:
+            signal.raise_signal(signal.SIGINT)
