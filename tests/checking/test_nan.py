@@ -38,8 +38,8 @@ TORCH = {
     "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "torch.empty_like", "nobody wrote"),
 }
 TILES = {
-    "exponential": ("silu", {"self": LARGE}, "Exp(work", "xQue[0] = 200"),
-    "logarithm": ("tanh", {"output": np.float32([[0.5, 0]])}, "Ln(o, x", "xQue[0] = 0"),
+    "exponential": ("silu", {"self": LARGE}, "Exp(work", "[0] = 200"),
+    "logarithm": ("tanh", {"output": np.float32([[0.5, 0]])}, "Ln(o, x", "[0] = 0"),
     "half_filled": ("tanh", {"output": LARGE[:, [0] * 16]}, "Muls(work", "nobody wrote"),
 }
 CPP = {

@@ -28,7 +28,7 @@ CHANGING = [
     ("softmax", KERNELS / "torch_kernels.py", "product", "another batch", LIBRARY, "torch.matmul"),
     ("softmax", KERNELS / "torch_kernels.py", "split", "another batch", CUT, "piece.sum(-1)"),
     ("softmax", TILES, "parts", "another batch", CUT, "ReduceSum(part, o[start]"),
-    ("softmax", TILES, "added", "another number of cores", ATOMIC, "DataCopyPad(tensor"),
+    ("softmax", TILES, "added", "another number of cores", ATOMIC, "DataCopyPad(target"),
     ("silu", TILES, "behind", "another batch", PATH, "Div(o, g, o"),
     ("sigmoid", CPP, "behind", "another batch", PATH, "Muls(o, y_, -1"),
     ("sigmoid", CPP, "many", "another number of cores", PATH, "Mul(o, y_, y_"),

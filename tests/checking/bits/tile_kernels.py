@@ -13,39 +13,39 @@ def _flat(platform, **inputs):
     return Tiling(1, n=inputs["self"].size)
 
 
-def _tensor(address):
-    tensor = GlobalTensor(float32)  # noqa: F405
-    tensor.SetGlobalBuffer(address)
-    return tensor
+def tensor(address):
+    whole = GlobalTensor(float32)  # noqa: F405
+    whole.SetGlobalBuffer(address)
+    return whole
 
 
-def _buffers(count, length):
-    pipe, buffers = TPipe(), [TBuf(VECCALC) for _ in range(count)]  # noqa: F405
-    for buffer in buffers:
+def buffers(count, length):
+    pipe, held = TPipe(), [TBuf(VECCALC) for _ in range(count)]  # noqa: F405
+    for buffer in held:
         pipe.InitBuffer(buffer, 4 * length)
-    return [buffer.Get(float32) for buffer in buffers]  # noqa: F405
+    return [buffer.Get(float32) for buffer in held]  # noqa: F405
 
 
-def _load(tile, tensor, count):
+def load(tile, source, count):
     row = DataCopyExtParams(1, 4 * count, 0, 0, 0)  # noqa: F405
-    DataCopyPad(tile, tensor, row, DataCopyPadExtParams(False, 0, 0, 0))  # noqa: F405
+    DataCopyPad(tile, source, row, DataCopyPadExtParams(False, 0, 0, 0))  # noqa: F405
     PipeBarrier(PIPE_ALL)  # noqa: F405
 
 
-def _store(tensor, tile, count):
+def store(target, tile, count):
     PipeBarrier(PIPE_ALL)  # noqa: F405
-    DataCopyPad(tensor, tile, DataCopyExtParams(1, 4 * count, 0, 0, 0))  # noqa: F405
+    DataCopyPad(target, tile, DataCopyExtParams(1, 4 * count, 0, 0, 0))  # noqa: F405
     PipeBarrier(PIPE_ALL)  # noqa: F405
 
 
 def parts(gradOutput, output, out, workspace, tiling):
     n, cores = tiling.columns, GetBlockNum()  # noqa: F405
-    given, values, result = map(_tensor, (gradOutput, output, out))
-    g, y, o, work, part, total = _buffers(6, -(-n // 64) * 64)
+    given, values, result = map(tensor, (gradOutput, output, out))
+    g, y, o, work, part, total = buffers(6, -(-n // 64) * 64)
     length = 64 * (1 + tiling.rows // 16) // cores // 8 * 8 + 8
     for row in range(GetBlockIdx(), tiling.rows, cores):  # noqa: F405
-        _load(g, given[row * n], n)
-        _load(y, values[row * n], n)
+        load(g, given[row * n], n)
+        load(y, values[row * n], n)
         Mul(o, g, y, n)  # noqa: F405
         Duplicate(total, 0.0, 8)  # noqa: F405
         for start in range(0, n, length):
@@ -55,41 +55,41 @@ def parts(gradOutput, output, out, workspace, tiling):
         PipeBarrier(PIPE_ALL)  # noqa: F405
         Adds(o, g, -total.GetValue(0), n)  # noqa: F405
         Mul(o, o, y, n)  # noqa: F405
-        _store(result[row * n], o, n)
+        store(result[row * n], o, n)
 
 
 def added(gradOutput, output, out, workspace, tiling):
     n, cores, core = tiling.columns, GetBlockNum(), GetBlockIdx()  # noqa: F405
-    given, values, result = map(_tensor, (gradOutput, output, out))
-    g, y, o, work, part = _buffers(5, -(-n // 64) * 64)
+    given, values, result = map(tensor, (gradOutput, output, out))
+    g, y, o, work, part = buffers(5, -(-n // 64) * 64)
     for row in range(core, tiling.rows, cores):
-        _load(g, given[row * n], n)
-        _load(y, values[row * n], n)
+        load(g, given[row * n], n)
+        load(y, values[row * n], n)
         Mul(o, g, y, n)  # noqa: F405
-        _store(result[row * n], o, n)
+        store(result[row * n], o, n)
     SyncAll()  # noqa: F405
     first, last = (n * at // cores // 8 * 8 for at in (core, core + 1))
     last = n if core == cores - 1 else last
     for row in range(tiling.rows if last > first else 0):
-        _load(g, given[row * n], n)
-        _load(y, values[row * n], n)
+        load(g, given[row * n], n)
+        load(y, values[row * n], n)
         Mul(o, g, y, n)  # noqa: F405
         ReduceSum(part, o[first], work, last - first)  # noqa: F405
         PipeBarrier(PIPE_ALL)  # noqa: F405
         Muls(o, y, -part.GetValue(0), n)  # noqa: F405
         PipeBarrier(PIPE_ALL)  # noqa: F405
         SetAtomicAdd(float32)  # noqa: F405
-        _store(result[row * n], o, n)
+        store(result[row * n], o, n)
         SetAtomicNone()  # noqa: F405
 
 
 def behind(gradOutput, self, gradInput, workspace, tiling):
-    given, values, result = map(_tensor, (gradOutput, self, gradInput))
-    g, x, o = _buffers(3, 64)
+    given, values, result = map(tensor, (gradOutput, self, gradInput))
+    g, x, o = buffers(3, 64)
     for start in range(0, tiling.n, 64):
         count = min(64, tiling.n - start)
-        _load(g, given[start], count)
-        _load(x, values[start], count)
+        load(g, given[start], count)
+        load(x, values[start], count)
         Muls(o, x, -1.0, count)  # noqa: F405
         Exp(o, o, count)  # noqa: F405
         Adds(o, o, 1.0, count)  # noqa: F405
@@ -98,7 +98,7 @@ def behind(gradOutput, self, gradInput, workspace, tiling):
         else:
             Reciprocal(o, o, count)  # noqa: F405
             Mul(o, o, g, count)  # noqa: F405
-        _store(result[start], o, count)
+        store(result[start], o, count)
 
 
 parts = Program("softmax", "parts", _rows, parts)
