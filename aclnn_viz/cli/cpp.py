@@ -1,7 +1,6 @@
 """Run C++ on this machine: kernels that are judged, whole programs with CANN emulated, and flags for a project of your own."""
 
 import json
-import math
 import shlex
 import sys
 import tempfile
@@ -45,7 +44,6 @@ def run(options) -> int:
     """
     from aclnn_viz.devices import whole
     from aclnn_viz.devices.emulator import Emulator
-    from aclnn_viz.tiles.compiler import debugger
     from aclnn_viz.tiles.hazards import KINDS
 
     if unknown := {*options.allow} - KINDS.keys():
@@ -56,8 +54,6 @@ def run(options) -> int:
                 "name one of these",
             )
         )
-    if options.gdb:
-        debugger(options.seconds)
     program = whole.build([options.file, *options.sources], options.defines, options.include)
     emulator = Emulator(options.soc, schedule=options.schedule, traced=options.trace is not None)
     with ExitStack() as files:
@@ -74,7 +70,7 @@ def run(options) -> int:
             program,
             options.words,
             emulator,
-            math.inf if options.gdb else options.seconds,
+            options.seconds,
             streams,
             options.allow,
         )
@@ -106,8 +102,6 @@ def check(options) -> int:
     The exit status is 0 only if there was no hazard, and every case was run and is right.
     """
     from aclnn_viz.checking import check as judged
-    from aclnn_viz.tiles.compiler import debugger
-    from aclnn_viz.tiles.cpp import SECONDS
     from aclnn_viz.tiles.files import on_files
 
     if bool(options.op) == bool(options.golden):
@@ -131,8 +125,6 @@ def check(options) -> int:
                 "leave it out",
             )
         )
-    if options.gdb:
-        debugger(SECONDS)
     kernel = _kernel(options)
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = (

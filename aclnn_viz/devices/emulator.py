@@ -102,7 +102,8 @@ class Emulator:
                     )
                     if line
                     else message(
-                        "a program ends by itself: got {signal}; find where with --gdb", signal=name
+                        "a program ends by itself: got {signal}; find where in a debugger",
+                        signal=name,
                     )
                 )
             elif passed:  # else it is no message of ours

@@ -13,7 +13,6 @@ from aclnn_viz.acl.protocol import FUNCTIONS, RUNTIME, Function, phases
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.tiles.compiler import compiler, kept, translate
-from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 
 INCLUDE = Path(__file__).parent / "include"
 PACKAGE = Path(__file__).parents[1]
@@ -54,7 +53,7 @@ def installation() -> Path:
         f"-DACLNN_VIZ_PYTHON={_quoted(sys.executable)}",
         f"-DACLNN_VIZ_ROOT={_quoted(str(PACKAGE.parent))}",
     ]
-    own = [path.read_text("utf-8") for path in (*sorted(INCLUDE.iterdir()), KERNELS / "debug.h")]
+    own = [path.read_text("utf-8") for path in sorted(INCLUDE.iterdir())]
 
     def make(folder: Path):
         for name, text in files.items():
@@ -67,7 +66,6 @@ def installation() -> Path:
                 *command,
                 f"-I{folder / 'include'}",
                 f"-I{INCLUDE}",
-                f"-I{KERNELS}",
                 "-x",
                 "c++",
                 "-",

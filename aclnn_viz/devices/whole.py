@@ -20,7 +20,7 @@ from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.errors import place_of, problem, shown, signal_named
 from aclnn_viz.storage.reading import machine_memory, need_text
-from aclnn_viz.tiles.compiler import CompileError, compiler, debugged, included, kept, translate
+from aclnn_viz.tiles.compiler import CompileError, compiler, included, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import message, tr
@@ -30,7 +30,7 @@ WRITTEN = 4 << 30  # bytes of one file that a program may write
 LATE = message(
     "a program ends within {n} s: got no end; look for a loop, or give it more --seconds"
 )
-KILLED = message("a program ends by itself: got {signal}; find where with --gdb")
+KILLED = message("a program ends by itself: got {signal}; find where in a debugger")
 TIME = 124  # the exit status of what took too long, as of timeout(1)
 # fixed addresses: a kernel is started at one
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
@@ -59,7 +59,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         f"-I{INCLUDE}",
         f"-I{KERNELS}",
     ]
-    command = [compiler(), *FLAGS, *debugged()]
+    command = [compiler(), *FLAGS]
     source = INCLUDE / "start_whole.cpp"
     start = kept(
         (

@@ -46,27 +46,6 @@ def compiler() -> str:
     return program
 
 
-def debugger(seconds: float) -> None:
-    """Let C++ that crashes, or computes for so many seconds, open gdb in this terminal; ValueError where one of them is not there."""
-    if shutil.which("gdb") is None:
-        raise ValueError(
-            problem(
-                "--gdb opens gdb",
-                "none on this machine",
-                "install it (Debian and Ubuntu: apt-get install gdb)",
-            )
-        )
-    if not sys.stdin.isatty():
-        raise ValueError(
-            problem(
-                "--gdb opens gdb in a terminal",
-                "an input that is none",
-                "run the command in a terminal",
-            )
-        )
-    os.environ["ACLNN_VIZ_GDB"] = f"{seconds:g} {os.ttyname(sys.stdin.fileno())}"
-
-
 def included(folders: Sequence) -> list[str]:
     """The options that name folders of headers; NotADirectoryError for what is none, which a compiler would pass over."""
     for name in folders:
@@ -75,11 +54,6 @@ def included(folders: Sequence) -> list[str]:
                 problem("headers are in a folder", f"{name}, which is none", "mend the name")
             )
     return [f"-I{folder}" for folder in folders]
-
-
-def debugged() -> list[str]:
-    """The option of the compiler that lets a debugger see variables."""
-    return ["-g"] if "ACLNN_VIZ_GDB" in os.environ else []
 
 
 @cache

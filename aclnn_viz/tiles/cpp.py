@@ -34,7 +34,6 @@ from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
 from aclnn_viz.tiles.compiler import (
     compiler,
-    debugged,
     included,
     kept,
     ready,
@@ -238,7 +237,7 @@ def compiled(file: Path, header: str, rest: str, options: list[str]) -> Path:
             )
         )
     command, whole = (
-        [compiler(), *FLAGS, *debugged(), f"-I{INCLUDE}"],
+        [compiler(), *FLAGS, f"-I{INCLUDE}"],
         f'#include "{header}"\n{rest}',
     )
     command = [
@@ -476,7 +475,7 @@ class Launched:
         self.kernel, self.machine, self.until = (
             kernel,
             machine,
-            math.inf if debugged() else time.monotonic() + kernel.seconds,
+            time.monotonic() + kernel.seconds,
         )
         # where it begins, the memory, its own array
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
@@ -569,7 +568,7 @@ class Launched:
     def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
         """The next message of a core, or b"" and why it cannot go on."""
         left = self.until - time.monotonic()
-        mine.settimeout(None if left == math.inf else max(left, 1e-3))
+        mine.settimeout(max(left, 1e-3))
         try:
             text = mine.recv(64) if left > 0 else None
         except TimeoutError:

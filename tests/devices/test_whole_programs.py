@@ -339,40 +339,6 @@ def test_a_hazard_that_is_allowed_is_said_and_is_no_reason_for_status_1(tmp_path
         ) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "before, after, handler",
-    [
-        (
-            "    add_custom<float><<<4",
-            "    *(volatile int *)8 = 1;\n    add_custom<float><<<4",
-            "aclnn_viz_client::crashed",
-        ),
-        ("    TPipe pipe;", "    *(volatile int *)8 = 1;\n    TPipe pipe;", "aclnn_viz::crashed"),
-        ("    TPipe pipe;", "    for (;;) {}\n    TPipe pipe;", "aclnn_viz::crashed"),
-    ],
-)
-@pytest.mark.soak
-def test_a_debugger_is_opened_in_the_terminal_while_the_process_waits(
-    before, after, handler, tmp_path, monkeypatch, capsys
-):
-    file = edited(tmp_path, before, after)
-    # no terminal in a test, and perhaps no gdb
-    assert cli.main(["cpp", "run", str(file), "--gdb"]) == 2
-    assert "--gdb opens gdb" in capsys.readouterr().err
-    (tmp_path / "gdb").write_text(
-        '#!/bin/sh\necho "$@"; kill -0 "$3" && echo "it waits"\n', "utf-8"
-    )
-    (tmp_path / "gdb").chmod(0o755)
-    (screen := tmp_path / "screen").touch()
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setenv("ACLNN_VIZ_GDB", f"1 {screen}")
-    left, _ = ran(file)
-    assert (
-        left.status
-        and f"-ex frame function {handler} -ex up -ex up\nit waits\n" in screen.read_text("utf-8")
-    )
-
-
 def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
     assert cli.main(["cpp", "flags"]) == 0
     program, source = tmp_path / "own", SEEDS / "aclnnHardswishBackward.cpp"

@@ -204,7 +204,9 @@ def test_a_program_with_a_hazard_is_no_kernel():
 
 
 def test_the_number_of_cores_is_checked():
-    with pytest.raises(ValueError, match="cores on Ascend910B2 is a number from 1 to 48: got 49; pass"):
+    with pytest.raises(
+        ValueError, match="cores on Ascend910B2 is a number from 1 to 48: got 49; pass"
+    ):
         av.tiles.launch(PROGRAMS[0], cores=49, **av.case("hardswish").inputs)
     with pytest.raises(ValueError, match="schedule must be 'eager', 'late' or a seed: got 'soon'"):
         av.tiles.launch(PROGRAMS[0], schedule="soon", **av.case("hardswish").inputs)

@@ -27,7 +27,6 @@
 
 #include "acl/acl.h"
 #include "aclnn/acl_meta.h"
-#include "debug.h"
 
 #define HERE __builtin_return_address(0)
 
@@ -72,7 +71,6 @@ inline void crashed(int number, siginfo_t *, void *context) {
     char text[64];
     int length = std::snprintf(text, sizeof text, "crash %d %llx", number, place < low || place >= high ? 0ull : (unsigned long long)place);
     if (send(control, text, length, MSG_NOSIGNAL) < 0) {}
-    aclnn_viz::debug("aclnn_viz_client::crashed");
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -92,8 +90,7 @@ inline void open_control(int socket) {
     sigaltstack(&other, nullptr);
     struct sigaction action = {};
     action.sa_sigaction = crashed, action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND;
-    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(number, &action, nullptr);
-    aclnn_viz::debug_late();
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &action, nullptr);
 }
 
 __attribute__((constructor)) static void begin() {

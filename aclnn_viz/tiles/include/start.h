@@ -18,7 +18,6 @@
 #include <tuple>
 #include <utility>
 
-#include "debug.h"
 #include "kernel_operator.h"
 
 namespace aclnn_viz {
@@ -74,7 +73,6 @@ inline void crashed(int number, siginfo_t *info, void *) {
     const char *why = address >= AscendC::UNIFIED_BUFFER && address < AscendC::UNIFIED_BUFFER + (1 << 20) ? "buffer"
                       : address < top && address + (16 << 20) > top                                      ? "stack" : "";
     if (number == SIGSEGV && *why) dprintf(reporting, "%d %s\n", my_core, why);
-    debug("aclnn_viz::crashed");
     std::signal(number, SIG_DFL);
     std::raise(number);
 }
@@ -86,8 +84,7 @@ inline void watch(int report, int core) {
     reporting = report, my_core = core, stack_begin = static_cast<char *>(__builtin_frame_address(0));
     struct sigaction action = {};
     action.sa_sigaction = crashed, action.sa_flags = SA_SIGINFO | SA_ONSTACK;
-    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGPROF}) sigaction(number, &action, nullptr);
-    debug_late();
+    for (int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) sigaction(number, &action, nullptr);
 }
 
 template <class F>
