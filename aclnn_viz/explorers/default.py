@@ -24,14 +24,18 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import Axis, Panel, has_cells
 from aclnn_viz.pictures.text import STILL, choose, count, number, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
-TALL, LOW = 125, 115  # pixels of the panels of inputs and outputs, and of errors, at most
+TALL, LOW, PLANE = (
+    125,
+    115,
+    200,
+)  # pixels of the panels of inputs and outputs, of errors, and of planes, at most
 SCREEN = 560  # pixels of all rows together
 # ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
 TIE = 1e-7
@@ -418,20 +422,21 @@ def panels(data: Data) -> list[Panel]:
         for name, value in data.inputs.items()
         if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))
     }
-    spans = _spans(len(tensors)) + 2 * _spans(len(data.outputs))
+    n, many = len(tensors), len(data.outputs)
+    # planes keep their elements square, and stand side by side
+    planes = any(value.ndim > 2 for value in data.outputs.values())
+    spans = _spans(n + 2 * many) if planes else _spans(n) + 2 * _spans(many)
+    tall, low = (PLANE, PLANE) if planes else (TALL, LOW)
     answered = response.panels(data.xp, data.answer)
     height = (SCREEN - max((p.height for p in answered), default=0)) // max(sum(spans) // 20, 1)
-    made = [_tensor(data, name, value, GIVEN, min(TALL, height)) for name, value in tensors.items()]
+    made = [_tensor(data, name, value, GIVEN, min(tall, height)) for name, value in tensors.items()]
     made += [
-        _tensor(data, name, value, OUT, min(TALL, height)) for name, value in data.outputs.items()
+        _tensor(data, name, value, OUT, min(tall, height)) for name, value in data.outputs.items()
     ]
-    made += [_error(data, name, value, min(LOW, height)) for name, value in data.errors.items()]
+    made += [_error(data, name, value, min(low, height)) for name, value in data.errors.items()]
     return [
         *answered,
-        *(
-            Panel(p.name, p.title, p.marks, p.x, p.y, span, p.height)
-            for p, span in zip(made, spans)
-        ),
+        *(replace(p, span=span, square=planes and has_cells(p)) for p, span in zip(made, spans)),
     ]
 
 

@@ -58,6 +58,12 @@ def test_dragging_chooses_all_the_way_and_stops_at_the_limits(explorer):
     assert explorer.state().channel == 11 and explorer.problem() == ""
 
 
+@pytest.mark.parametrize("at", [5.8, 6.2])
+def test_a_hint_says_the_channel_of_bars_that_stand_side_by_side(explorer, at):
+    """And no coordinate of the drawing: the places of bars are beside the number that they belong to."""
+    assert hint(explorer, "parameters", at, 1.0).startswith("channel 6\n")
+
+
 def test_moving_without_a_button_chooses_nothing(explorer):
     canvas(explorer, "map").hover(position=point(explorer, "map", 3, 3))
     explorer.settle()

@@ -120,10 +120,12 @@ class Drawing extends Frame {
     const { area: box, spec } = this;
     if (x < box.left || x > box.right || y < box.top || y > box.bottom) return "";
     const [at, up] = [this.sx.invert(x), this.sy.invert(y)];
-    const name = (axis, value) => {
-      const tick = axis.ticks.find(([place]) => Math.abs(place - value) <= 1e-6 * Math.abs(value));
-      return `${axis.label || (axis === spec.x ? "x" : "y")} ${tick ? tick[1] : number(value)}`;
+    // What an axis says of a value: its tick, or the number where ticks are numbers at their own places; else nothing.
+    const said = (axis, value) => {
+      const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
+      return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
+    const name = (axis, value) => [axis.label || (axis === spec.x ? "x" : "y"), said(axis, value)].join(" ");
     const point = this.handle && (this.holds ? this.handle.choose.map((field) => this.kit.values[field]) : nearest(this, x, y, 8));
     if (point) {
       const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
@@ -148,8 +150,8 @@ class Drawing extends Frame {
     const found = near.filter(({ away }) => away < least + 3);
     if (Number.isFinite(least)) {
       const first = found.find(({ away }) => away === least);
-      const values = found.map((each) => `${each.label || spec.y.label || "y"}: ${number(each.y)}`);
-      lines.push(name(spec.x, first.x), ...new Set(values));
+      const values = found.filter((each) => said(spec.y, each.y)).map((each) => `${each.label || spec.y.label || "y"}: ${said(spec.y, each.y)}`);
+      lines.push(...(said(spec.x, first.x) ? [name(spec.x, first.x)] : []), ...new Set(values));
     }
     return lines.join("\n");
   }
@@ -169,13 +171,13 @@ class Drawing extends Frame {
   }
 
   // The point of a series nearest in x and, among those above each other, in y.
-  nearest({ x, y, label }, px, py) {
+  nearest({ mark, x, y, label }, px, py) {
     let best = -1, least = Infinity;
     for (let k = 0; k < x.length; k += 1) {
       const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
       if (away < least) [best, least] = [k, away];
     }
-    return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: x[best], y: y[best], label };
+    return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: mark === "Bars" ? Math.round(x[best]) : x[best], y: y[best], label };
   }
 
   // A click sets the fields that the panel names, within the limits of their controls.

@@ -22,12 +22,11 @@ function widthOf(context, text, size = TEXT) {
 
 const scaling = ({ low, high, scale }, from, to) => (scale === "log" ? d3.scaleLog : d3.scaleLinear)([low, high], [from, to]);
 
-// The box shrunk about its middle until a unit is as long on both axes.
+// The box shrunk from its left end, and about its middle, until a unit is as long on both axes.
 function squared(box, across, down) {
   const unit = Math.min((box.right - box.left) / across, (box.bottom - box.top) / down);
-  const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2];
-  Object.assign(box, { left: x - unit * across / 2, right: x + unit * across / 2, top: y - unit * down / 2,
-    bottom: y + unit * down / 2 });
+  const y = (box.top + box.bottom) / 2;
+  Object.assign(box, { right: box.left + unit * across, top: y - unit * down / 2, bottom: y + unit * down / 2 });
 }
 
 // Square, triangle, circle, diamond, triangle on its tip: kinds can be distinguished without colour.
