@@ -256,7 +256,7 @@ def _lines(text: str):
         return at[0] if at[0][0].isalpha() or at[0] in known else ""
 
     for at in LINE.finditer(text):
-        if any(word in at[0] for word in useful):
+        if any(map(at[0].__contains__, useful)):
             for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
                 when = TIME.search(line)
                 time, key = when[0] if when else time, hash(VARIES.sub(kept, line))
@@ -278,7 +278,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         named = [code] if code else [number or word for number, word in NAMED.findall(line)]
         here = (
             [name for name, search in patterns if search(line)]
-            if any(sign in line for sign in signs)
+            if any(map(line.__contains__, signs))
             else []
         )
         for name in here + [name for name in named if name in known]:
