@@ -8,7 +8,7 @@ from textwrap import indent
 from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.terms import watched
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import listed, problem, shown
 from aclnn_viz.proving.graph import Noted, NotedArrays
 from aclnn_viz.proving.page_text import PLAIN, Writer, wrapped
 from aclnn_viz.proving.proofs import Result, proved, refusal
@@ -77,13 +77,14 @@ class Derivation:
 def derive(forward, wrt, saved=(), shapes=None, labels=None) -> Derivation:
     """Derive a backward page; `derive` of the package describes arguments and result."""
     labels = {} if labels is None else labels
+    wrt, saved = (tuple(listed(*names, str)) for names in (("wrt", wrt), ("saved", saved)))
     taken = _checked(forward, wrt, saved, shapes, labels)
     paths, todo = [], [()]
     while todo:
         path = _Path(
             forward,
-            tuple(wrt),
-            tuple(saved),
+            wrt,
+            saved,
             {x: tuple(map(size, shape)) for x, shape in shapes.items()},
             labels,
             todo.pop(),
@@ -106,7 +107,7 @@ def derive(forward, wrt, saved=(), shapes=None, labels=None) -> Derivation:
         steps,
         dict(shapes),
         labels,
-        tuple(wrt),
+        wrt,
         {y: a.lengths for y, a in paths[0].outputs.items()},
     )
 
@@ -124,29 +125,17 @@ def _checked(forward, wrt, saved, shapes, labels):
                 "pass such as def forward(xp, x, epsilon)",
             )
         )
-    if not isinstance(shapes, dict) or not all(
-        isinstance(shape, tuple) and all(map(_is_length, shape)) for shape in shapes.values()
+    for given, each, asked, fix in (
+        (
+            shapes,
+            _is_shape,
+            "derive needs shapes= of the tensors",
+            '{"x": ("r", "n"), "gamma": ("n",)}',
+        ),
+        (labels, _is_length, "labels maps tensors of whole numbers to a length", '{"target": "n"}'),
     ):
-        raise TypeError(
-            problem(
-                "derive needs shapes= of the tensors",
-                shown(shapes),
-                'pass such as {"x": ("r", "n"), "gamma": ("n",)}',
-            )
-        )
-    if not isinstance(labels, dict) or not all(map(_is_length, labels.values())):
-        raise TypeError(
-            problem(
-                "labels maps tensors of whole numbers to a length",
-                shown(labels),
-                'pass such as {"target": "n"}',
-            )
-        )
-    for name, given in (("wrt", wrt), ("saved", saved)):
-        if not isinstance(given, tuple | list) or not all(isinstance(one, str) for one in given):
-            raise TypeError(
-                problem(f"{name} is a tuple of names", shown(given), 'pass such as ("x", "gamma")')
-            )
+        if not isinstance(given, dict) or not all(map(each, given.values())):
+            raise TypeError(problem(asked, shown(given), f"pass such as {fix}"))
     need_among("shapes names the tensors that forward takes", shapes, taken)
     need_among("labels names tensors with a shape", labels, shapes)
     real = [name for name in shapes if name not in labels]
@@ -160,6 +149,10 @@ def _checked(forward, wrt, saved, shapes, labels):
             )
         )
     return taken
+
+
+def _is_shape(shape):
+    return isinstance(shape, tuple) and all(map(_is_length, shape))
 
 
 def _is_length(n):

@@ -325,17 +325,10 @@ class Reverse:
 
     def _stack(self, u, a, *arrays):
         (axis,) = u.options
+        shape, whole = (*u.lengths[:axis], *u.lengths[axis + 1 :]), self.exactly(a, u.lengths)
         for k, x in enumerate(arrays):
-            part = self.xp.made(
-                "place",
-                (self.exactly(a, u.lengths),),
-                (*u.lengths[:axis], *u.lengths[axis + 1 :]),
-                REAL,
-                (axis, S(k)),
-            ).symbol
-            self._add(
-                x, self.unspread(part, (*u.lengths[:axis], *u.lengths[axis + 1 :]), x.lengths)
-            )
+            part = self.xp.made("place", (whole,), shape, REAL, (axis, S(k))).symbol
+            self._add(x, self.unspread(part, shape, x.lengths))
 
     def _concat(self, u, a, *arrays):
         (axis,) = u.options

@@ -408,11 +408,15 @@ class SymbolicArrays(LetteredArrays):
             cases=(condition, x, y) if kind == INT else None,
         )
 
+    def _cases(self, x):
+        """The condition and both cases of what `where` made of whole numbers, as wide as that."""
+        return [self.broadcast_to(part, x.axes) for part in x.cases]
+
     def _through(self, x, key, f):
         """Do the same to the condition and to both cases of what `where` made of whole numbers."""
         if not x.cases:
             return f(x)
-        c, a, b = (self.broadcast_to(part, x.axes) for part in x.cases)
+        c, a, b = self._cases(x)
         return self.where(c if key[0] == "astype" else f(c), f(a), f(b))
 
     def broadcast_to(self, x, axes):
@@ -527,9 +531,7 @@ class SymbolicArrays(LetteredArrays):
             else None
         )
         if x.cases:
-            return self.where(
-                *(self.parted(self.broadcast_to(part, x.axes), index) for part in x.cases)
-            )
+            return self.where(*(self.parted(part, index) for part in self._cases(x)))
         return self.made(axes, entry, x.kind, ("part", tuple(axes), tuple(plan)), x, deps=deps)
 
     def take(self, x, index, axis=0):
@@ -537,7 +539,7 @@ class SymbolicArrays(LetteredArrays):
         if index.kind != INT:
             raise Refused("the indices of take are not whole numbers")
         if index.cases:
-            c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+            c, a, b = self._cases(index)
             around = (None,) * (x.ndim - axis - 1)
             return self.where(
                 c[(..., *around)], self._taken(x, a, axis, c), self._taken(x, b, axis, ~c)
@@ -546,7 +548,7 @@ class SymbolicArrays(LetteredArrays):
 
     def _taken(self, x, index, axis, condition=None):
         if index.cases:
-            c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+            c, a, b = self._cases(index)
             both = [part if condition is None else condition & part for part in (c, ~c)]
             return self.where(
                 c[(..., *(None,) * (x.ndim - axis - 1))],
@@ -616,7 +618,7 @@ class SymbolicArrays(LetteredArrays):
         if not index.cases:
             yield condition, index
             return
-        c, a, b = (self.broadcast_to(part, index.axes) for part in index.cases)
+        c, a, b = self._cases(index)
         for own, part in ((c, a), (~c, b)):
             yield from self._leaves(part, own if condition is None else condition & own)
 

@@ -22,20 +22,22 @@ def named(array, e, index):
     ):
         return e
     # equal entries of different arrays get one name
-    places = {i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)}
-    key = array.key if e.has(Sum) else e.xreplace(places)
-    return array.xp.named(
-        f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, array.kind
-    )
+    return _numbered(array, array.key if e.has(Sum) else _placed(e, index), index, array.kind)
+
+
+def _placed(e, index):
+    """An entry as a key: its indices by their place."""
+    return e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
+
+
+def _numbered(array, key, index, kind):
+    return array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, kind)
 
 
 def truth_named(array, e, index):
     """As `named`; several comparisons that are one truth get one name, too."""
     if array.kind == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
-        key = e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
-        return Whether(
-            array.xp.named(f"#{array.xp.names.setdefault(key, len(array.xp.names))}", index, REAL)
-        )
+        return Whether(_numbered(array, _placed(e, index), index, REAL))
     return named(array, e, index)
 
 
