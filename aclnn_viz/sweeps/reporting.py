@@ -446,10 +446,4 @@ def _lost(result: Report) -> list[tuple]:
 
 
 def _and_more(text: str, count: int) -> str:
-    if count < 1:
-        return text
-    return (
-        message("{text}, and {n} more place", text=text, n=1)
-        if count == 1
-        else message("{text}, and {n} more places", text=text, n=count)
-    )
+    return message("{text}, and {n} more", text=text, n=count) if count > 0 else text
