@@ -515,6 +515,11 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
             )
     inputs = {p.name: inputs[p.name] for p in op.parameters if p.name in inputs}
     inputs = op.bind(inputs)
+    attributes = {name: inputs[name] for name in op.attributes if name in inputs}
+    for p in tensors:  # what attributes alone determine, such as a compressed mask, no range gives
+        usual = op.usual(p.name, attributes, {})
+        if inputs[p.name] is not None and usual is not None:
+            inputs[p.name] = usual.astype(inputs[p.name].dtype)
     op.arrange_backward(**inputs)
     return Case(op, inputs, float_format(inputs[op.like]).name, seed)
 

@@ -80,7 +80,12 @@ def vacuity(cases: Iterable[Case]) -> Vacuity:
 
 def meter(op: Operator, **inputs) -> dict[str, float]:
     """What can be shown of any operator: tensors that vary, attributes that take each value, axes longer than 1."""
-    found = {name: spread(value) for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    arrays = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
+    # one number cannot vary, but a factor of 1 could be forgotten
+    found = {
+        name: off(value, 1.0) if value.shape == () else spread(value)
+        for name, value in arrays.items()
+    }
     for name, attribute in op.attributes.items():
         if name in inputs:
             found |= {

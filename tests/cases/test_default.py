@@ -9,7 +9,9 @@ from aclnn_viz.cases.suites import recipes, suite
 from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.operators import registry
 
-EVERY = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
+# Where lengths depend on each other beyond what a declaration says, a file of cases completes them.
+DRAWN = [op for op in sampled(__name__) if not registry.own("cases", op.name, "completed", None)]
+EVERY = pytest.mark.parametrize("op", DRAWN, ids=lambda op: op.name)
 
 
 @pytest.fixture(autouse=True)
