@@ -14,7 +14,7 @@ def kernel(
     eps,
     outputMask,
 ):
-    shape, count = (1, -1) + (1,) * (input.ndim - 2), input.size // input.shape[1]
+    shape, count = (1, -1) + (1,) * (input.ndim - 2), input.size // max(input.shape[1], 1)
     g, x, axes = wide(gradOut), wide(input), (0, *range(2, input.ndim))
     mean = wide(saveMean if training else runningMean).reshape(shape)
     rstd = wide(saveInvstd) if training else 1 / np.sqrt(wide(runningVar) + eps)

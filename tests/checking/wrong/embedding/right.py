@@ -3,7 +3,7 @@ from checking.wrong.common import wide
 
 
 def kernel(grad, indices, numWeights, paddingIdx, scaleGradByFreq):
-    rows, places = wide(grad).reshape(-1, grad.shape[-1]), indices.reshape(-1)
+    rows, places = wide(grad).reshape(indices.size, grad.shape[-1]), indices.reshape(-1)
     out = np.zeros((numWeights, grad.shape[-1]), rows.dtype)
     counts = np.bincount(places, minlength=numWeights) if scaleGradByFreq else np.ones(numWeights)
     for row, place in zip(rows, places):
