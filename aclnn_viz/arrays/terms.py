@@ -67,7 +67,7 @@ class Term:
 
     @property
     def parts(self) -> list["Term"]:
-        return [one for one in self.takes if isinstance(one, Term)]
+        return [taken for taken in self.takes if isinstance(taken, Term)]
 
     @property
     def label(self) -> str:
@@ -78,19 +78,19 @@ class Term:
         """What the step does to what it takes, of which a name stands for what has one."""
         between, holds = WRITTEN.get(self.op, CALL)
         texts = []
-        for k, one in enumerate(self.takes):
+        for k, taken in enumerate(self.takes):
             loose = (
-                isinstance(one, Term)
-                and not one.name
-                and WRITTEN.get(one.op, CALL)[1]
+                isinstance(taken, Term)
+                and not taken.name
+                and WRITTEN.get(taken.op, CALL)[1]
                 < holds + (k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
             )
             texts.append(
-                f"({one.label})"
+                f"({taken.label})"
                 if loose and holds < 4
-                else one.label
-                if isinstance(one, Term)
-                else constant(one)
+                else taken.label
+                if isinstance(taken, Term)
+                else constant(taken)
             )
         if self.op == "negative":
             return between + texts[0]
@@ -139,11 +139,11 @@ class Steps:
         self.kept, self.made = kept, {}
 
     def __getattr__(self, name):
-        found = getattr(PLAIN, name)
+        function = getattr(PLAIN, name)
         return (
-            partial(self.step, name, found)
-            if callable(found) and not isinstance(found, type)
-            else found
+            partial(self.step, name, function)
+            if callable(function) and not isinstance(function, type)
+            else function
         )
 
     def astype(self, x, dtype):
@@ -157,8 +157,10 @@ class Steps:
 
     def step(self, name, function, *takes, **how):
         """A step of arrays and numbers; one that was taken before is the same again."""
-        values = function(*(one.values if isinstance(one, Noted) else one for one in takes), **how)
-        noted = [one for one in takes if isinstance(one, Noted)]
+        values = function(
+            *(taken.values if isinstance(taken, Noted) else taken for taken in takes), **how
+        )
+        noted = [taken for taken in takes if isinstance(taken, Noted)]
         if name in MOVING and noted:
             return Noted(
                 self,
@@ -171,7 +173,7 @@ class Steps:
         term = Term(
             "",
             name,
-            tuple(one.term if isinstance(one, Noted) else one for one in takes),
+            tuple(taken.term if isinstance(taken, Noted) else taken for taken in takes),
             how.get("axis"),
             len(self.made),
         )
@@ -180,16 +182,16 @@ class Steps:
             str(how),
             np.shape(values),
             *(
-                (id(one.term), one.at.tobytes())
-                if isinstance(one, Noted)
-                else (one.shape, one.tobytes())
-                if isinstance(one, np.ndarray)
-                else str(one)
-                for one in takes
+                (id(taken.term), taken.at.tobytes())
+                if isinstance(taken, Noted)
+                else (taken.shape, taken.tobytes())
+                if isinstance(taken, np.ndarray)
+                else str(taken)
+                for taken in takes
             ),
         )
         if key not in self.made:
-            term.links = tuple(linked(name, one, np.shape(values), takes, how) for one in noted)
+            term.links = tuple(linked(name, taken, np.shape(values), takes, how) for taken in noted)
             self.made[key] = Noted(
                 self,
                 self.kept[term.place].astype(values.dtype)
@@ -225,32 +227,32 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
 
     Raises ValueError where several elements of a term do.
     """
-    links = [(one, link) for one in steps for link in one.links]
-    found = {first: np.arange(size)}
+    links = [(term, link) for term in steps for link in term.links]
+    places = {first: np.arange(size)}
     for looked in (False, True):
         before = 0
-        while len(found) > before:
-            before = len(found)
-            for one, (part, to, many, by_table) in links:
+        while len(places) > before:
+            before = len(places)
+            for term, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
                 # an element of the first has one of the second
-                whole, single = (part, one) if many else (one, part)
-                if whole in found:
-                    found.setdefault(single, to[found[whole]])
-                elif single in found and len({*to}) == to.size:
-                    back = np.full(max(to.max(initial=0), found[single].max(initial=0)) + 1, -1)
+                whole, single = (part, term) if many else (term, part)
+                if whole in places:
+                    places.setdefault(single, to[places[whole]])
+                elif single in places and len({*to}) == to.size:
+                    back = np.full(max(to.max(initial=0), places[single].max(initial=0)) + 1, -1)
                     back[to] = np.arange(to.size)
-                    found[whole] = back[found[single]]
-    for one, link in links:
+                    places[whole] = back[places[single]]
+    for term, link in links:
         if (
             not link.looked
-            and one in found
-            and link.part in found
-            and not link.joins(found[one], found[link.part])
+            and term in places
+            and link.part in places
+            and not link.joins(places[term], places[link.part])
         ):
-            raise ValueError(f"several elements of {link.part.label} for one of {one.label}")
-    return found
+            raise ValueError(f"several elements of {link.part.label} for one of {term.label}")
+    return places
 
 
 def watched(function, mine) -> tuple:
@@ -277,7 +279,7 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
     xp, arrays = Steps(kept), arranged.arrays
     with np.errstate(all="ignore"):
         arrays = arrays | (arranged.prelude(PLAIN, arrays) if arranged.prelude else {})
-        given = {
+        arrays = {
             name: array
             if array is None
             else Noted(xp, array if array.dtype.kind in "iub" else array.astype(dtype), Term(name))
@@ -285,7 +287,7 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
         }
         try:
             outputs, (*helpers, (_, known, _)) = watched(
-                lambda: op.page.backward(xp, **given, **arranged.attributes),
+                lambda: op.page.backward(xp, **arrays, **arranged.attributes),
                 lambda frame: (
                     frame.f_globals.get("__name__") == op.page.backward.__module__
                     and not frame.f_code.co_name.startswith("<")
@@ -302,16 +304,16 @@ def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
     # others would give one name to several terms
-    once = [one for one in helpers if calls.count(one[0]) == 1]
-    inner = {name: one for _, local, _ in once for name, one in local.items()}
+    once = [call for call in helpers if calls.count(call[0]) == 1]
+    inner = {name: value for _, local, _ in once for name, value in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs
-    for k, found in enumerate(names):  # the last name of a term, and the last term of a name
-        for name, one in found.items():
+    for k, group in enumerate(names):  # the last name of a term, and the last term of a name
+        for name, value in group.items():
             if (
-                isinstance(one, Noted)
-                and one.term.takes
-                and name not in given
+                isinstance(value, Noted)
+                and value.term.takes
+                and name not in arrays
                 and not any(name in later for later in names[k + 1 :])
             ):
-                one.term.name = name
-    return given, [*xp.made.values()], outputs
+                value.term.name = name
+    return arrays, [*xp.made.values()], outputs

@@ -53,7 +53,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
             )
         return place, edit.before, edit.after
 
-    return Candidate(edit.kind, texts, lambda one: one.matches(variant))
+    return Candidate(edit.kind, texts, lambda run: run.matches(variant))
 
 
 def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
@@ -113,8 +113,8 @@ def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
     """Attributes that are read as another value, tensors that are not read, exchanged or read elsewhere."""
     values: dict[str, dict] = {}
-    for one in seen:
-        for name, value in choices(one.prepared.case).items():
+    for run in seen:
+        for name, value in choices(run.prepared.case).items():
             values.setdefault(name, {})[repr(value)] = value
     for p in op.parameters:
         if p.kind != "tensor":
@@ -139,7 +139,7 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         yield _of(
             op,
             message("{one} and {other} are exchanged", one=a, other=b),
-            arrays=lambda given, a=a, b=b: given | {a: given[b], b: given[a]},
+            arrays=lambda arrays, a=a, b=b: arrays | {a: arrays[b], b: arrays[a]},
         )
     for names in _groups(op, arrays, floating):
         for reading in _readings(_axis_names(op, names[0], arrays)):
@@ -150,14 +150,14 @@ def _changed(op: Operator, names: tuple[str, ...], words: str, values: dict, cha
     return _of(
         op,
         message(words, input=linked("{some} and {more}", names), **values),
-        arrays=lambda given: given | {name: change(given[name]) for name in names},
+        arrays=lambda arrays: arrays | {name: change(arrays[name]) for name in names},
     )
 
 
 def failing_arrays(seen: list[CaseRun]) -> dict:
     """The arrays of the page in one of the cases, the one in which the most optional tensors are given."""
     return max(
-        (one.arranged.arrays for one in seen),
+        (run.arranged.arrays for run in seen),
         key=lambda arrays: sum(a is not None for a in arrays.values()),
     )
 
@@ -211,7 +211,7 @@ def _readings(axes: dict[int, str | int]) -> Iterator[tuple[str, dict, Callable]
 def _of(op: Operator, words: str, **changes) -> Candidate:
     """The right page with `changes` of a variant."""
     variant = Variant(lambda: op.page, **changes)
-    return _in_words("inputs", words, lambda one: one.matches(variant))
+    return _in_words("inputs", words, lambda run: run.matches(variant))
 
 
 def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
@@ -233,7 +233,7 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
                     input=name,
                     output=output,
                 ),
-                arrays=lambda given, n=name, k=axis: given | {n: np.flip(given[n], k)},
+                arrays=lambda arrays, n=name, k=axis: arrays | {n: np.flip(arrays[n], k)},
                 outputs=reversed_,
             )
 
@@ -242,7 +242,7 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
     """An output has the right numbers at other places (reversed, transposed, shifted, cut), or those of another output or input."""
     names = sorted(
-        {miss.output for one in wrong for miss in one.misses if miss.output in one.outputs}
+        {miss.output for run in wrong for miss in run.misses if miss.output in run.outputs}
     )
     for name in names:
         for other in op.outputs:
@@ -259,7 +259,7 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
                     message("{output} holds {tensor}", output=name, tensor=p.name),
                     lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64),
                 )
-        rank = max(one.outputs[name].ndim for one in wrong if name in one.outputs)
+        rank = max(run.outputs[name].ndim for run in wrong if name in run.outputs)
         for axis in (-1, -2, 0)[: max(rank, 1)]:
             yield _mapped(
                 name,
@@ -288,10 +288,10 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
     if len(names) == 2:
         a, b = names
 
-        def exchanged(one: CaseRun) -> bool:
-            truth = one.truth
+        def exchanged(run: CaseRun) -> bool:
+            truth = run.truth
             return (
-                a in truth and b in truth and one.explained_by(truth | {a: truth[b], b: truth[a]})
+                a in truth and b in truth and run.explained_by(truth | {a: truth[b], b: truth[a]})
             )
 
         yield _in_words(
@@ -301,13 +301,13 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
 
 def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
     """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes; some is written."""
-    rank = max(part.ndim for one in wrong for _, (part, _) in one.wanted.items())
+    rank = max(part.ndim for run in wrong for _, (part, _) in run.wanted.items())
     for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
         names = linked("{some} and {more}", some)
         for axis in (None, *range(-rank, 0)):
             where = message("all elements") if axis is None else message(AXIS, axis=axis)
             shapes = (
-                one.wanted[name][0].shape for one in wrong for name in some if name in one.wanted
+                run.wanted[name][0].shape for run in wrong for name in some if name in run.wanted
             )
             counts = {
                 prod(shape) if axis is None else shape[axis]
@@ -318,16 +318,16 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
                 if not any(cut(np.ones(n), None, places).any() for n in counts):
                     continue
 
-                def same(one: CaseRun, some=some, axis=axis, places=places) -> bool:
-                    truth = one.truth
+                def same(run: CaseRun, some=some, axis=axis, places=places) -> bool:
+                    truth = run.truth
                     if axis is not None and any(
-                        -axis > one.wanted[name][0].ndim for name in some if name in truth
+                        -axis > run.wanted[name][0].ndim for name in some if name in truth
                     ):
                         return False
-                    return one.explained_by(
+                    return run.explained_by(
                         truth
                         | {
-                            name: cut(truth[name].reshape(one.wanted[name][0].shape), axis, places)
+                            name: cut(truth[name].reshape(run.wanted[name][0].shape), axis, places)
                             for name in some
                             if name in truth
                         }
@@ -349,10 +349,10 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
 
 
 def _with(name: str, words: str, change: Callable) -> Candidate:
-    def same(one: CaseRun) -> bool:
-        truth = one.truth
-        return name not in truth or one.explained_by(
-            truth | {name: change(truth, one.prepared.case.inputs)}
+    def same(run: CaseRun) -> bool:
+        truth = run.truth
+        return name not in truth or run.explained_by(
+            truth | {name: change(truth, run.prepared.case.inputs)}
         )
 
     return _in_words("outputs", words, same)
@@ -386,21 +386,21 @@ def _unknown(node: ast.expr, parent: ast.AST, field: str) -> Iterator[tuple[str,
             yield "constant", unknown if number else ast.BinOp(unknown, ast.Mult(), node)
 
 
-def _with_number(slot: Edit, one: CaseRun, number: float) -> dict:
+def _with_number(slot: Edit, run: CaseRun, number: float) -> dict:
     setattr(slot.page, FITTED, number)
-    return one.computed(Variant(lambda: slot.page))
+    return run.computed(Variant(lambda: slot.page))
 
 
-def fit(slot: Edit, one: CaseRun) -> float | None:
+def fit(slot: Edit, run: CaseRun) -> float | None:
     """The number with which the page computes the kernel's outputs, found by Newton's steps of least squares; None if there is none."""
 
     def flat(number: float) -> np.ndarray:
-        values = _with_number(slot, one, number)
-        return np.concatenate([np.asarray(values[name], np.float64).ravel() for name in one.wanted])
+        values = _with_number(slot, run, number)
+        return np.concatenate([np.asarray(values[name], np.float64).ravel() for name in run.wanted])
 
     try:
         wanted, near = (
-            np.concatenate([part.ravel() for part in parts]) for parts in zip(*one.wanted.values())
+            np.concatenate([part.ravel() for part in parts]) for parts in zip(*run.wanted.values())
         )
         sure = np.isfinite(near) & np.isfinite(wanted) & np.isfinite(flat(1.0))
         number, step = 1.0, 1.0
@@ -412,7 +412,7 @@ def fit(slot: Edit, one: CaseRun) -> float | None:
                 return None
             number += float(slope @ (wanted[sure] - here)) / square
             step = 1e-4 * max(abs(number), 1e-3)
-        same = one.narrow or one.agrees(_with_number(slot, one, number))
+        same = run.narrow or run.agrees(_with_number(slot, run, number))
         return number if np.isfinite(number) and same else None
     except Exception:  # whatever a broken page raises
         return None
@@ -421,36 +421,36 @@ def fit(slot: Edit, one: CaseRun) -> float | None:
 def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
     """The candidate of a place, when one number, or one length, fits all failing cases."""
     numbers, sharp = [], _sharp(failing)
-    for one in sharp:
-        numbers.append(fit(slot, one))
+    for run in sharp:
+        numbers.append(fit(slot, run))
         if numbers[-1] is None:
             return None
-    found = _law(numbers, sharp)
-    if found is None:
+    law = _law(numbers, sharp)
+    if law is None:
         return None
-    text, number_of = found
+    text, number_of = law
     return Candidate(
         "constant",
         lambda: (slot.place, slot.before, slot.after.replace(FITTED, text)),
-        lambda one: one.explained_by(_with_number(slot, one, number_of(one))),
+        lambda run: run.explained_by(_with_number(slot, run, number_of(run))),
     )
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
     """Some cases in which a number can be fitted to many digits."""
-    return ([one for one in failing if not one.narrow] or failing)[:SEVERAL]
+    return ([run for run in failing if not run.narrow] or failing)[:SEVERAL]
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):
     """The words and the function of the case from which the numbers of the cases follow; None where there is none."""
     first = numbers[0]
     if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
-        number = min(numbers, key=lambda one: abs(one - np.median(numbers)))
+        number = min(numbers, key=lambda value: abs(value - np.median(numbers)))
         for nice in (Fraction(number).limit_denominator(12), Fraction(f"{number:.4f}")):
             if abs(nice - number) <= CLOSE / 10 * abs(number):
                 texts = f"{float(nice):.6g}", str(nice)
-                return min(texts, key=len), lambda one, value=float(nice): value
-        return f"{number:.6g}", lambda one: number
+                return min(texts, key=len), lambda run, value=float(nice): value
+        return f"{number:.6g}", lambda run: number
     laws = [
         ("{}", float),
         ("1 / {}", lambda n: 1 / n),
@@ -458,26 +458,26 @@ def _law(numbers: list[float], failing: list[CaseRun]):
         ("-{}", lambda n: -float(n)),
         ("sqrt({})", np.sqrt),
     ]
-    known = [_counts(one.prepared.case) for one in failing]
+    known = [_counts(run.prepared.case) for run in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
                 if all(
-                    name in found
-                    and found[name]
-                    and abs(law(found[name]) - number) <= CLOSE * abs(number)
-                    for found, number in zip(known, numbers)
+                    name in counts
+                    and counts[name]
+                    and abs(law(counts[name]) - number) <= CLOSE * abs(number)
+                    for counts, number in zip(known, numbers)
                 ):
-                    return words.format(name), lambda one, name=name, law=law: law(
-                        _counts(one.prepared.case)[name]
+                    return words.format(name), lambda run, name=name, law=law: law(
+                        _counts(run.prepared.case)[name]
                     )
     return None
 
 
-def _counts(made) -> dict[str, int]:
+def _counts(case) -> dict[str, int]:
     """The lengths of a case, and how many elements the last axes of its tensors have together."""
-    return lengths(made) | {
+    return lengths(case) | {
         f"prod({name}.shape[{at}:])": prod(value.shape[at:])
-        for name, value in made.arrays.items()
+        for name, value in case.arrays.items()
         for at in range(value.ndim - 1)
     }

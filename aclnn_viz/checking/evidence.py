@@ -68,10 +68,10 @@ class Coverage:
     calls: int = 1
     shuffled: bool = False
 
-    def add(self, made: Case) -> None:
-        elements, numbers, lengths = _contents(made)
+    def add(self, case: Case) -> None:
+        elements, numbers, lengths = _contents(case)
         self.elements = max(self.elements, elements)
-        self.cases += [made] * (elements <= KEPT)
+        self.cases += [case] * (elements <= KEPT)
         for name, kinds in numbers.items():
             self.numbers.setdefault(name, set()).update(kinds)
         for name, length in lengths.items():
@@ -124,7 +124,7 @@ class Coverage:
         if not self.cases:
             return
         op = self.cases[0].operator
-        met = {atom for made in self.cases for atom, holds in _atoms(made).items() if holds}
+        met = {atom for case in self.cases for atom, holds in _atoms(case).items() if holds}
         seed, count = self.cases[0].seed // 1000, len(suite_recipes(op.name))
         suite = {atom for number in range(count) for atom in _atoms_at(op, number, seed)}
         never = [atom for atom in map(tuple, drawn(op)["never"]) if atom not in met]
@@ -158,21 +158,21 @@ def _atoms_at(op, number: int, seed: int) -> Atoms:
 
 
 @once_per_case
-def _contents(made: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
+def _contents(case: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
     """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
     a starred letter all together."""
-    tensors = made.arrays
+    tensors = case.arrays
     numbers = {
         name: [
             kind
             for kind, holds in NUMBERS.items()
             if holds(tensors[name].astype(np.float64), float_format(tensors[name]))
         ]
-        for name in made.floats()
+        for name in case.floats()
     }
     lengths = {
         name: int(np.prod(value, dtype=np.int64))
-        for name, value in made.operator.fitting(bound(made))[1].items()
+        for name, value in case.operator.fitting(bound(case))[1].items()
     }
     return max((value.size for value in tensors.values()), default=0), numbers, lengths
 
@@ -205,22 +205,22 @@ class Evidence:
 
     @property
     def failed(self) -> bool:
-        return bool(self.misbehaviour) or any(one.misses for one in self.seen)
+        return bool(self.misbehaviour) or any(run.misses for run in self.seen)
 
     def failing(self) -> None:
         if self.first_failure is None:
             self.first_failure = time.monotonic() - self.start + self.earlier
 
-    def blame(self, fault: str, one: Ready | Prepared, trace: str = "") -> None:
+    def blame(self, fault: str, case: Ready | Prepared, trace: str = "") -> None:
         again = trace and any(
             place == trace and known.partition(":")[0] == fault.partition(":")[0]
             for known, place in self.traces.items()
         )
         # the same kind of error of one line is said once: its words differ with the shapes
         if fault and not again:
-            self.misbehaviour.setdefault(fault, str(one.recipe))
+            self.misbehaviour.setdefault(fault, str(case.recipe))
             self.traces.setdefault(fault, trace)
-            self.blamed.append(one)
+            self.blamed.append(case)
 
 
 def examine(
@@ -236,7 +236,7 @@ def examine(
     """
     METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
     unlike = ""
-    for number, one in enumerate(
+    for number, ready in enumerate(
         progress(cases, len(cases) if hasattr(cases, "__len__") else None)
     ):
         if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
@@ -249,7 +249,7 @@ def examine(
         if time.monotonic() - evidence.start > time_limit:
             evidence.unrun = LATE
             break
-        outcome, seen, fault = _examined(evidence, tested, one)
+        outcome, seen, fault = _examined(evidence, tested, ready)
         misses = seen.misses if seen else []
         if seen:
             evidence.seen.append(seen)
@@ -260,12 +260,12 @@ def examine(
                 evidence.tried.calls = 2
                 fault = unlike = repeats(
                     tested.kernel,
-                    one.case,
+                    ready.case,
                     list(seen.prepared.expected),
                     outcome.outputs,
                     tested.limit,
                 )
-                evidence.blame(fault, one)
+                evidence.blame(fault, ready)
         if fault or misses:
             evidence.failing()
         if outcome.fatal:
@@ -274,28 +274,28 @@ def examine(
 
 
 def _examined(
-    evidence: Evidence, tested: "KernelUnderTest", one: Ready | Prepared
+    evidence: Evidence, tested: "KernelUnderTest", ready: Ready | Prepared
 ) -> tuple[Outcome, CaseRun | None, str]:
     """Run a kernel on one case; return the outcome of the call, the judged outputs, and what else the kernel did wrong.
 
     The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer. Where the
     product computes a case, the error code of a device is no excuse.
     """
-    outcome = tested.call(one.case, list(documented(one.case)))
-    refused = outcome.refused or outcome.by_code and not tested.scope.takes(one.case)
+    outcome = tested.call(ready.case, list(documented(ready.case)))
+    refused = outcome.refused or outcome.by_code and not tested.scope.takes(ready.case)
     if refused:
-        evidence.refused.append(one)
+        evidence.refused.append(ready)
         asked = outcome.misbehaviour.partition(": got ")[0]
         same = (why for why in evidence.reasons if why.partition(": got ")[0] == asked)
         evidence.reasons[next(same, outcome.misbehaviour)] += 1  # what was got differs by the case
     evidence.silent += outcome.outputs is None and not refused
     fault = "" if refused else outcome.misbehaviour
-    evidence.blame(fault, one, outcome.trace)
+    evidence.blame(fault, ready, outcome.trace)
     if not refused:
-        evidence.tried.add(one.case)
+        evidence.tried.add(ready.case)
     if outcome.outputs is None:
         return outcome, None, fault
-    prepared = one if isinstance(one, Prepared) else one.prepare()
+    prepared = ready if isinstance(ready, Prepared) else ready.prepare()
     return outcome, CaseRun(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
 
 
@@ -316,13 +316,13 @@ def examine_deeper(
         if time.monotonic() > end:
             evidence.unrun = LATE
             return
-        outcome, one, fault = _examined(evidence, tested, prepared)
-        misses = one.misses if one else []
-        if one:
-            if misses or one.size <= KEPT:
-                evidence.seen.append(one)
+        outcome, run, fault = _examined(evidence, tested, prepared)
+        misses = run.misses if run else []
+        if run:
+            if misses or run.size <= KEPT:
+                evidence.seen.append(run)
             else:
-                evidence.right.append(one.traits)
+                evidence.right.append(run.traits)
                 evidence.undecided += prepared.undecided
         if misses or fault:
             wrong += 1
@@ -333,9 +333,9 @@ def examine_deeper(
             )
             return
     # the first ones among them, run when all was new
-    small = [one for one in evidence.seen if 0 < one.size <= KEPT]
+    small = [run for run in evidence.seen if 0 < run.size <= KEPT]
     again = repeated(
-        tested.kernel, [(one.prepared, one.outputs) for one in small], tested.limit, end
+        tested.kernel, [(run.prepared, run.outputs) for run in small], tested.limit, end
     )
     evidence.tried.calls, evidence.tried.shuffled = (
         evidence.tried.calls + again.calls,
@@ -365,8 +365,8 @@ class KernelUnderTest:
         """Whether the kernel is a tile program, which may run on other cores, in other buffers and orders."""
         return hasattr(self.kernel, "under")
 
-    def call(self, made: Case, names: Sequence[str]) -> Outcome:
-        outcome = run(self.kernel, made, names, self.limit)
+    def call(self, case: Case, names: Sequence[str]) -> Outcome:
+        outcome = run(self.kernel, case, names, self.limit)
         self.lost |= outcome.fatal
         return outcome
 
@@ -383,9 +383,9 @@ class KernelUnderTest:
             return None
         METER.add(CASE, ready.case)
         try:
-            one = ready.prepare()
+            prepared = ready.prepare()
         except UNTAKEN:
             return None
-        seen = CaseRun(one, outputs, judge(one, outputs))
+        seen = CaseRun(prepared, outputs, judge(prepared, outputs))
         self.wrong += [seen] * bool(seen.misses)
         return seen

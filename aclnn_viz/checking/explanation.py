@@ -81,13 +81,13 @@ def diagnose(
     known = {
         fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit
     }  # the search tries edits
-    failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
-    passing = [one for one in seen if not one.misses]
+    failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)
+    passing = [run for run in seen if not run.misses]
     ordered = [*cheapest_first(failing), *passing]
     agreeing = [
         fault
         for fault, wrong in known.items()
-        if failing and all(_agrees(fault, wrong, one) for one in ordered)
+        if failing and all(_agrees(fault, wrong, run) for run in ordered)
     ]
     if len(agreeing) == 1:
         (fault,) = agreeing
@@ -123,7 +123,7 @@ def as_candidate(op, fault: Fault) -> Candidate:
     return Candidate(
         "named fault",
         lambda: fault.place(op.page),
-        lambda one: _agrees(fault, wrong, one),
+        lambda run: _agrees(fault, wrong, run),
         message("the named fault {fault!r}: {story}", fault=fault.name, story=fault.origin),
     )
 
@@ -131,8 +131,8 @@ def as_candidate(op, fault: Fault) -> Candidate:
 def _unknown(failing) -> Diagnosis:
     alike = resemblance(
         [
-            (one.prepared, one.outputs, {miss.output for miss in one.misses})
-            for one in failing[:SEVERAL]
+            (run.prepared, run.outputs, {miss.output for miss in run.misses})
+            for run in failing[:SEVERAL]
         ]
     )
     return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
@@ -146,29 +146,29 @@ def law_of(
 ) -> tuple[Condition | None, bool]:
     """What wrong cases have in common, unless fresh or other ones contradict it, and whether fresh ones confirm it."""
     full = [
-        one.traits for one in seen if not one.misses and one.size
+        run.traits for run in seen if not run.misses and run.size
     ]  # where there are no elements nothing can be wrong
-    law = separating([one.traits for one in seen if one.misses], [*full, *right])
+    law = separating([run.traits for run in seen if run.misses], [*full, *right])
     runs, more = (
-        [(one.prepared.case, bool(one.misses)) for one in some if one.size]
+        [(run.prepared.case, bool(run.misses)) for run in some if run.size]
         for some in (fresh, others)
     )
-    if not law or any(wrong and law.holds(made) is False for made, wrong in [*runs, *more]):
+    if not law or any(wrong and law.holds(drawn) is False for drawn, wrong in [*runs, *more]):
         return None, False
     return law, stands(law, runs)
 
 
-def _agrees(fault: Fault, wrong: Callable, one: CaseRun) -> bool:
+def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
     """Whether a fault explains what a kernel returned for one case.
 
     `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
     kernel wrong, it must find `wrong` wrong, too.
     """
-    single, inputs = is_single(one.outputs), one.prepared.case.inputs
+    single, inputs = is_single(run.outputs), run.prepared.case.inputs
     return (
-        _gives(fault, wrong, one, inputs, single)
+        _gives(fault, wrong, run, inputs, single)
         or single
-        and _gives(fault, _in_float32(wrong), one, inputs, single)
+        and _gives(fault, _in_float32(wrong), run, inputs, single)
     )
 
 
@@ -189,22 +189,22 @@ def _in_float32(wrong: Callable) -> Callable:
     return kernel
 
 
-def _gives(fault: Fault, wrong: Callable, one: CaseRun, inputs: dict, single: bool) -> bool:
+def _gives(fault: Fault, wrong: Callable, run: CaseRun, inputs: dict, single: bool) -> bool:
     try:
         with np.errstate(all="ignore"):
             outputs = wrong(**inputs)
     except Exception:  # whatever a broken page raises
         return False
-    if outputs.keys() != one.outputs.keys() or any(
+    if outputs.keys() != run.outputs.keys() or any(
         outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
-        for name, value in one.outputs.items()
+        for name, value in run.outputs.items()
     ):
         return False
-    if not (single or {*_wrong(one.misses)} <= {*_wrong(judge(one.prepared, outputs))}):
+    if not (single or {*_wrong(run.misses)} <= {*_wrong(judge(run.prepared, outputs))}):
         return False
     return all(
-        _alike(fault, expected, outputs[name], one.outputs[name], single)
-        for name, expected in one.prepared.expected.items()
+        _alike(fault, expected, outputs[name], run.outputs[name], single)
+        for name, expected in run.prepared.expected.items()
         if name in outputs
     )
 
@@ -282,17 +282,17 @@ class Explanation:
         return message("{change}, only where {condition}", change=change, condition=self.condition)
 
     @classmethod
-    def of_mend(cls, found: Mend) -> "Explanation":
+    def of_mend(cls, mend: Mend) -> "Explanation":
         return cls(
             "mended",
-            str(found),
-            found.line,
-            found.before,
-            found.after,
-            message("with it your kernel is right on all of {n} cases", n=found.cases),
-            equal=found.equal,
-            holds=found.right,
-            yours=found,
+            str(mend),
+            mend.line,
+            mend.before,
+            mend.after,
+            message("with it your kernel is right on all of {n} cases", n=mend.cases),
+            equal=mend.equal,
+            holds=mend.right,
+            yours=mend,
         )
 
     @classmethod
@@ -305,7 +305,7 @@ class Explanation:
             "",
             "",
             message("so it is on all of {n} cases", n=len(seen)),
-            holds=lambda one: not in_documented_form(one).misses,
+            holds=lambda run: not in_documented_form(run).misses,
         )
 
     @property
@@ -326,7 +326,7 @@ class Explanation:
             else tr("  these edits give the same numbers on every case:")
         )
         lines += [same] * bool(self.equal)
-        lines += [f"    {tr(one)}" for one in self.equal]
+        lines += [f"    {tr(text)}" for text in self.equal]
         return "\n".join(lines)
 
 
@@ -341,50 +341,58 @@ def explain(
 
     `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
     """
-    failing = sorted((one for one in seen if one.misses and one.usable), key=lambda one: one.size)
-    if all(one.subtle for one in failing):
+    failing = sorted((run for run in seen if run.misses and run.usable), key=lambda run: run.size)
+    if all(run.subtle for run in failing):
         return None
     passing = sorted(
-        (one for one in seen if not one.misses and one.usable), key=lambda one: one.size
+        (run for run in seen if not run.misses and run.usable), key=lambda run: run.size
     )
     # A kernel may compute in the format that it is given, or in float32 where it is given float64.
-    wide = [one for one in failing if not one.narrow]
-    sharp = {one.dtype for one in wide if one.dtype != "float64"} or {"float64"}
+    wide = [run for run in failing if not run.narrow]
+    sharp = {run.dtype for run in wide if run.dtype != "float64"} or {"float64"}
     if not wide:
-        sharp = {one.dtype for one in failing}
+        sharp = {run.dtype for run in failing}
 
     def loose(some):
-        return [one if one.dtype in sharp else one.loose for one in some]
+        return [run if run.dtype in sharp else run.loose for run in some]
 
-    first = cheapest_first([one for one in failing if one.dtype in sharp])
-    failing = [*first, *loose(one for one in failing if one.dtype not in sharp)]
+    first = cheapest_first([run for run in failing if run.dtype in sharp])
+    failing = [*first, *loose(run for run in failing if run.dtype not in sharp)]
     return _searched(op, failing, loose(passing), lambda: loose(fresh()), budget, right)
 
 
 def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
     rounded = None
     for stage in STAGES:
-        found = sorted(stage(op, failing, passing, budget), key=lambda one: one.size)
+        candidates = sorted(
+            stage(op, failing, passing, budget), key=lambda candidate: candidate.size
+        )
         whole = [
-            one
-            for at, one in enumerate(found)
-            if (at < SHOWN or not budget.over) and all(one.same(other) for other in passing)
+            candidate
+            for at, candidate in enumerate(candidates)
+            if (at < SHOWN or not budget.over) and all(candidate.same(other) for other in passing)
         ]
         if whole:
             every = (*failing, *passing, *fresh())
-            whole = [one for one in whole if all(one.same(other) for other in fresh())]
+            whole = [
+                candidate for candidate in whole if all(candidate.same(other) for other in fresh())
+            ]
             sharp = [
-                one
-                for one in whole
-                if all(one.same(replace(other, slack=0.0)) for other in every if other.narrow)
+                candidate
+                for candidate in whole
+                if all(candidate.same(replace(other, slack=0.0)) for other in every if other.narrow)
             ]
             if sharp:
                 return _in_words(sharp, len(every))
             rounded = rounded or whole and _in_words(whole, len(every), rounded=True)
-        for one in budget.within(found[:SHOWN]):
-            law = _conditional(one, failing, passing, right)
-            if law and _holds_on(law, fresh()) and all(_within(one, law, run) for run in fresh()):
-                return _in_words([one], len(failing) + len(passing), law)
+        for candidate in budget.within(candidates[:SHOWN]):
+            law = _conditional(candidate, failing, passing, right)
+            if (
+                law
+                and _holds_on(law, fresh())
+                and all(_within(candidate, law, run) for run in fresh())
+            ):
+                return _in_words([candidate], len(failing) + len(passing), law)
     return rounded or None
 
 
@@ -394,7 +402,9 @@ def of_fault(op, fault: Fault, cases: int) -> Explanation:
 
 
 def _agree(candidates: Iterable[Candidate], failing: list[CaseRun]) -> Iterator[Candidate]:
-    return (one for one in candidates if all(one.same(other) for other in failing))
+    return (
+        candidate for candidate in candidates if all(candidate.same(other) for other in failing)
+    )
 
 
 def _named(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -416,12 +426,14 @@ def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
     """Single edits; if none of them fits, those of which only the outputs that are wrong feel something: a kernel may
     compute each output by itself."""
-    wrong = frozenset(miss.output for one in failing for miss in one.misses)
-    alone = wrong if wrong < {name for one in failing for name in one.outputs} else None
+    wrong = frozenset(miss.output for run in failing for miss in run.misses)
+    alone = wrong if wrong < {name for run in failing for name in run.outputs} else None
     some = budget.within(_reached(edits(op.page), failing))
-    partly = {one: edit for edit in some for one in _agree([of_edit(edit, alone)], failing)}
+    partly = {
+        candidate: edit for edit in some for candidate in _agree([of_edit(edit, alone)], failing)
+    }
     whole = (
-        [one for edit in partly.values() for one in _agree([of_edit(edit)], failing)]
+        [candidate for edit in partly.values() for candidate in _agree([of_edit(edit)], failing)]
         if alone
         else []
     )
@@ -430,7 +442,7 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
     """The edits of lines that all failing cases execute: in one that does not, the page would be right."""
-    lines = frozenset.intersection(*(frozenset(one.executed) for one in leaders(failing)))
+    lines = frozenset.intersection(*(frozenset(run.executed) for run in leaders(failing)))
     return (
         edit
         for edit in some
@@ -469,9 +481,9 @@ def _exchanged(op, failing, passing, budget) -> Iterator[Candidate]:
 STAGES = (_named, _plain, _edited, _sums, _constants, _anywhere, _exchanged)
 
 
-def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
+def _conditional(candidate: Candidate, failing, passing, right) -> Condition | None:
     """Where a candidate applies that agrees with all failing cases, and not with some on which the kernel is right."""
-    outside = [other for other in passing if not one.same(other)]
+    outside = [other for other in passing if not candidate.same(other)]
     if not outside or len(failing) < 2:
         return None
     return separating(
@@ -479,15 +491,15 @@ def _conditional(one: Candidate, failing, passing, right) -> Condition | None:
     )
 
 
-def _within(one: Candidate, condition: Condition | None, run: CaseRun) -> bool:
+def _within(candidate: Candidate, condition: Condition | None, run: CaseRun) -> bool:
     """Whether a run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
     outside = condition and not condition.holds(run.prepared.case)
-    return outside and not run.misses or one.same(run)
+    return outside and not run.misses or candidate.same(run)
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
     """Whether no fresh case is wrong outside of a condition."""
-    return not any(one.misses and condition.holds(one.prepared.case) is False for one in fresh)
+    return not any(run.misses and condition.holds(run.prepared.case) is False for run in fresh)
 
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
@@ -497,7 +509,7 @@ def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[C
     for cases, count in ((others, FRESH), (mixed, MIXED), (lengths, FRESH)):
         asked = (tested.run_on(ready, ELEMENTS) for ready in budget.within(cases))
         yield from islice(
-            (fit for one in asked if one and (fit := in_documented_form(one)).usable), count
+            (fit for run in asked if run and (fit := in_documented_form(run)).usable), count
         )
 
 
@@ -518,9 +530,14 @@ def _in_words(
     rounded: bool = False,
 ) -> Explanation:
     first, *others = sorted(
-        {str(one): one for one in candidates}.values(), key=lambda one: (one.size, str(one))
+        {str(candidate): candidate for candidate in candidates}.values(),
+        key=lambda candidate: (candidate.size, str(candidate)),
     )
-    equal = [one.brief for one in others if (one.name or one.after) != (first.name or first.after)]
+    equal = [
+        candidate.brief
+        for candidate in others
+        if (candidate.name or candidate.after) != (first.name or first.after)
+    ]
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     evidence = (
@@ -542,6 +559,6 @@ def _in_words(
         evidence,
         condition.text if condition else "",
         text[:SHOWN] + more,
-        lambda one: _within(first, condition, one.loose if rounded else one),
+        lambda run: _within(first, condition, run.loose if rounded else run),
         law=condition,
     )

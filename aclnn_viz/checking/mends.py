@@ -127,8 +127,8 @@ class _Quick:
 
 def _as_numpy(function: Callable) -> Callable:
     def called(*values, **options):
-        found = function(*values, **options)
-        return np.asarray(found) if hasattr(found, "__array__") else found
+        result = function(*values, **options)
+        return np.asarray(result) if hasattr(result, "__array__") else result
 
     return called
 
@@ -242,13 +242,13 @@ class Source:
 
         space = self._space(quick) | {"_bounded": bounded}
         exec(self._code, space)
-        found = space[self.entry]
+        function = space[self.entry]
         for part in reversed(self._partials):
-            found = functools.partial(found, *part.args, **part.keywords)
+            function = functools.partial(function, *part.args, **part.keywords)
 
         def kernel(**inputs):
             left[0] = TURNS
-            return found(**inputs)
+            return function(**inputs)
 
         return kernel
 
@@ -265,13 +265,13 @@ class Source:
             space |= inspect.getclosurevars(function).nonlocals
         return space
 
-    def quick(self, one: CaseRun) -> bool:
+    def quick(self, run: CaseRun) -> bool:
         """Whether the kernel uses a library that compiles, and has the same outputs wrong on a case without it."""
         modules = (
             value for function in self.functions.values() for value in function.__globals__.values()
         )
-        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), one) == {
-            miss.output for miss in one.misses
+        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), run) == {
+            miss.output for miss in run.misses
         }
 
     @property
@@ -295,16 +295,16 @@ class Source:
 
     @cached_property
     def _partials(self) -> list[functools.partial]:
-        found, inner = [], self.kernel
+        functions, inner = [], self.kernel
         while isinstance(inner, functools.partial):
-            found.append(inner)
+            functions.append(inner)
             inner = inner.func
-        return found
+        return functions
 
     def outputs_of(self, kernel: Callable) -> dict[str, np.ndarray] | None:
         return _outputs(kernel, self.probe.prepared)
 
-    def executed(self, one: CaseRun, quick: bool) -> dict[int, dict]:
+    def executed(self, run: CaseRun, quick: bool) -> dict[int, dict]:
         """The lines that the kernel executes on the case of a run, each with what the names stand for when it first does.
 
         No edit of another line mends it.
@@ -322,7 +322,7 @@ class Source:
         before = sys.gettrace()
         sys.settrace(watch)
         try:
-            _wrong(self.built(quick), one)
+            _wrong(self.built(quick), run)
         finally:
             sys.settrace(before)
         return lines
@@ -359,9 +359,9 @@ class Mend:
         before = iter(WORDS.findall(self.before))
         return all(word in before for word in WORDS.findall(self.after))
 
-    def right(self, one: CaseRun) -> bool:
+    def right(self, run: CaseRun) -> bool:
         """Whether the mended kernel is right on the case of a run."""
-        return _right(self.kernel, one)
+        return _right(self.kernel, run)
 
     def __str__(self) -> str:
         return message(
@@ -376,29 +376,29 @@ def _compiles(value) -> bool:
     return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == COMPILING
 
 
-def _outputs(kernel: Callable, one: Prepared) -> dict[str, np.ndarray] | None:
+def _outputs(kernel: Callable, prepared: Prepared) -> dict[str, np.ndarray] | None:
     with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
-        return outputs_alone(kernel, one.case, list(one.expected))
+        return outputs_alone(kernel, prepared.case, list(prepared.expected))
 
 
-def _wrong(kernel: Callable, one: CaseRun) -> set[str] | None:
+def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
     """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
-    outputs = _outputs(kernel, one.prepared)
+    outputs = _outputs(kernel, run.prepared)
     if outputs is None:
         return None
-    return {miss.output for miss in _judged(one.prepared, outputs).misses}
+    return {miss.output for miss in _judged(run.prepared, outputs).misses}
 
 
-def _judged(one: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
+def _judged(prepared: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
     """The run in which a kernel returned outputs; where it is given float64, the digits of float32 are enough."""
-    run = CaseRun(one, outputs, judge(one, outputs))
+    run = CaseRun(prepared, outputs, judge(prepared, outputs))
     right = run.misses and in_documented_form(run).right_in_float32
     return replace(run, misses=()) if right else run
 
 
-def _right(kernel: Callable, one: CaseRun) -> bool:
-    return _wrong(kernel, one) == set()
+def _right(kernel: Callable, run: CaseRun) -> bool:
+    return _wrong(kernel, run) == set()
 
 
 @contextmanager
@@ -428,10 +428,10 @@ class _FreshCase:
     @cached_property
     def page(self) -> CaseRun:
         """The numbers of the right page."""
-        made = self.ready.case
-        METER.add(PAGE, made)
+        case = self.ready.case
+        METER.add(PAGE, case)
         with np.errstate(all="ignore"):
-            outputs = made.operator.backward(**made.inputs)
+            outputs = case.operator.backward(**case.inputs)
         exact = {
             name: Expected(
                 value.astype(np.float64),
@@ -441,7 +441,7 @@ class _FreshCase:
             )
             for name, value in outputs.items()
         }
-        return CaseRun(Prepared(self.ready.recipe, made, exact, 0.0, 0.0), outputs, ())
+        return CaseRun(Prepared(self.ready.recipe, case, exact, 0.0, 0.0), outputs, ())
 
     @cached_property
     def truth(self) -> Prepared:
@@ -476,7 +476,9 @@ class FreshCases:
 
     def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
         def counted(cases: Iterator[Ready]) -> Iterator[Ready]:
-            return (one for one in cases if one.counts(ELEMENTS) and one.case.dtype in dtypes)
+            return (
+                ready for ready in cases if ready.counts(ELEMENTS) and ready.case.dtype in dtypes
+            )
 
         others, mixed = map(counted, scope.unseen(seed, MENDED))
         drawn = itertools.chain(itertools.islice(others, FRESH), mixed)
@@ -484,16 +486,16 @@ class FreshCases:
 
     def right(self, changed: Callable) -> bool:
         """Whether an edited kernel is right on all of them."""
-        for at, one in enumerate(itertools.chain(tuple(self.cases), self._more())):
-            if one.shows(changed, self.kernel):
+        for at, case in enumerate(itertools.chain(tuple(self.cases), self._more())):
+            if case.shows(changed, self.kernel):
                 self.cases.insert(0, self.cases.pop(at))
                 return False
         return True
 
     def _more(self) -> Iterator[_FreshCase]:
-        for one in self._drawn:
-            self.cases.append(one)
-            yield one
+        for case in self._drawn:
+            self.cases.append(case)
+            yield case
 
 
 def mend(
@@ -507,16 +509,16 @@ def mend(
     source cannot be read, or does more than compute."""
     try:
         source = Source(
-            kernel, max(failing, key=lambda one: max(miss.excess for miss in one.misses))
+            kernel, max(failing, key=lambda run: max(miss.excess for miss in run.misses))
         )
         same = source.outputs_of(source.built())
     except Exception:  # whatever a part of a kernel raises outside of its place
         return None
-    given = source.probe.outputs
+    outputs = source.probe.outputs
     if (
         same is None
-        or same.keys() != given.keys()
-        or any(same[name].tobytes() != value.tobytes() for name, value in given.items())
+        or same.keys() != outputs.keys()
+        or any(same[name].tobytes() != value.tobytes() for name, value in outputs.items())
     ):
         return None
     with _limited_memory() as limited:
@@ -528,15 +530,15 @@ def mend(
 
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     """The smallest edit that mends all; of a kernel with several wrong outputs else one edit each."""
-    cases, found, group = [*failing, *passing], [], ""
-    probe = max(failing[:SEVERAL], key=lambda one: len({miss.output for miss in one.misses}))
+    cases, mends, group = [*failing, *passing], [], ""
+    probe = max(failing[:SEVERAL], key=lambda run: len({miss.output for miss in run.misses}))
     wrong = {miss.output for miss in probe.misses}
     partly: dict[str, list] = {output: [] for output in wrong}
     quick = source.quick(probe)
     again = cases[:COMPILED] if quick else cases
     lines = source.executed(probe, quick)
     for kind, (name, statement, change) in _edits(source, lines):
-        if budget.over or found and kind != group:
+        if budget.over or mends and kind != group:
             break
         group = kind
         METER.add(GLANCE, probe.prepared.case)
@@ -561,25 +563,25 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
                 "; ".join(map(str.strip, some[start : len(some) - end])) for some in (old, new)
             )
         with change.made():
-            one = Mend(
+            mend = Mend(
                 source.place(name, change.line or statement.lineno), before, after, source.built()
             )
         if not left and all(_right(changed, other) for other in cases):
-            found.append((one, changed))
+            mends.append((mend, changed))
         for output in wrong - left:
-            partly[output].append((one, change, statement))
+            partly[output].append((mend, change, statement))
     some: dict[str, Mend] = {}
-    for one, changed in sorted(
-        found, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))
+    for mend, changed in sorted(
+        mends, key=lambda pair: (1 if pair[0].leaves_out else pair[0].size, len(pair[0].after))
     ):
         if len(some) == SHOWN or some and budget.over:
             break
-        if one.after not in some and fresh.right(changed) and all(map(one.right, again * quick)):
-            some[one.after] = one
+        if mend.after not in some and fresh.right(changed) and all(map(mend.right, again * quick)):
+            some[mend.after] = mend
     if some:
         first, *others = some.values()
         return replace(
-            first, equal=tuple(one.after for one in others), cases=len(again) + len(fresh.cases)
+            first, equal=tuple(mend.after for mend in others), cases=len(again) + len(fresh.cases)
         )
     return (
         _one_each(source, list(partly.values()), cases, again, fresh, budget, quick)
@@ -601,20 +603,20 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
                 changed, kernel = source.built(quick), source.built()
                 texts = {
                     id(statement): (
-                        one.line,
-                        one.before,
+                        mend.line,
+                        mend.before,
                         head(statement)
                         if sum(statement is other for _, _, other in some) > 1
-                        else one.after,
+                        else mend.after,
                     )
-                    for one, _, statement in some
+                    for mend, _, statement in some
                 }  # two edits of one statement are one text
             except Exception:  # two edits that do not go together
                 continue
         if (
-            all(_right(changed, one) for one in cases)
+            all(_right(changed, run) for run in cases)
             and fresh.right(changed)
-            and all(_right(kernel, one) for one in again * quick)
+            and all(_right(kernel, run) for run in again * quick)
         ):
             places, before, after = zip(*texts.values())
             return Mend(

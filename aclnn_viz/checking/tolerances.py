@@ -85,7 +85,7 @@ class Tolerance:
     @property
     def smallest(self) -> Passing | None:
         """Of the faults that pass the smallest that is wrong beyond rounding on these cases."""
-        return next((one for one in self.passing if one.beyond > 1.0), None)
+        return next((passing for passing in self.passing if passing.beyond > 1.0), None)
 
     @property
     def notes(self) -> list[str]:
@@ -157,13 +157,13 @@ class Tolerance:
                     [tr("fault"), tr("of what is allowed"), tr("of the bound of right kernels")],
                     [
                         [
-                            tr(one.fault),
-                            f"{one.used:.3g}",
-                            f"{one.beyond:.3g}"
-                            if one.beyond > 1
-                            else tr("{n}: these inputs do not show it", n=f"{one.beyond:.3g}"),
+                            tr(passing.fault),
+                            f"{passing.used:.3g}",
+                            f"{passing.beyond:.3g}"
+                            if passing.beyond > 1
+                            else tr("{n}: these inputs do not show it", n=f"{passing.beyond:.3g}"),
                         ]
-                        for one in self.passing
+                        for passing in self.passing
                     ],
                 )
             if least := self.smallest:
@@ -194,7 +194,7 @@ def tolerance(
     seed: int = 0,
     cases: Sequence[Case] | None = None,
     let_through: tuple[float, float] | None = None,
-    **given,
+    **inputs,
 ) -> Tolerance:
     """Return the tightest sound tolerances of an operator, and the faults that yours let pass.
 
@@ -216,7 +216,7 @@ def tolerance(
         Cases in place of one that is drawn.
     let_through : tuple of float, optional
         A pair (rtol, atol) of yours; the atol is in the unit of the output.
-    **given : array or value
+    **inputs : array or value
         Any parameter of the vendor, as in `av.case`.
 
     Returns
@@ -240,16 +240,16 @@ def tolerance(
     op = operator(op)
     drawn = {"dtype": float_format(dtype).name, "shape": shape}
     if cases is None:
-        made = [case(op, seed=whole("seed", seed) + k, **drawn, **given) for k in range(DRAWN)]
+        cases = [case(op, seed=whole("seed", seed) + k, **drawn, **inputs) for k in range(DRAWN)]
     else:
-        made = listed("cases", cases, Case)
-    if not made or any(one.operator.name != op.name for one in made):
+        cases = listed("cases", cases, Case)
+    if not cases or any(case.operator.name != op.name for case in cases):
         raise ValueError(
             problem(f"cases are those of {op.name}", shown(cases), "make them with av.case")
         )
     limits = None if let_through is None else _pair(let_through)
     allowed = _plans(op, plan)
-    points = [point for one in made for point in _points(op, allowed, one)]
+    points = [point for case in cases for point in _points(op, allowed, case)]
     samples = [
         (point, kernel(point.case)[point.output])
         for kernel in _samples(op, allowed)
@@ -267,26 +267,26 @@ def tolerance(
         )
     seen = [(point, np.abs(actual.astype(np.float64) - point.exact)) for point, actual in samples]
     every = message("all outputs")
-    names = list(dict.fromkeys(one.output for one in points))
+    names = list(dict.fromkeys(point.output for point in points))
     pairs = tuple(
         _row(
             name,
-            [one for one in points if name in (every, one.output)],
-            [one for one in seen if name in (every, one[0].output)],
+            [point for point in points if name in (every, point.output)],
+            [pair for pair in seen if name in (every, pair[0].output)],
         )
         for name in (*names, *[every] * (len(names) > 1))
     )
-    passing, caught = _judged(op, made, points, limits) if limits else ((), ())
+    passing, caught = _judged(op, cases, points, limits) if limits else ((), ())
     return Tolerance(
         op.name,
-        made[0].dtype,
+        cases[0].dtype,
         pairs[-1].rtol,
         pairs[-1].atol,
         pairs,
-        tuple(map(repr, made)),
+        tuple(map(repr, cases)),
         len(samples) // len(points),
         allowed[0].name,
-        _upstream(op, made),
+        _upstream(op, cases),
         limits,
         passing,
         caught,
@@ -296,10 +296,10 @@ def tolerance(
 def _upstream(op, cases) -> float:
     """The largest number in the upstream gradients of cases."""
     return max(
-        float(np.max(np.abs(one.inputs[name].astype(np.float64)), initial=0.0))
-        for one in cases
+        float(np.max(np.abs(case.inputs[name].astype(np.float64)), initial=0.0))
+        for case in cases
         for name in op.upstream
-        if isinstance(one.inputs.get(name), np.ndarray)
+        if isinstance(case.inputs.get(name), np.ndarray)
     )
 
 
@@ -318,13 +318,13 @@ class _Points:
         return int(np.count_nonzero(np.isfinite(self.exact) & ~self.known))
 
 
-def _pair(given) -> tuple[float, float]:
-    pair = numbers("let_through", given)
+def _pair(pair) -> tuple[float, float]:
+    pair = numbers("let_through", pair)
     if pair.shape != (2,) or not (pair >= 0).all() or np.isinf(pair).any():
         raise ValueError(
             problem(
                 "let_through is (rtol, atol), numbers from 0 on",
-                shown(given),
+                shown(pair),
                 "pass such as (1e-3, 1e-5)",
             )
         )
@@ -342,21 +342,21 @@ def _plans(op, plan) -> list[Plan]:
     ]
 
 
-def _points(op, allowed: list[Plan], one: Case):
-    truth = op.truth(**one.inputs)
-    if any(not documented(one)[name].shape or value.size for name, value in truth.items()):
-        found = [envelope(op, plan, **one.inputs) for plan in allowed]
+def _points(op, allowed: list[Plan], case: Case):
+    truth = op.truth(**case.inputs)
+    if any(not documented(case)[name].shape or value.size for name, value in truth.items()):
+        envelopes = [envelope(op, plan, **case.inputs) for plan in allowed]
         for name, exact in truth.items():
             wide = np.asarray(exact, np.float64)
             # Bounds are from the exact number, a test compares with its high part: in float64 they are as much apart as kernels are.
             bound = (
-                np.max([each[name].bound for each in found], axis=0)
+                np.max([each[name].bound for each in envelopes], axis=0)
                 + exact.error
                 + np.abs(exact.low)
             )
-            undecided = np.any([each[name].undecided for each in found], axis=0)
+            undecided = np.any([each[name].undecided for each in envelopes], axis=0)
             yield _Points(
-                one,
+                case,
                 name,
                 wide,
                 bound,
@@ -369,22 +369,24 @@ def _samples(op, allowed: list[Plan]):
     free = allowed[0].name == FLOAT32.name
     for plan in allowed:
         for order in ORDERS if free else (plan.order,):
-            yield lambda one, plan=replace(plan, order=order): plans.run(op, plan, **one.inputs)
+            yield lambda case, plan=replace(plan, order=order): plans.run(op, plan, **case.inputs)
 
 
 def _row(name: str, points: list[_Points], seen: list) -> Pair:
     sizes, bounds = (
-        np.concatenate([part(one)[one.known] for one in points])
-        for part in (lambda one: np.abs(one.exact), lambda one: one.bound)
+        np.concatenate([part(point)[point.known] for point in points])
+        for part in (lambda point: np.abs(point.exact), lambda point: point.bound)
     )
     errors = [
         np.concatenate(part)
-        for part in zip(*((np.abs(one.exact)[one.known], error[one.known]) for one, error in seen))
+        for part in zip(
+            *((np.abs(point.exact)[point.known], error[point.known]) for point, error in seen)
+        )
     ]
     with np.errstate(all="ignore"):
         alone = float(np.max(np.where(bounds > 0, bounds / sizes, 0.0), initial=0.0)) * LEAST_FACTOR
     return Pair(
-        name, *line(sizes, bounds), *line(*errors), alone, sum(one.undecided for one in points)
+        name, *line(sizes, bounds), *line(*errors), alone, sum(point.undecided for point in points)
     )
 
 
@@ -422,40 +424,40 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     return rtol * LEAST_FACTOR, atol * LEAST_FACTOR
 
 
-def _judged(op, made: list[Case], points: list[_Points], limits: tuple[float, float]):
+def _judged(op, cases: list[Case], points: list[_Points], limits: tuple[float, float]):
     """The faults that a tolerance lets pass, the smallest first, and those that it does not."""
-    found = []
+    passing = []
     for fault in faults(op):
         kernel, used, beyond = faulty_kernel(op, fault), 0.0, 0.0
-        for one in made:
+        for drawn in cases:
             outputs = {}
             # whatever a broken page raises: a test finds that, too
             with np.errstate(all="ignore"), suppress(Exception):
-                outputs = kernel(**one.inputs)
+                outputs = kernel(**drawn.inputs)
             for point in points:
-                if point.case is one:
+                if point.case is drawn:
                     used, beyond = map(
                         max, (used, beyond), _parts(outputs.get(point.output), point, limits)
                     )
-        found.append(Passing(fault.name, used, beyond))
-    found.sort(key=lambda one: one.used)
-    return tuple(one for one in found if one.used <= 1.0), tuple(
-        one for one in found if one.used > 1.0
+        passing.append(Passing(fault.name, used, beyond))
+    passing.sort(key=lambda passed: passed.used)
+    return tuple(passed for passed in passing if passed.used <= 1.0), tuple(
+        passed for passed in passing if passed.used > 1.0
     )
 
 
-def _parts(actual, one: _Points, limits: tuple[float, float]) -> tuple[float, float]:
+def _parts(actual, point: _Points, limits: tuple[float, float]) -> tuple[float, float]:
     """The largest error over what is allowed, and over the bound of right kernels; inf where values cannot be compared."""
-    if actual is None or actual.shape != one.exact.shape:
+    if actual is None or actual.shape != point.exact.shape:
         return math.inf, math.inf
     rtol, atol = limits
     with np.errstate(all="ignore"):
-        error = distance(actual, one.exact)
-        allowed = atol + rtol * np.abs(one.exact)
+        error = distance(actual, point.exact)
+        allowed = atol + rtol * np.abs(point.exact)
         used, beyond = (
             np.where(error == 0.0, 0.0, error / size)
-            for size in (np.where(np.isfinite(allowed), allowed, 0.0), one.bound)
+            for size in (np.where(np.isfinite(allowed), allowed, 0.0), point.bound)
         )
     return float(np.max(used, initial=0.0)), float(
-        np.max(beyond, initial=0.0, where=one.known | ~np.isfinite(one.exact))
+        np.max(beyond, initial=0.0, where=point.known | ~np.isfinite(point.exact))
     )

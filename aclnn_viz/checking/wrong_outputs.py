@@ -53,27 +53,27 @@ SHARE_CANCELLING = 0.25  # of it is a difference in which two bits cancel
 
 def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
     """Names, shapes and formats that are not the documented ones, in words: each once, with an example and the number of cases."""
-    found: dict[tuple, list[str]] = {}
-    for one in seen:
-        for miss in one.misses:
+    texts: dict[tuple, list[str]] = {}
+    for run in seen:
+        for miss in run.misses:
             if miss.wrong is None:
                 kind = "shape" if " has shape " in miss.problem else miss.problem
-                found.setdefault((miss.output, kind), []).append(miss.problem)
+                texts.setdefault((miss.output, kind), []).append(miss.problem)
     return [
         message("{problem} in {n} case", problem=text[0], n=1)
         if len(text) == 1
         else message("{problem} in {n} cases", problem=text[0], n=len(text))
-        for text in found.values()
+        for text in texts.values()
     ]
 
 
-def in_documented_form(one: CaseRun) -> CaseRun:
+def in_documented_form(run: CaseRun) -> CaseRun:
     """The same numbers in the documented shapes and formats; what is no output, or fits no way, is left out."""
-    if all(miss.wrong is not None for miss in one.misses):
-        return one
+    if all(miss.wrong is not None for miss in run.misses):
+        return run
     outputs = {}
-    for name, value in one.outputs.items():
-        expected = one.prepared.expected.get(name)
+    for name, value in run.outputs.items():
+        expected = run.prepared.expected.get(name)
         if expected is None:
             continue
         shape = expected.truth.shape
@@ -90,9 +90,9 @@ def in_documented_form(one: CaseRun) -> CaseRun:
                 value = np.asarray(round_to(value.astype(np.float64), expected.dtype))
         outputs[name] = value
     fit = (
-        replace(one.prepared, expected={name: one.prepared.expected[name] for name in outputs})
+        replace(run.prepared, expected={name: run.prepared.expected[name] for name in outputs})
         if outputs
-        else one.prepared
+        else run.prepared
     )
     return CaseRun(fit, outputs, judge(fit, outputs))
 
@@ -116,17 +116,17 @@ def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, 
 def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
     arranged = op.arrange_backward(**(bound := op.bind(inputs)))
     page_shape = arranged.results[output].shape
-    found = by_letter(
+    masks = by_letter(
         (arranged.axes or op.page.AXES)[output], page_shape, op.page_axes(output, bound)
     )
-    return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in found.items()}
+    return {name: np.broadcast_to(mask, page_shape).reshape(shape) for name, mask in masks.items()}
 
 
 def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
     """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
     counts: dict[str, dict] = {}
-    for one, bad in cases:
-        for name, value in one.choices.items():
+    for run, bad in cases:
+        for name, value in run.choices.items():
             tally = counts.setdefault(name, {}).setdefault(value, [0, 0])
             tally[0] += bad
             tally[1] += 1
@@ -151,20 +151,20 @@ def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
 
 def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
     """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
-    found: dict[str, dict[str, list[int]]] = {}
-    for one in wrong:
-        for miss in one.misses:
+    tallies: dict[str, dict[str, list[int]]] = {}
+    for run in wrong:
+        for miss in run.misses:
             if miss.wrong is None:
                 continue
             for name, mask in regions(
-                op, one.prepared.case.inputs, miss.output, miss.wrong.shape
+                op, run.prepared.case.inputs, miss.output, miss.wrong.shape
             ).items():
-                tally = found.setdefault(miss.output, {}).setdefault(name, [0, 0])
+                tally = tallies.setdefault(miss.output, {}).setdefault(name, [0, 0])
                 tally[0] += int((mask & miss.wrong).sum())
                 tally[1] += int(mask.sum())
     return {
         output: {name: tuple(tally) for name, tally in named.items() if tally[1]}
-        for output, named in found.items()
+        for output, named in tallies.items()
     }
 
 
@@ -253,49 +253,49 @@ def _factor(scale: float, inputs: dict) -> str:
     return f"{scale:.4g}"
 
 
-def convention(one: CaseRun) -> str:
+def convention(run: CaseRun) -> str:
     """In words the convention in which alone a wrong run differs from the kit: what 0 / 0 is, or the slope at a kink; else nothing."""
-    known = vars(one)  # kept there: it is asked for by whoever counts, shrinks or explains
+    known = vars(run)  # kept there: it is asked for by whoever counts, shrinks or explains
     if "convention" not in known:
-        known["convention"] = _convention(one)
+        known["convention"] = _convention(run)
     return known["convention"]
 
 
-def _convention(one: CaseRun) -> str:
-    if not one.usable or any(miss.wrong is None for miss in one.misses):
+def _convention(run: CaseRun) -> str:
+    if not run.usable or any(miss.wrong is None for miss in run.misses):
         return ""
     finite = all(
         np.isfinite(value.astype(np.float64)).all()
-        for value in one.prepared.case.inputs.values()
+        for value in run.prepared.case.inputs.values()
         if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
     )
-    if finite and all(np.isnan(one.truth[miss.output][miss.wrong]).all() for miss in one.misses):
+    if finite and all(np.isnan(run.truth[miss.output][miss.wrong]).all() for miss in run.misses):
         return message(
             "the kit computes 0 / 0 = nan there, as the product does; PyTorch and others may have another value"
         )
     try:
         low, high = (
-            one.computed(
+            run.computed(
                 Variant(
-                    lambda: one.prepared.case.operator.page,
-                    arrays=partial(_moved, step=step, kept=one.prepared.case.operator.upstream),
+                    lambda: run.prepared.case.operator.page,
+                    arrays=partial(_moved, step=step, kept=run.prepared.case.operator.upstream),
                 )
             )
             for step in (-BESIDE, BESIDE)
         )
     except Exception:  # a page that cannot be moved
         return ""
-    for miss in one.misses:
+    for miss in run.misses:
         actual, truth = (
             part[miss.wrong].astype(np.float64)
-            for part in (one.outputs[miss.output], one.truth[miss.output])
+            for part in (run.outputs[miss.output], run.truth[miss.output])
         )
         sides = [
             np.asarray(part[miss.output], np.float64).reshape(miss.wrong.shape)[miss.wrong]
             for part in (low, high)
         ]
         size = np.max(np.abs([*sides, truth]), axis=0)
-        close = CLOSE + 2.0 * float_format(one.outputs[miss.output]).unit_roundoff
+        close = CLOSE + 2.0 * float_format(run.outputs[miss.output]).unit_roundoff
         if (
             not (np.abs(sides[0] - sides[1]) > KINK * size).all()
             or not np.any(
@@ -328,10 +328,10 @@ def depends(
 
     What one of `others`, further cases on which the kernel is wrong, contradicts is left out.
     """
-    usable, more = ([one for one in some if one.usable] for some in (failing, others))
+    usable, more = ([run for run in some if run.usable] for some in (failing, others))
     text = [
         words
-        for output in dict.fromkeys(miss.output for one in usable for miss in one.misses)
+        for output in dict.fromkeys(miss.output for run in usable for miss in run.misses)
         for words in _of_output(op, output, usable, more)
     ]
     return text + (
@@ -340,26 +340,26 @@ def depends(
 
 
 def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -> Iterator[str]:
-    found, more = (
+    pairs, more = (
         [
-            (one, miss.wrong)
-            for one in some
-            for miss in one.misses
+            (run, miss.wrong)
+            for run in some
+            for miss in run.misses
             if miss.output == output and miss.wrong is not None
         ]
         for some in (failing, others)
     )
-    if not (found := [(one, mask) for one, mask in found if mask.size > 1]):
+    if not (pairs := [(run, mask) for run, mask in pairs if mask.size > 1]):
         return
-    masks = [(one, mask.reshape(one.wanted[output][0].shape)) for one, mask in (*found, *more)]
-    place = next(_places(*([mask for _, mask in some] for some in (found, more))), None)
+    masks = [(run, mask.reshape(run.wanted[output][0].shape)) for run, mask in (*pairs, *more)]
+    place = next(_places(*([mask for _, mask in some] for some in (pairs, more))), None)
     values = next(_values(output, masks), None)
     if place:  # in axes as the caller knows them
         yield message("{output} is wrong only {place}", output=output, place=place)
     if values:
         yield values
-    if words := _cancelled(output, found) or (
-        "" if place or values else _of_16_bits(output, found)
+    if words := _cancelled(output, pairs) or (
+        "" if place or values else _of_16_bits(output, pairs)
     ):
         yield words
 
@@ -455,21 +455,21 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
                     yield message(words, output=output, values=where)
 
 
-def _cancelled(output: str, found: list[tuple[CaseRun, np.ndarray]]) -> str:
+def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
     """That terms cancel, where errors are those of float32 in numbers as large as the inputs, and only small elements are wrong."""
     bits = []
-    for one, mask in found:
-        if one.outputs[output].dtype.itemsize == 2:
+    for run, mask in pairs:
+        if run.outputs[output].dtype.itemsize == 2:
             continue
-        truth = one.truth[output]
-        inputs = one.prepared.case.inputs.values()
-        given = [
+        truth = run.truth[output]
+        inputs = run.prepared.case.inputs.values()
+        arrays = [
             part
             for part in inputs
             if isinstance(part, np.ndarray) and part.size and part.dtype.kind == "f"
         ]
-        size = max(np.max(abs(part)) for part in (truth, *given))
-        error = np.max(abs(one.outputs[output] - truth)[mask])
+        size = max(np.max(abs(part)) for part in (truth, *arrays))
+        error = np.max(abs(run.outputs[output] - truth)[mask])
         if not 0 < error <= CANCELLED * size or np.max(abs(truth[mask])) > SHARE_CANCELLING * size:
             return ""
         bits.append(np.log2(size / error))
@@ -483,15 +483,15 @@ def _cancelled(output: str, found: list[tuple[CaseRun, np.ndarray]]) -> str:
     )
 
 
-def _of_16_bits(output: str, found: list[tuple[CaseRun, np.ndarray]]) -> str:
+def _of_16_bits(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
     """How large the errors of an output are, where they are those of a 16-bit format, in most elements and of both signs."""
     bits, signs = [], []
-    for one, mask in found:
-        truth = one.truth[output]
-        error = one.outputs[output].astype(np.float64) - truth
+    for run, mask in pairs:
+        truth = run.truth[output]
+        error = run.outputs[output].astype(np.float64) - truth
         size = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
         apart = np.max(np.abs(error), initial=0.0)
-        wide = one.outputs[output].dtype.itemsize > 2
+        wide = run.outputs[output].dtype.itemsize > 2
         if not size or not 0 < apart < np.inf or wide and 2 * mask.sum() < np.sum(truth != 0):
             return ""
         bits.append(np.log2(size / apart))
@@ -510,22 +510,22 @@ def _of_lengths(
     op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget
 ) -> Iterator[str]:
     """The lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
-    made = failing[0].prepared
+    prepared = failing[0].prepared
     options = {
         name: value
-        for name, value in made.recipe.options.items()
+        for name, value in prepared.recipe.options.items()
         if not isinstance(value, np.ndarray)
     }
     name = op.like if op.tensors[op.like].shape == op.tensors[op.first].shape else op.first
     shape = (
-        made.case.inputs[name].shape
-        if name in made.case.inputs
+        prepared.case.inputs[name].shape
+        if name in prepared.case.inputs
         else options.get("shape", default.default_shape(op))
     )
     known = [
-        one.prepared.case.inputs[name].shape
-        for one in (*failing, *tested.wrong)
-        if np.ndim(one.prepared.case.inputs.get(name)) == len(shape) and not convention(one)
+        run.prepared.case.inputs[name].shape
+        for run in (*failing, *tested.wrong)
+        if np.ndim(run.prepared.case.inputs.get(name)) == len(shape) and not convention(run)
     ]
     rng = random.Random(seed)
     for axis in range(len(shape)):
@@ -595,19 +595,19 @@ class _Lengths:
             if length in self.outcome or default.fitted(scope.op, options)["shape"] != here:
                 continue
             ready = Ready(scope, Recipe(scope.op.name, options), None, self.seed + length)
-            if one := self.tested.run_on(ready):
-                self.outcome[length] = bool(one.misses)
-                self.held[bool(one.misses)].append(_regions_of(one))
+            if run := self.tested.run_on(ready):
+                self.outcome[length] = bool(run.misses)
+                self.held[bool(run.misses)].append(_regions_of(run))
 
 
-def _regions_of(one: CaseRun) -> set[str]:
+def _regions_of(run: CaseRun) -> set[str]:
     """The named regions of an operator that the outputs of a run have."""
-    op, inputs = one.prepared.case.operator, one.prepared.case.inputs
+    op, inputs = run.prepared.case.operator, run.prepared.case.inputs
     if not own("faults", op.name, "regions"):
         return set()
     return {
         region
-        for output, value in one.outputs.items()
+        for output, value in run.outputs.items()
         if output in op.outputs
         for region, mask in regions(op, inputs, output, value.shape).items()
         if mask.any()
