@@ -11,9 +11,9 @@ from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Dots, Line
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis
+from aclnn_viz.pictures.palette import RUNS
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.style import SERIES
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import windows
 from aclnn_viz.tables import as_text
@@ -141,11 +141,9 @@ def check_runs(runs: dict[str, Errors]) -> None:
         need(one, Errors, asked, fix)
     for name in runs:
         need(name, str, asked, fix)
-    if not 1 <= len(runs) <= len(SERIES):
+    if not 1 <= len(runs) <= RUNS:
         raise ValueError(
-            problem(
-                f"one axis shows 1 to {len(SERIES)} runs", str(len(runs)), "choose some of them"
-            )
+            problem(f"one axis shows 1 to {RUNS} runs", str(len(runs)), "choose some of them")
         )
     kinds = {f"{e.format.name} {list(e.shape)}" for e in runs.values()}
     if len(kinds) > 1:

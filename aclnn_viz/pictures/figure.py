@@ -402,7 +402,7 @@ def _handles(axes, mark, look):
         "o",
         markersize=11,
         markerfacecolor="none",
-        markeredgecolor=look.accent,
+        markeredgecolor=HANDLE,
         markeredgewidth=2,
     )
 

@@ -24,6 +24,7 @@ def table(points: str, levels: int = 256) -> np.ndarray:
     ).astype(np.uint8)
 
 
+RUNS = len(DRAWING["kinds"])  # on one axis: no two of them are drawn alike
 MAPS = {name: table(points) for name, points in DRAWING["maps"].items()}
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from aclnn_viz.pictures.palette import DRAWING, KINDS
 
-# (light, dark, dash of the line, marker, hatch) of the runs on one axis.
+# (light, dark, dash of the line, marker, hatch) of each kind of mark.
 SERIES = tuple(kind[1:] for kind in KINDS)
 
 

@@ -184,12 +184,11 @@ class Marks {
     node.setAttribute("aria-valuetext", rest.sets.map((field) => `${field} ${number(values[field])}`).join(", "));
   }
 
-  rule(context, { axis, at, label, colour, dash }) {
+  rule(context, { axis, at, label, colour }) {
     const place = axis === "x" ? this.sx(at) : this.sy(at), { area: box } = this;
     if (!Number.isFinite(at) || !Number.isFinite(place)) return;
     context.strokeStyle = colour;
     context.lineWidth = this.kit.theme.line.rule;
-    context.setLineDash(dash);
     context.beginPath();
     context.moveTo(...(axis === "x" ? [place, box.top] : [box.left, place]));
     context.lineTo(...(axis === "x" ? [place, box.bottom] : [box.right, place]));
@@ -234,7 +233,7 @@ class Marks {
     write(context, text, x, y, this.kit.theme.text, TEXT, "left");
   }
 
-  box(context, { x0, y0, x1, y1, label, filled, colour, dash }) {
+  box(context, { x0, y0, x1, y1, label, filled, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (filled) {
@@ -250,9 +249,7 @@ class Marks {
     }
     context.strokeStyle = colour;
     context.lineWidth = this.kit.theme.line.box;
-    context.setLineDash(dash);
     context.strokeRect(left, top, wide, tall);
-    context.setLineDash([]);
     if (filled > 0.5) {  // a word in its middle, where it has room
       if (wide > widthOf(context, label) + 4 && tall > LINE) write(context, label, left + wide / 2, top + tall / 2, this.kit.theme.back);
       return;
