@@ -8,6 +8,7 @@ import ast
 import copy
 import inspect
 import operator
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -39,6 +40,13 @@ class Operation(NamedTuple):
     place: str
 
 
+def place_of(file: str, line: int) -> str:
+    """A line as people name it: in a cell of a notebook without the file, which has a number for a name."""
+    if re.fullmatch(r"\d+\.py", name := Path(file).name):
+        return message("line {line}", line=line)
+    return message("{file}, line {line}", file=name, line=line)
+
+
 class _Handed(ast.NodeTransformer):
     """Hands each operation of a tree over, by its number in `operations`."""
 
@@ -47,7 +55,7 @@ class _Handed(ast.NodeTransformer):
 
     def _over(self, node, function, operands, keywords=(), owner=()) -> ast.Call:
         texts = (*owner, *operands, *(keyword.value for keyword in keywords))
-        place = message("{file}, line {line}", file=Path(self.file).name, line=node.lineno)
+        place = place_of(self.file, node.lineno)
         operands_, code = tuple(map(ast.unparse, texts)), ast.unparse(node)
         self.operations.append(Operation(self.file, node.lineno, code, operands_, place))
         head = ast.Constant(len(self.operations) - 1), self.visit(function)

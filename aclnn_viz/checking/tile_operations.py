@@ -2,12 +2,11 @@
 
 import linecache
 from collections.abc import Mapping
-from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.checking.nan import UNWRITTEN, Link, Part, Trail, addresses, part
-from aclnn_viz.checking.operations import Operation
+from aclnn_viz.checking.operations import Operation, place_of
 from aclnn_viz.checking.same_bits import Step
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
@@ -32,12 +31,9 @@ class Watched(Eager):
         self.trail, self.starts = trail, {}
 
     def issue(self, instruction: Instruction):
-        core, (file, line), name = instruction.core, instruction.where, instruction.name
-        code = " ".join(linecache.getline(file, line).split()) or name
-        place = message(
-            "{file}, line {line}, core {core}", file=Path(file).name, line=line, core=core.index
-        )
-        operation, links = Operation(file, line, code, (), place), self.trail.links
+        core, operation, links = instruction.core, _operation(instruction), self.trail.links
+        place = message("{place}, core {core}", place=operation.place, core=core.index)
+        operation = operation._replace(place=place)
         reads = _parts(core, instruction.reads)
         for memory, read in reads:
             if not getattr(memory, "read_only", False):
@@ -55,9 +51,15 @@ class Watched(Eager):
                 operation._replace(place=there),
                 [read for _, read in reads[number * share % max(len(reads), 1) :][:share]],
                 write,
-                any(word in name for word in MIXED),
-                SCALAR if name == "SetValue" else "",
+                any(word in instruction.name for word in MIXED),
+                SCALAR if instruction.name == "SetValue" else "",
             )
+
+
+def _operation(instruction: Instruction) -> Operation:
+    file, line = instruction.where
+    code = " ".join(linecache.getline(file, line).split()) or instruction.name
+    return Operation(file, line, code, (), place_of(file, line))
 
 
 def _parts(core, spans) -> list[tuple]:
@@ -89,19 +91,14 @@ def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
     """The instructions of a run: what they read, whether they add elements up, or add atomically."""
     recorded = []
     for instruction in launch(program, **how, **inputs).trace:
-        (file, line), name = instruction.where, instruction.name
-        place = message("{file}, line {line}", file=Path(file).name, line=line)
-        formats = instruction.core.formats
+        name, formats = instruction.name, instruction.core.formats
         shapes = tuple(
             (*span.shape, span.length // formats[memory, span].itemsize)
             for memory, span in instruction.reads
             if (memory, span) in formats
         )
-        code = " ".join(linecache.getline(file, line).split()) or name
-        operation = Operation(file, line, code, (), place)
-        recorded.append(
-            Step(operation, shapes, "Reduce" in name or name == "Sum", "(atomic)" in name)
-        )
+        sums = "Reduce" in name or name == "Sum"
+        recorded.append(Step(_operation(instruction), shapes, sums, "(atomic)" in name))
     return recorded
 
 
