@@ -7,5 +7,5 @@ def kernel(gradOut, self, target, reduction, beta):
     with np.errstate(all="ignore"):
         slope = np.where(np.abs(d) < beta, d / beta, np.sign(d))
     if reduction == 1:
-        g = g / max(d.size, 1)
+        g = g / max(np.broadcast(d, g).size, 1)
     return (g * slope).astype(self.dtype)
