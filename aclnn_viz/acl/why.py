@@ -94,50 +94,60 @@ class Why:
 
     def __str__(self) -> str:
         first, rest = self.meanings[:1], self.meanings[1:]
-        found = [tr("what failed first:")] if rest else []
-        for one in first:
-            found += [one.said]
-            found += [tr("  the log: {line}", line=printable(one.line[:400]))] if one.line else []
-            found += [tr("  ({source})", source=one.source)]
-            found += [
+        lines = [tr("what failed first:")] if rest else []
+        for meaning in first:
+            lines += [meaning.said]
+            lines += (
+                [tr("  the log: {line}", line=printable(meaning.line[:400]))]
+                if meaning.line
+                else []
+            )
+            lines += [tr("  ({source})", source=meaning.source)]
+            lines += [
                 tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
-                for cause, thread in one.causes
+                for cause, thread in meaning.causes
             ]
-            if rest and one.level in LEVELS[2:]:
-                found.append(tr("  why is unknown: no line of this log says it"))
-        found += [tr("what follows it:")] if rest else []
-        found += [tr("  {meaning} ({source})", meaning=one.said, source=one.source) for one in rest]
+            if rest and meaning.level in LEVELS[2:]:
+                lines.append(tr("  why is unknown: no line of this log says it"))
+        lines += [tr("what follows it:")] if rest else []
+        lines += [
+            tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
+            for meaning in rest
+        ]
         if self.operator:
-            found.append(tr("operator: {name}", name=self.operator))
-        found += [tr("  this code says here: {text}", text=text) for text in self.conditions]
+            lines.append(tr("operator: {name}", name=self.operator))
+        lines += [tr("  this code says here: {text}", text=text) for text in self.conditions]
         if self.repeated:
-            found.append(
+            lines.append(
                 tr(
                     "the call, repeated on the emulated contract (not on a device): {answer}",
                     answer=self.repeated,
                 )
             )
-        for one in self.meanings:
-            if one.level == first[0].level:
-                found += [
-                    tr("try: {advice} ({source})", advice=one.advice, source=one.source)
-                ] * bool(one.advice)
-                if one.hazard:
-                    found.append(
+        for meaning in self.meanings:
+            if meaning.level == first[0].level:
+                lines += [
+                    tr("try: {advice} ({source})", advice=meaning.advice, source=meaning.source)
+                ] * bool(meaning.advice)
+                if meaning.hazard:
+                    lines.append(
                         tr(
                             "try: {command} runs it without a device, where its hazard is: {name}",
-                            command=one.command,
-                            name=tr(one.hazard),
+                            command=meaning.command,
+                            name=tr(meaning.hazard),
                         )
                     )
-                elif one.command:
-                    found.append(
-                        tr("try: {command} shows the same without a device", command=one.command)
+                elif meaning.command:
+                    lines.append(
+                        tr(
+                            "try: {command} shows the same without a device",
+                            command=meaning.command,
+                        )
                     )
-        found += [tr("try: {note}", note=note) for note in self.notes]
+        lines += [tr("try: {note}", note=note) for note in self.notes]
         if self.unknown and not (first and first[0].level == LEVELS[0]):
-            found.append(tr("unknown: {line}", line=printable(self.unknown[0][:200])))
-        return "\n".join(line for text in found for line in wrapped(text, 110, "", "    "))
+            lines.append(tr("unknown: {line}", line=printable(self.unknown[0][:200])))
+        return "\n".join(line for text in lines for line in wrapped(text, 110, "", "    "))
 
     __repr__ = __str__
 
@@ -169,8 +179,8 @@ def _meaning(name: str, line: str) -> Meaning:
         entry["chinese" if chinese else "meaning"],
         entry["source"],
         tuple(
-            (one["chinese" if chinese else "cause"], one["thread"])
-            for one in entry.get("causes", ())
+            (cause["chinese" if chinese else "cause"], cause["thread"])
+            for cause in entry.get("causes", ())
         ),
         entry.get("level", "call"),
         line,
@@ -225,8 +235,8 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     if not text.strip():
         raise ValueError(problem("a log is a text", "an empty one", "pass a code or a log"))
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
-    found, functions, unknown = _read(text, alone and alone[1])
-    meanings = tuple(_meaning(name, "" if alone else line) for name, line in found.items())
+    hits, functions, unknown = _read(text, alone and alone[1])
+    meanings = tuple(_meaning(name, "" if alone else line) for name, line in hits.items())
     op, name, at = _operator(functions)
     near = _plain(text[max(0, at - AROUND) : at + AROUND])
     repeated = _repeat(op, near, product, version) if op else ""
@@ -234,12 +244,12 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         tuple(
             step.text
             for step in contract(op.name).steps
-            if str(getattr(step, "status", 0)) in found and isinstance(step.text, str)
+            if str(getattr(step, "status", 0)) in hits and isinstance(step.text, str)
         )
         if op and not repeated
         else ()
     )
-    return Why(meanings, name, conditions, _notes(op, found, text), repeated, unknown)
+    return Why(meanings, name, conditions, _notes(op, hits, text), repeated, unknown)
 
 
 def _plain(text: str) -> str:
@@ -268,7 +278,7 @@ def _lines(text: str):
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
     """What is known of a text, by name, with the first line that says it, the nearest to the cause first; the first places of
     functions of aclnn; and lines of failures that nothing is known of."""
-    known, signs, found, functions, unknown = _known(), _table()["signs"], {}, {}, []
+    known, signs, hits, functions, unknown = _known(), _table()["signs"], {}, {}, []
     patterns = [
         (name, re.compile(entry["pattern"]).search)
         for name, entry in known.items()
@@ -283,16 +293,16 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         )
         for name in here + [name for name in named if name in known]:
             level = LEVELS.index(known[name].get("level", "call"))
-            found[name] = min(found.get(name, (9,)), (level, time, at, line))
+            hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
             functions.setdefault(name, at)
         if not (here or named or calls) and len(unknown) < UNKNOWN and WORD.search(line):
             unknown.append(line)
-    if not (found or functions or unknown):
+    if not (hits or functions or unknown):
         unknown = [_plain(text.strip()[:200]).splitlines()[0]]
-    order = sorted(found, key=found.get)
-    return {name: found[name][-1] for name in order}, functions, tuple(unknown)
+    order = sorted(hits, key=hits.get)
+    return {name: hits[name][-1] for name in order}, functions, tuple(unknown)
 
 
 def _operator(functions: dict) -> tuple:
@@ -302,10 +312,10 @@ def _operator(functions: dict) -> tuple:
     return known.get(name), name, functions.get(name, 0)
 
 
-def _notes(op, found: dict, text: str) -> tuple[str, ...]:
+def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
     """What the log's own names say: which library an operator is in, and whether torch_npu belongs to CANN."""
     notes = []
-    if op and found.keys() & {"not in libopapi.so", "symbol of an operator"}:
+    if op and hits.keys() & {"not in libopapi.so", "symbol of an operator"}:
         notes.append(
             tr(
                 "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
@@ -331,13 +341,13 @@ def _notes(op, found: dict, text: str) -> tuple[str, ...]:
 
 def _repeat(op, text: str, product, version) -> str:
     """What phase 1 answers to the call whose tensors a log names, or nothing where it does not name all of them."""
-    given = {}
+    tensors = {}
     for parameter in (p for p in op.c_parameters if p.name in op.tensors):
         at = re.search(rf"\b{parameter.name}\b\W{{1,4}}{TENSOR}", text)
         dtype = at and TYPES.get((at[1] or at[3] or "").lower())
         if dtype is not None:
             shape = tuple(int(n) for n in re.findall(r"\d+", at[2]))
-            given[parameter.name] = TensorDescriptor(
+            tensors[parameter.name] = TensorDescriptor(
                 shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape
             )
     attributes = {p.name: p.default for p in op.c_parameters if p.name in op.attributes}
@@ -346,15 +356,17 @@ def _repeat(op, text: str, product, version) -> str:
             rf"\b{name}\b\W{{1,4}}(-?\d{{1,99}}(?:\.\d*)?(?:e[+-]?\d+)?)(?!\d)", text
         ):
             attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
-    arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | given
+    arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | tensors
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
     version = _named(version_of, r"CANN(?:_VERSION)?\W{0,4}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
     row = next(
-        (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(given))), None
+        (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(tensors))), None
     )
-    for out in {*op.outputs} - {*given}:  # as the operator documents it, where the log does not say
-        if source := given.get(op.gradient_of.get(out, op.like)):
+    for out in {*op.outputs} - {
+        *tensors
+    }:  # as the operator documents it, where the log does not say
+        if source := tensors.get(op.gradient_of.get(out, op.like)):
             arguments[out] = replace(
                 source, dtype=row.dtypes.get(out, source.dtype) if row else source.dtype
             )

@@ -63,9 +63,9 @@ class Unsupported:
 
     @classmethod
     def of(cls, some: Sequence, others: Sequence[Traits]) -> "Unsupported":
-        traits = [Traits.of(one.case) for one in some]
+        traits = [Traits.of(ready.case) for ready in some]
         texts = (common(traits, others), only(others, traits)) if some else ("", "")
-        return cls(tuple(str(one.recipe) for one in some), *texts)
+        return cls(tuple(str(ready.recipe) for ready in some), *texts)
 
     def __len__(self) -> int:
         return len(self.cases)
@@ -469,12 +469,12 @@ def conclude(
     With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
     """
     op, seen = scope.op, evidence.seen
-    wrong = [one for one in seen if one.misses]
+    wrong = [run for run in seen if run.misses]
     small = small or smallest(wrong)
     diagnosis, explanation = _of_memory(tested, small) if wrong else None, None
     if wrong and not diagnosis:
         diagnosis, explanation = _explained(op, evidence, tested, int(seed), depth.searching, small)
-    traits = [*(one.traits for one in seen), *evidence.right]
+    traits = [*(run.traits for run in seen), *evidence.right]
     unrun = [evidence.unrun] * bool(evidence.unrun) + [SLOW] * (tested is not None and METER.slow)
     return CheckResult(
         operator=op.name,
@@ -490,16 +490,16 @@ def conclude(
         scope=scope.text,
         left_out=dict(scope.left_out),
         traces=evidence.traces,
-        undecided=sum(one.prepared.undecided for one in seen) + evidence.undecided,
+        undecided=sum(run.prepared.undecided for run in seen) + evidence.undecided,
         unrun=linked("{some}; {more}", unrun) if unrun else "",
         seconds=seconds,
         first_failure=evidence.first_failure,
-        outputs=dict(Counter(miss.output for one in wrong for miss in one.misses)),
+        outputs=dict(Counter(miss.output for run in wrong for miss in run.misses)),
         misbehaviour=evidence.misbehaviour,
         regions=wrong_regions(op, wrong),
         conditions=wrong_conditions(
-            [(one.traits, bool(one.misses)) for one in seen]
-            + [(one, False) for one in evidence.right]
+            [(run.traits, bool(run.misses)) for run in seen]
+            + [(run, False) for run in evidence.right]
         ),
         diagnosis=diagnosis,
         explanation=explanation,
@@ -510,7 +510,7 @@ def conclude(
         if tested and not tested.lost
         else None,
         notes=_conventions(wrong),
-        vacuity=_can_show(op, [one.prepared.case for one in seen]),
+        vacuity=_can_show(op, [run.prepared.case for run in seen]),
         depth=depth.name,
         trials=trials,
         reasons=dict(evidence.reasons),
@@ -521,35 +521,35 @@ def conclude(
 
 def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
     """Of a tile program with hazards what it leaves on the first case that shows one."""
-    for one in evidence.blamed[:1] if tested.tiles else ():
-        prepared = one if isinstance(one, Prepared) else one.prepare()
+    for blamed in evidence.blamed[:1] if tested.tiles else ():
+        prepared = blamed if isinstance(blamed, Prepared) else blamed.prepare()
         with suppress(Exception):  # whatever a program raises
-            outputs = tested.kernel.left(**one.case.inputs)
+            outputs = tested.kernel.left(**blamed.case.inputs)
             yield CaseRun(prepared, outputs, judge(prepared, outputs))
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
     """The smallest of wrong runs, one that shows more than a convention if there is one."""
-    return min(wrong, key=lambda one: (bool(convention(one)), one.elements), default=None)
+    return min(wrong, key=lambda run: (bool(convention(run)), run.elements), default=None)
 
 
 def _telling(seen: Sequence[CaseRun]) -> list[CaseRun]:
     """Without those in which only a convention differs, and those in float64 that are right to the digits of float32, if others
     are wrong by more."""
-    more = [one for one in seen if not one.misses or not convention(one)]
-    less = [one for one in more if not (one.misses and in_documented_form(one).right_in_float32)]
-    return next((some for some in (less, more) if any(one.misses for one in some)), list(seen))
+    more = [run for run in seen if not run.misses or not convention(run)]
+    less = [run for run in more if not (run.misses and in_documented_form(run).right_in_float32)]
+    return next((some for some in (less, more) if any(run.misses for run in some)), list(seen))
 
 
 def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
     """What is to be said of wrong cases in which only a convention differs."""
-    found = Counter(filter(None, map(convention, wrong)))
-    alone = found.total() == len(wrong)
+    counts = Counter(filter(None, map(convention, wrong)))
+    alone = counts.total() == len(wrong)
     return tuple(
         message("only a convention differs, in {n} cases: {why}", n=n, why=why)
         if alone
         else message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why)
-        for why, n in found.items()
+        for why, n in counts.items()
     )
 
 
@@ -558,15 +558,15 @@ def _joined(text: str) -> str:
 
 
 @once_per_case
-def _influence(made: Case) -> dict[str, float]:
-    return vacuity([made]).influence
+def _influence(case: Case) -> dict[str, float]:
+    return vacuity([case]).influence
 
 
 def _can_show(op, cases: Sequence[Case]) -> Vacuity:
     """What cases can show, of each term in the case that shows it best."""
     best: dict[str, float] = {}
-    for one in cases:
-        best |= {name: max(best.get(name, 0.0), value) for name, value in _influence(one).items()}
+    for case in cases:
+        best |= {name: max(best.get(name, 0.0), value) for name, value in _influence(case).items()}
     return Vacuity(op.name if cases else "", len(cases), best)
 
 
@@ -585,10 +585,10 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-    dtypes = {one.prepared.case.dtype for one in seen}  # a kernel in float32 is wrong in float64
+    dtypes = {run.prepared.case.dtype for run in seen}  # a kernel in float32 is wrong in float64
 
     def in_formats(cases) -> list[CaseRun]:
-        return _telling([one for one in cases if one.prepared.case.dtype in dtypes])
+        return _telling([run for run in cases if run.prepared.case.dtype in dtypes])
 
     @cache
     def fresh() -> list[CaseRun]:
@@ -600,15 +600,15 @@ def _explained(
         return in_formats(drawn)
 
     probe = min(
-        (one for one in seen if one.misses and one.usable), key=lambda one: one.size, default=None
+        (run for run in seen if run.misses and run.usable), key=lambda run: run.size, default=None
     )
     heavy, start = max(1.0, probe.steps / LINES) if probe else 1.0, METER.runs
 
     def mended(budget: Budget) -> Mend | None:
         return mend(
             tested.kernel,
-            cheapest_first([one for one in seen if one.misses]),
-            [one for one in seen if not one.misses],
+            cheapest_first([run for run in seen if run.misses]),
+            [run for run in seen if not run.misses],
             FreshCases(tested.kernel, tested.scope, seed, dtypes),
             budget,
         )
@@ -618,14 +618,14 @@ def _explained(
     end = Budget((runs + start - METER.runs) / heavy)
     diagnosis = diagnose(op, seen, tested, evidence.silent)
     if unfit and not diagnosis.name:
-        given, seen = seen, [in_documented_form(one) for one in seen]
-        if not any(one.misses for one in seen):
-            return _misfit(given, seen, unfit, fresh, yours)
+        before, seen = seen, [in_documented_form(run) for run in seen]
+        if not any(run.misses for run in seen):
+            return _misfit(before, seen, unfit, fresh, yours)
         diagnosis = diagnose(op, seen, tested, evidence.silent)
         text = message("of the numbers: {text}", text=diagnosis.text)
         diagnosis = replace(diagnosis, text=linked("{some}; {more}", [*unfit, text]))
     if diagnosis.name:
-        fault = next(one for one in faults(op.name) if one.name == diagnosis.name)
+        fault = next(fault for fault in faults(op.name) if fault.name == diagnosis.name)
         return diagnosis, replace(of_fault(op, fault, len(seen)), yours=yours)
     explanation = None if yours else explain(op, seen, end, fresh, evidence.right)
     if known and not explanation:
@@ -637,7 +637,7 @@ def _explained(
         # of a wrong form no law
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
-        failing = sorted((one for one in seen if one.misses), key=lambda one: one.size)
+        failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)
         text = depends(op, failing, None if stands else tested, seed, late, others)
         if law:
             text = [_condition(law, stands), *text]
@@ -649,7 +649,7 @@ def _explained(
 def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnosis, Explanation]:
     """What is said of runs that are right once they are in the documented form."""
     missing = any(
-        one.outputs.keys() < before.prepared.expected.keys() for one, before in zip(seen, given)
+        run.outputs.keys() < before.prepared.expected.keys() for run, before in zip(seen, given)
     )
     misfits = linked("{some}; {more}", unfit)
     text = (
@@ -658,7 +658,7 @@ def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnos
         else message("{misfits}: all numbers are right", misfits=misfits)
     )
     shown = None
-    if not any(one.misses for one in fresh()):
+    if not any(run.misses for run in fresh()):
         shown = Explanation.of_form(text, [*seen, *fresh()])
     return Diagnosis(None, False, text), Explanation.of_mend(yours) if yours else shown
 

@@ -86,7 +86,7 @@ def inspect(root: str, custom: str) -> None:
 
 
 def _device(acl: CannAcl, number: int) -> dict:
-    found = {
+    findings = {
         "id": number,
         "name": f"atlas:{number}",
         "soc": None,
@@ -98,20 +98,20 @@ def _device(acl: CannAcl, number: int) -> dict:
     }
     status = acl.aclrtSetDevice(number)
     if status:
-        return found | {"problem": _failure(acl, "aclrtSetDevice", status)}
-    found["soc"] = acl.soc
+        return findings | {"problem": _failure(acl, "aclrtSetDevice", status)}
+    findings["soc"] = acl.soc
     try:
         product = product_of(acl.soc)
-        found |= {"product": product.name, "operators": _operators(acl, product)}
+        findings |= {"product": product.name, "operators": _operators(acl, product)}
     except ValueError as error:
-        found["problem"] = str(error)
+        findings["problem"] = str(error)
     for kind in _MEMORY_KINDS:
         status, free, total = acl.aclrtGetMemInfo(kind)
         if not status and total:
-            found |= {"memory_free": free, "memory_total": total}
+            findings |= {"memory_free": free, "memory_total": total}
             break
     acl.aclrtResetDevice(number)
-    return found
+    return findings
 
 
 def _operators(acl: CannAcl, product: Product | None) -> dict:
@@ -166,7 +166,7 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
         )
     for place in (root, custom):
         place is None or place_of(place)
-    found = {
+    findings = {
         "host": emulated(),
         "peers": installed(),
         "problem": None,
@@ -188,15 +188,15 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     try:
         installation = find(root)
     except DeviceUnavailable as error:
-        return found | {"problem": str(error)}
-    found |= {
+        return findings | {"problem": str(error)}
+    findings |= {
         "tried": list(installation.tried),
         "root": str(installation.root),
         "origin": installation.origin,
         "runtime": str(installation.runtime),
         "custom_installed": [str(path) for path in custom_libraries(installation)],
     }
-    return found | _asked(str(installation.root), str(custom or ""), timeout)
+    return findings | _asked(str(installation.root), str(custom or ""), timeout)
 
 
 def emulated() -> dict:
@@ -252,19 +252,19 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
         raise
     finally:
         os.close(held)
-    found = {"devices": []}
+    findings = {"devices": []}
     for line in output.splitlines():
         if line.startswith(MARK):
             text = json.loads(line.removeprefix(MARK))
-            found["devices"] += [text.pop("device")] if "device" in text else []
-            found |= text
-    stage = found.pop("stage", "starting Python")
+            findings["devices"] += [text.pop("device")] if "device" in text else []
+            findings |= text
+    stage = findings.pop("stage", "starting Python")
     if ended:
-        found["problem"] = (
+        findings["problem"] = (
             f"the process that asked {ended}, while {stage}: the driver or a library is broken; "
             "restart the driver, or ask again with more time"
         )
-    return found
+    return findings
 
 
 def _killed(child: subprocess.Popen) -> str:
@@ -276,41 +276,42 @@ def _killed(child: subprocess.Popen) -> str:
         return (error.stdout or b"").decode(errors="replace")
 
 
-def device_text(found: dict) -> str:
+def device_text(findings: dict) -> str:
     """Return what `list_devices` found as lines for people."""
     lines = [tr("host: the emulator, always there; it runs")]
     lines += [
         tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"]))
-        for name, about in found["host"]["operators"].items()
+        for name, about in findings["host"]["operators"].items()
     ]
     lines += [
         tr('{name}: {version}, a peer: open_device("{name}")', name=name, version=version)
-        for name, version in found["peers"].items()
+        for name, version in findings["peers"].items()
     ]
-    if found["problem"]:
-        lines.append(f"atlas: {found['problem']}")
-    if found["root"]:
+    if findings["problem"]:
+        lines.append(f"atlas: {findings['problem']}")
+    if findings["root"]:
         lines += [
             tr(
                 "CANN {version} in {root} ({origin}; version from {source})",
-                version=found["cann"] or message("(version unknown)"),
-                root=found["root"],
-                origin=found["origin"],
-                source=found["cann_source"] or message("nowhere"),
+                version=findings["cann"] or message("(version unknown)"),
+                root=findings["root"],
+                origin=findings["origin"],
+                source=findings["cann_source"] or message("nowhere"),
             ),
-            tr("  driver: {version}", version=found["driver"] or message("no version file")),
+            tr("  driver: {version}", version=findings["driver"] or message("no version file")),
         ]
-        if found["stand_in"]:
-            lines.append(tr("  NOT CANN: {what}", what=found["stand_in"]))
+        if findings["stand_in"]:
+            lines.append(tr("  NOT CANN: {what}", what=findings["stand_in"]))
         lines += [
-            tr("  library: {path}", path=path) for path in found["libraries"] or [found["runtime"]]
+            tr("  library: {path}", path=path)
+            for path in findings["libraries"] or [findings["runtime"]]
         ]
-        lines += [tr("  cannot load: {text}", text=text) for text in found["failures"]]
+        lines += [tr("  cannot load: {text}", text=text) for text in findings["failures"]]
         lines += [
             tr("  custom operators installed: {path} (use with custom=)", path=path)
-            for path in found["custom_installed"]
+            for path in findings["custom_installed"]
         ]
-    for device in found["devices"]:
+    for device in findings["devices"]:
         memory = message("memory unknown")
         if device["memory_total"]:
             memory = message(
@@ -329,8 +330,8 @@ def device_text(found: dict) -> str:
             + (f"; {device['problem']}" if device["problem"] else "")
         )
         lines += _operator_lines(device["operators"] or {})
-    if not found["devices"]:
-        lines += _operator_lines(found["operators"])
+    if not findings["devices"]:
+        lines += _operator_lines(findings["operators"])
     return "\n".join(lines)
 
 
@@ -458,8 +459,8 @@ def _only(kind: str, **options) -> None:
         "a peer": "it is no Atlas: leave them out",
         "a capsule": "it says where it was recorded: leave them out",
     }[kind]
-    given = [option for option, value in options.items() if value is not None]
-    if given:
+    passed = [option for option, value in options.items() if value is not None]
+    if passed:
         raise ValueError(
-            problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(given), other)
+            problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(passed), other)
         )

@@ -130,12 +130,14 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     ['declaration.py', 'page.py', 'test_softsign.py']
     """
     text = text.replace("\0", " ")  # which no file of Python holds
-    declared = [one for each in PROTOTYPE.findall(_plain(text)) for one in parse(f"{each};")]
+    declared = [
+        function for each in PROTOTYPE.findall(_plain(text)) for function in parse(f"{each};")
+    ]
     if len(declared) != 1:
         raise ValueError(
             problem(
                 "the prototype declares one function aclnn...GetWorkspaceSize",
-                ", ".join(one.name for one in declared) or "none",
+                ", ".join(function.name for function in declared) or "none",
                 "pass its declaration alone",
             )
         )
@@ -181,7 +183,7 @@ def fresh(name: str, folder: str | Path) -> Path:
 
 def gaps(folder: str | Path) -> list[str]:
     """List what is left to fill in the files of an operator, one line each: the file, the line, what belongs there."""
-    found = []
+    gaps = []
     for kind in registry.REQUIRED:
         path = Path(folder) / f"{kind}.py"
         lines = (
@@ -189,12 +191,12 @@ def gaps(folder: str | Path) -> list[str]:
             if path.exists()
             else [f"{registry.GAP}: the whole file"]
         )
-        found += [
+        gaps += [
             f"{path.name}:{number}: {line.partition(registry.GAP)[2].strip(' :')}"
             for number, line in enumerate(lines, 1)
             if registry.GAP in line
         ]
-    return found
+    return gaps
 
 
 def _plain(text: str) -> str:
@@ -244,7 +246,7 @@ class _Roles:
             p.name for p in parameters if p.name in tensors and p.c_type[:5] != "const"
         ] or tensors[-1:]
         inputs = [p.name for p in parameters if p.name not in outputs]
-        if not (given := [one for one in inputs if one in tensors]):
+        if not (tensor_inputs := [name for name in inputs if name in tensors]):
             raise ValueError(
                 problem(
                     "a backward operator takes a tensor",
@@ -253,46 +255,53 @@ class _Roles:
                 )
             )
         upstream = next(
-            (one for one in given if re.match(r"d[a-z]\d?$|.*grad", one, re.IGNORECASE)), given[0]
+            (name for name in tensor_inputs if re.match(r"d[a-z]\d?$|.*grad", name, re.IGNORECASE)),
+            tensor_inputs[0],
         )
-        saved = [one for one in given if one != upstream and re.match(SAVED, one, re.IGNORECASE)]
-        taken = [one for one in given if one not in (upstream, *saved)] or [
+        saved = [
+            name
+            for name in tensor_inputs
+            if name != upstream and re.match(SAVED, name, re.IGNORECASE)
+        ]
+        taken = [name for name in tensor_inputs if name not in (upstream, *saved)] or [
             "x" if "x" not in tensors else "forwardInput"
         ]
-        result = next(one for one in ("out", "y", "forwardOutput") if one not in (*tensors, *taken))
+        result = next(
+            name for name in ("out", "y", "forwardOutput") if name not in (*tensors, *taken)
+        )
         of = {
-            one: next(
-                (other for other in taken if _bare(one) == _bare(other)),
+            name: next(
+                (other for other in taken if _bare(name) == _bare(other)),
                 taken[min(at, len(taken) - 1)],
             )
-            for at, one in enumerate(outputs)
+            for at, name in enumerate(outputs)
         }
         attributes = [p for p in parameters if p.name not in tensors]
         mask = next((p.name for p in attributes if p.kind == "bools"), None)
-        like = next((one for one in taken if one in given), upstream)
+        like = next((name for name in taken if name in tensor_inputs), upstream)
 
         self.tensors, self.outputs, self.inputs = tensors, outputs, inputs
         self.upstream, self.saved, self.taken, self.result = upstream, saved, taken, result
         self.of, self.attributes, self.mask, self.like = of, attributes, mask, like
         self.patterns: dict[str, str] = {}
 
-    def shaped(self, one: str, seen: tuple = ()) -> str:
+    def shaped(self, name: str, seen: tuple = ()) -> str:
         """The pattern of what a tensor is alike, else its own: any number of axes."""
-        like = self.of.get(one) or {
+        like = self.of.get(name) or {
             self.result: self.upstream,
             self.upstream: self.taken[0],
-        }.get(one)
-        if one not in self.patterns and like in (*self.tensors, *self.taken) and like not in seen:
-            self.patterns[one] = self.shaped(like, (*seen, one))
-        return self.patterns.setdefault(one, f"*R{len(set(self.patterns.values())) or ''}")
+        }.get(name)
+        if name not in self.patterns and like in (*self.tensors, *self.taken) and like not in seen:
+            self.patterns[name] = self.shaped(like, (*seen, name))
+        return self.patterns.setdefault(name, f"*R{len(set(self.patterns.values())) or ''}")
 
-    def tensor(self, one: str) -> str:
+    def tensor(self, name: str) -> str:
         asked = (
-            f', asked="{self.mask}[{self.outputs.index(one)}]"'
-            if self.mask and one in self.outputs
+            f', asked="{self.mask}[{self.outputs.index(name)}]"'
+            if self.mask and name in self.outputs
             else ""
         )
-        return f'        "{one}": Tensor("{self.shaped(one)}"{asked}),'
+        return f'        "{name}": Tensor("{self.shaped(name)}"{asked}),'
 
     def attribute(self, p) -> str:
         count = len(self.outputs)
@@ -326,15 +335,15 @@ def _words(name: str, snake: str, declared: Prototype) -> dict[str, str]:
         "takes": _listed(forward),
         "gives": _listed([roles.result, *roles.saved]),
         "upstream": f'"{roles.upstream}": "{roles.result}"',
-        "saved": ", ".join(f'"{one}": "{one}"' for one in roles.saved),
-        "gradients": ", ".join(f'"{one}": "{other}"' for one, other in roles.of.items()),
+        "saved": ", ".join(f'"{name}": "{name}"' for name in roles.saved),
+        "gradients": ", ".join(f'"{name}": "{other}"' for name, other in roles.of.items()),
         "axes": ", ".join(
-            f'"{one}": "{"." * len(pattern(roles.shaped(one)).page_axes)}"' for one in every
+            f'"{name}": "{"." * len(pattern(roles.shaped(name)).page_axes)}"' for name in every
         ),
         "forward": ", ".join(forward),
         "backward": ", ".join(roles.inputs),
-        "results": ", ".join(f'"{one}": ...' for one in (roles.result, *roles.saved)),
-        "outputs": ", ".join(f'"{one}": ...' for one in roles.outputs),
+        "results": ", ".join(f'"{name}": ...' for name in (roles.result, *roles.saved)),
+        "outputs": ", ".join(f'"{name}": ...' for name in roles.outputs),
     }
 
 
@@ -346,4 +355,4 @@ def _bare(name: str) -> str:
 
 
 def _listed(names: list[str]) -> str:
-    return ", ".join(f'"{one}"' for one in names) + "," * (len(names) < 2)
+    return ", ".join(f'"{name}"' for name in names) + "," * (len(names) < 2)
