@@ -134,9 +134,9 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
 
 def _rows(made: Case) -> Iterator[tuple[str, bool]]:
     """Kinds of rows and numbers of each tensor."""
-    whole = {k: v for k, v in made.inputs.items() if type(v) is int}
+    op, whole = made.operator, {k: v for k, v in made.inputs.items() if type(v) is int}
     for name, array in made.arrays.items():
-        if not array.size or name in made.operator.saved:
+        if not array.size or name in op.saved and op.first in made.inputs:
             continue
         rows = array.reshape(-1, array.shape[-1] if array.ndim else 1)
         if array.dtype.kind == "b" or array.dtype == np.uint8:

