@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, only, point
+from aclnn_viz.explorers.arrays import double, element, only, point
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -49,7 +49,7 @@ def _grey(data: Data) -> tuple[str, float, float]:
     return "picture", xp.minimum(xp.min(data.out), 0.0), xp.maximum(xp.max(data.out), 1.0)
 
 
-def _x_axis(data: Data, label="") -> Axis:
+def _x_axis(data: Data) -> Axis:
     """Columns of the world, named by x."""
     width, aligned = data.state.width, data.state.alignCorners
     offset, factor = pixel_units(width, aligned)
@@ -58,7 +58,7 @@ def _x_axis(data: Data, label="") -> Axis:
         for x in (range(-3, 4) if factor else ())
     ]
     reach = data.margin[1] + 0.5
-    return Axis(label, -reach, width - 1 + reach, ticks=tuple(ticks))
+    return Axis("", -reach, width - 1 + reach, ticks=tuple(ticks))
 
 
 def _world(data: Data) -> Panel:
@@ -77,7 +77,7 @@ def _world(data: Data) -> Panel:
         Line(*_cloth(data), MOVED, "", 0.5),
         *_mirrors(data),
         Line(*_way(data), READ, "", 2.6),
-        _square(data, 2.0 if state.interpolationMode == BICUBIC else 0.5),
+        _square(data),
         Dots(*data.flights, GRADIENT, "", 4.0),
         Rule("x", u, kind=MOVED),
         _arrow(data, u, v),
@@ -176,9 +176,12 @@ def _centre(data: Data):
     return data.hops[:, 0] if bicubic else data.read[0]
 
 
-def _square(data: Data, reach: float) -> Box:
-    (u, v), filled = data.hops[:, 2] if reach > 1 else data.read[0], 0.0 if reach > 1 else 0.6
-    return Box(u - reach, v - reach, u + reach, v + reach, kind=READ, filled=filled)
+def _square(data: Data) -> Box:
+    """What is read: the square of a pixel; of bicubic four by four around the place that the mirrors lead to."""
+    bicubic = data.state.interpolationMode == BICUBIC
+    (u, v), reach = (data.hops[:, 2], 2.0) if bicubic else (data.read[0], 0.5)
+    ends = u - reach, v - reach, u + reach, v + reach
+    return Box(*ends, kind=READ, filled=0.0 if bicubic else 0.6)
 
 
 def _arrow(data: Data, u, v) -> Arrows:
@@ -412,14 +415,7 @@ def _padded(data: Data, names: dict):
 def plays(data: Data) -> tuple[dict, ...]:
     """Slide the point through the world and back; send the gradients back."""
     state = data.state
-    x, y = (
-        data.at_chosen(
-            double(data.xp, data.inputs["grid"])[
-                state.sample if isinstance(state.sample, int) else 0
-            ]
-        )[k]
-        for k in range(2)
-    )
+    x, y = data.at_chosen(element(data.xp, double(data.xp, data.inputs["grid"]), state.sample))
     stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]
     sent = [{"sent": share} for share in (0.0, 1.0)]
     return (
