@@ -50,7 +50,7 @@ MOVE = (
   for (let k = from; k < from + moves; k += 1) {
     await rest();
     const start = performance.now(), answered = changed(root, { attributeFilter: ["data-revision"] });
-    input[input.tagName === "SELECT" ? "selectedIndex" : "value"] = values[k % values.length];
+    input["selectedIndex" in input ? "selectedIndex" : "value"] = values[k % values.length];
     input.dispatchEvent(new Event("input", { bubbles: true }));
     await answered;
     await frame();
@@ -72,7 +72,7 @@ MOVE_HAND = (
   for (let k = from; k < from + moves; k += 1) {
     await new Promise(requestAnimationFrame);
     const start = performance.now(), before = root.dataset.revision;
-    input[input.tagName === "SELECT" ? "selectedIndex" : "value"] = values[k % values.length];
+    input["selectedIndex" in input ? "selectedIndex" : "value"] = values[k % values.length];
     input.dispatchEvent(new Event("input", { bubbles: true }));
     if (root.dataset.revision === before) await changed(root, { attributeFilter: ["data-revision"] });
     if (!root.hasAttribute("data-moving")) return null;  // it was not drawn here
