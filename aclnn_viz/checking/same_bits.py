@@ -25,7 +25,7 @@ from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
 from aclnn_viz.checking.nan import TILES
 from aclnn_viz.checking.operations import Operation, Watched
-from aclnn_viz.errors import whole
+from aclnn_viz.errors import problem, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
@@ -274,6 +274,14 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
     """
     op = operator(op)
     with as_kernel(kernel, op, signature, soc, cann) as given, np.errstate(all="ignore"):
+        if given.function is None:
+            raise ValueError(
+                problem(
+                    "a kernel is called",
+                    f"the folder {given.folder}",
+                    "name a function or a device",
+                )
+            )
         function, changes, tried, end = given.function, {}, {}, time.monotonic() + SECONDS
         for rows in _cases(op, function, whole("seed", seed)):
             for what, size, first, second in _views(hasattr(function, "under")):

@@ -369,6 +369,7 @@ def some_calls(tmp_path):
         (conventions.text_table, [[]]),
         (av.why, [561103]),
         (av.museum, ["karpathy/llm.c#763"]),
+        (av.same_bits, ["hardswish", av.operator("hardswish").backward]),
         (checking.triage, [run_of(tmp_path)]),
         (
             av.tolerance,
