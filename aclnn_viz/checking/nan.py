@@ -118,7 +118,10 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
                 outputs = import_module(TILES).watched(kernel, trail, case.inputs)
             else:
                 copies = {name: value.copy() for name, value in case.arrays.items()}
-                returned = Watched(trail.made).of(kernel)(**case.inputs | copies)
+                watched = Watched(trail.made)
+                returned = watched.of(kernel)(**case.inputs | copies)
+                if not watched.operations:
+                    return None  # of a device, or of another process
                 names = list(run.prepared.expected), case.operator.outputs
                 outputs = named(returned, *names, taken=part)
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])

@@ -71,6 +71,13 @@ def test_the_line_that_makes_the_first_is_named(file, name, row):
     assert code in line and operands in nan.lines[0] and nan.file == str(KERNELS / file)
 
 
+class Elsewhere:
+    """A kernel that is no function, as a device is none."""
+
+    def __call__(self, /, **inputs):
+        return inputs["gradOutput"] * np.float32(np.nan)
+
+
 def test_what_ends_the_nan_of_an_input_is_named():
     case = av.case("silu", shape=(1, 2), self=np.float32([[np.nan, 1]]))
     result = av.check("silu", f"{KERNELS / 'numpy_kernels.py'}:clipped", cases=[case])
@@ -81,4 +88,6 @@ def test_what_ends_the_nan_of_an_input_is_named():
     with in_language("zh"):
         assert "其余的终止于：numpy_kernels.py第" in str(result)
     case = av.case("silu", shape=(1, 2))
+    unseen = av.check("silu", Elsewhere(), cases=[case])
+    assert unseen.failed and unseen.nan is None
     assert av.check("silu", lambda gradOutput, self: gradOutput, cases=[case]).nan is None
