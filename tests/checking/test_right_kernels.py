@@ -82,8 +82,8 @@ def layer_norm_as_aten(
     """layer_norm_kernel.cpp of PyTorch: two sums of a row, of which a and b follow, and x - mean in place of x-hat."""
     n = int(np.prod(normalizedShape))
     x, dy, w = (
-        wide(input).reshape(-1, n),
-        wide(gradOut).reshape(-1, n),
+        wide(input).reshape(mean.size, n),
+        wide(gradOut).reshape(mean.size, n),
         1 if weightOptional is None else wide(weightOptional).reshape(n),
     )
     m, r = (wide(part).reshape(-1, 1).astype(x.dtype) for part in (mean, rstd))

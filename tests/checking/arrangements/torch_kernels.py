@@ -19,8 +19,8 @@ def hardswish(gradOutput, self):
 def rms_norm(dy, x, rstd, gamma):
     n = gamma.size
     X, m, w, r = (
-        t(x).reshape(-1, n),
-        t(dy).reshape(-1, n),
+        t(x).reshape(rstd.size, n),
+        t(dy).reshape(rstd.size, n),
         t(gamma).reshape(-1),
         t(rstd).reshape(-1, 1),
     )
@@ -39,8 +39,8 @@ def layer_norm(
 ):
     n = int(np.prod(normalizedShape))
     x, dy, mu, r = (
-        t(input).reshape(-1, n),
-        t(gradOut).reshape(-1, n),
+        t(input).reshape(mean.size, n),
+        t(gradOut).reshape(mean.size, n),
         t(mean).reshape(-1, 1),
         t(rstd).reshape(-1, 1),
     )
@@ -96,6 +96,8 @@ def swi_glu(yGrad, x, dim):
 
 
 def nll_loss(gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight):
+    if not self.size:
+        return np.zeros_like(self)
     ids, w, g = t(target).long().reshape(-1), t(weight), t(gradOutput)
     valid = (ids != ignoreIndex) & (ids >= 0) & (ids < self.shape[-1])
     safe = torch.where(valid, ids, torch.zeros_like(ids))
