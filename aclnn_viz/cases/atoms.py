@@ -72,7 +72,8 @@ def choices(made: Case) -> dict:
         if isinstance(x, tuple) and p.kind != "bools":
             found[p.name] = (len({*x}) > 1 and "unlike") or len(x)
         elif p.kind in ("int", "float") and not a.values and x not in usual:
-            found[p.name] = "above" if x > max(usual) else "below" if x < min(usual) else "between"
+            place = "above" if x > max(usual) else "below" if x < min(usual) else "between"
+            found[p.name] = f"{'negative, ' * (x < 0)}{place}"
         else:
             found[p.name] = x
     return found
