@@ -101,10 +101,10 @@ def _is_function(kernel) -> bool:
     )
 
 
-def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
+def _adapted(op, kernel, signature, adapt=lambda kernel: kernel) -> Callable:
     own = registry.own("peer", op.name, "SIGNATURES", {})
     if isinstance(signature, Mapping):
-        return partial(_renamed, op, made(kernel), by_name("signature", signature))
+        return partial(_renamed, op, adapt(kernel), by_name("signature", signature))
     text = signature if isinstance(signature, str) else ""
     if text == "aten":
         if not in_torch(op):
@@ -115,21 +115,21 @@ def _adapted(op, kernel, signature, made=lambda kernel: kernel) -> Callable:
                     'add it, or use "torch.autograd" or a mapping of names',
                 )
             )
-        return partial(_Peer(_With, made(kernel)).run, op)
+        return partial(_Peer(_With, adapt(kernel)).run, op)
     if text == "torch.autograd":
-        return partial(_differentiated, op, made(kernel))
+        return partial(_differentiated, op, adapt(kernel))
     if text in own:
         return partial(
             _Peer(
                 lambda torch, _: torch,
                 None,
-                partial(own[text], partial(_taken, made(kernel), text)),
+                partial(own[text], partial(_taken, adapt(kernel), text)),
             ).run,
             op,
         )
     if "(" in text:
         function, declared = _of_library(kernel, text)
-        return partial(_call_library, op, made(function), declared)
+        return partial(_call_library, op, adapt(function), declared)
     raise ValueError(
         problem(
             f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
@@ -193,10 +193,10 @@ class _With:
     def __getattr__(self, name):
         module, kernel, path = self._held
         if path:
-            found = getattr(module, name)
+            value = getattr(module, name)
             if name == path[0]:
-                found = self.__dict__[name] = _With(found, kernel, path[1:], self.asked)
-            return found
+                value = self.__dict__[name] = _With(value, kernel, path[1:], self.asked)
+            return value
         self.asked.append(name)
         if len({*self.asked}) > 1:
             raise CallError(
@@ -218,7 +218,7 @@ class _Peer(TorchPeer):
 
     def _compute(self, op, bound, arranged):
         if self._call is None:
-            before, found = len(self._torch.asked), super()._compute(op, bound, arranged)
+            before, outputs = len(self._torch.asked), super()._compute(op, bound, arranged)
             # what was computed is PyTorch's own, and says nothing of the kernel
             if len(self._torch.asked) == before:
                 raise _Elsewhere(
@@ -228,21 +228,21 @@ class _Peer(TorchPeer):
                         "use another signature, such as a mapping of names",
                     )
                 )
-            return found
-        found = self._call(
+            return outputs
+        outputs = self._call(
             **{
                 name: self._tensor(value) if isinstance(value, np.ndarray) else value
                 for name, value in bound.items()
             }
         )
-        found = (
-            found
-            if isinstance(found, Mapping)
+        outputs = (
+            outputs
+            if isinstance(outputs, Mapping)
             else dict(
-                zip(arranged.results, found if isinstance(found, (tuple, list)) else (found,))
+                zip(arranged.results, outputs if isinstance(outputs, (tuple, list)) else (outputs,))
             )
         )
-        return {name: as_array(value.detach()) for name, value in found.items()}
+        return {name: as_array(value.detach()) for name, value in outputs.items()}
 
 
 def _differentiated(op, function, **inputs) -> dict:
@@ -272,20 +272,20 @@ def _differentiated(op, function, **inputs) -> dict:
                 )
             )
     torch = tensor._torch
-    made = {
+    tensors = {
         name: tensor._tensor(value) if isinstance(value, np.ndarray) else value
         for name, value in values.items()
     }
-    leaves = {name: made[op.gradient_of[name]].requires_grad_() for name in results}
+    leaves = {name: tensors[op.gradient_of[name]].requires_grad_() for name in results}
     with torch.enable_grad():
-        found = _taken(function, f"{op.name}.forward", *made.values())
-        found = dict(zip(op.gives, found if isinstance(found, (tuple, list)) else (found,)))
+        outputs = _taken(function, f"{op.name}.forward", *tensors.values())
+        outputs = dict(zip(op.gives, outputs if isinstance(outputs, (tuple, list)) else (outputs,)))
         grads = {
             of: tensor._tensor(bound[name])
             for name, of in op.upstream.items()
             if bound.get(name) is not None
         }
-        if any(grad.numel() != found[of].numel() for of, grad in grads.items()):
+        if any(grad.numel() != outputs[of].numel() for of, grad in grads.items()):
             raise NotSupported(
                 problem(
                     "a gradient has the shape of its output",
@@ -294,9 +294,9 @@ def _differentiated(op, function, **inputs) -> dict:
                 )
             )
         result = torch.autograd.grad(
-            [found[of] for of in grads],
+            [outputs[of] for of in grads],
             [*leaves.values()],
-            [grad.reshape(found[of].shape).to(found[of].dtype) for of, grad in grads.items()],
+            [grad.reshape(outputs[of].shape).to(outputs[of].dtype) for of, grad in grads.items()],
         )
     return {name: as_array(grad.detach()) for name, grad in zip(leaves, result)}
 
@@ -304,7 +304,7 @@ def _differentiated(op, function, **inputs) -> dict:
 def _of_library(place, prototype: str) -> tuple:
     """A C function and its declaration: pointers by the vendor's names, sizes by the names of axes or `n`, numbers by attributes' names."""
     path, _, name = str(place).rpartition(":")
-    declared = [one for one in parse(prototype) if one.name == name or not path]
+    declared = [function for function in parse(prototype) if function.name == name or not path]
     if not path or len(declared) != 1:
         raise ValueError(
             problem(
@@ -335,7 +335,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
     lengths |= {name.lower(): n for name, n in lengths.items()} | {
         "n": lengths.get("n", lengths.get("N", bound[op.like].size))
     }
-    made = _outputs(op, bound)
+    arrays = _outputs(op, bound)
     args, unfit = [], ""
     for parameter in declared.parameters:
         base = parameter.c_type.replace("const", "").strip(" *")
@@ -348,7 +348,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
                 )
             )
         if "*" in parameter.c_type:
-            pointer, misfit = _pointer(op, parameter.name, base, made, bound)
+            pointer, misfit = _pointer(op, parameter.name, base, arrays, bound)
             args.append(pointer)
             unfit = misfit or unfit
         elif parameter.name in bound or parameter.name in lengths:
@@ -370,12 +370,12 @@ def _call_library(op, function, declared, **inputs) -> dict:
         raise RuntimeError(
             problem("a C function returns 0", str(status), "see what it means by that")
         )
-    return made
+    return arrays
 
 
-def _pointer(op, name: str, base: str, made: dict, bound: dict) -> tuple:
+def _pointer(op, name: str, base: str, arrays: dict, bound: dict) -> tuple:
     """The pointer to a tensor, null for one that is not given, and in what its format does not fit."""
-    if name not in {*made, *bound, *op.outputs}:
+    if name not in {*arrays, *bound, *op.outputs}:
         raise CallError(
             problem(
                 "a pointer has the name of a tensor",
@@ -383,12 +383,12 @@ def _pointer(op, name: str, base: str, made: dict, bound: dict) -> tuple:
                 f"use one of {', '.join((*bound, *op.outputs))}",
             )
         )
-    value = made.get(name, bound.get(name))
+    value = arrays.get(name, bound.get(name))
     if value is None:
         return None, ""
     form = value.dtype.name
     bits = base == "uint16_t" and value.dtype.itemsize == 2
     fits = bits or form == np.dtype(C_TYPES[base]).name
     unfit = "" if fits else problem(f"{name} is {base}", form, "leave this format out")
-    held = value if name in made else np.ascontiguousarray(value)
+    held = value if name in arrays else np.ascontiguousarray(value)
     return held.ctypes.data_as(ctypes.c_void_p), unfit

@@ -49,11 +49,11 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     `defines` are macros as NAME or NAME=VALUE, `include` folders. Raises FileNotFoundError, CompileError with the compiler's
     own text, and ValueError where there is no compiler.
     """
-    files = [need_text(place_of(one).resolve()) for one in files]
+    files = [need_text(place_of(file).resolve()) for file in files]
     root = installation()
     folders = [
         *included(include),
-        *{f"-I{one.parent}": None for one in files},
+        *{f"-I{file.parent}": None for file in files},
         f"-I{launchers(files)}",
         *flags(root)["compile"],
         f"-I{INCLUDE}",
@@ -65,7 +65,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         (
             *command,
             *folders[-2:],
-            *(one.read_text("utf-8") for one in (*sorted(KERNELS.rglob("*.h")), source)),
+            *(file.read_text("utf-8") for file in (*sorted(KERNELS.rglob("*.h")), source)),
         ),
         "start",
         lambda folder: translate(
@@ -77,18 +77,18 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
             [
                 *command,
                 *folders,
-                *(f"-D{one}" for one in defines),
+                *(f"-D{text}" for text in defines),
                 "-include",
                 INCLUDE / "launch.h",
                 "-E",
                 "-x",
                 "c++",
-                one,
+                file,
             ],
             None,
-            one,
+            file,
         )
-        for one in files
+        for file in files
     ]
     texts = [rewritten(text) for text in seen]
 
@@ -103,8 +103,8 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
         objects = [folder / f"{k}.o" for k in range(len(files))]
         link([*objects, start / "start.o"], root, folder / "program", files)
         (folder / "program.kernel").symlink_to("program")
-        for one in objects:
-            one.unlink()
+        for path in objects:
+            path.unlink()
 
     return kept((*command, *LINK, root, start, *map(str, files), *texts), "whole", make) / "program"
 
@@ -129,7 +129,7 @@ def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> Non
             raise ValueError(
                 problem(
                     "a whole program has a function main",
-                    f"none in {', '.join(one.name for one in files)}",
+                    f"none in {', '.join(file.name for file in files)}",
                     "`aclnn-viz cpp check` judges a kernel without one",
                 )
             ) from None
@@ -139,11 +139,11 @@ def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> Non
 def launchers(files: Sequence[Path]) -> Path:
     """The folder of the headers that the vendor's build makes: aclrtlaunch_NAME.h, which declares and launches an entry of the files."""
     texts = {}
-    for name, (_, written) in (entry for one in files for entry in entries_of(one).items()):
+    for name, (_, written) in (entry for file in files for entry in entries_of(file).items()):
         kinds = [
-            "void *" if "*" in one or "GM_ADDR" in one else one.strip().rpartition(" ")[0]
-            for one in written.split(",")
-            if one.strip()
+            "void *" if "*" in part or "GM_ADDR" in part else part.strip().rpartition(" ")[0]
+            for part in written.split(",")
+            if part.strip()
         ]
         texts[f"aclrtlaunch_{name}.h"] = f"""#pragma once
 #include "acl/acl.h"
@@ -164,23 +164,23 @@ def rewritten(text: str) -> str:
     >>> rewritten("void f(int n, int *x) {}\\nint main() { f<<<8, 0, s>>>(1, x); }").splitlines()[1]
     'int main() { aclnn_viz::launched(f, "f", "n,x", 8, 0, s)(1, x); }'
     """
-    plain, made, done = TEXTS.sub(lambda found: "'" * len(found[0]), text), [], 0
+    plain, pieces, done = TEXTS.sub(lambda found: "'" * len(found[0]), text), [], 0
     for mark in MARK.finditer(plain):
         callee = CALLEE.search(plain, max(done, mark.start() - 400), mark.start())
         end = re.compile(r">\s*>\s*>\s*(?=\()").search(plain, mark.end())
         if callee is None or end is None:
             continue  # no C++, which the compiler will say
         entry = re.search(rf"\b{callee[1]}\s*\(([^;{{}}]*?)\)\s*\{{", plain)
-        names = [NAME.search(one.strip()) for one in entry[1].split(",")] if entry else []
-        names = ",".join(one[1] for one in names) if all(names) else ""
-        made += [
+        names = [NAME.search(part.strip()) for part in entry[1].split(",")] if entry else []
+        names = ",".join(part[1] for part in names) if all(names) else ""
+        pieces += [
             text[done : callee.start()],
             f'aclnn_viz::launched({callee[0].rstrip()}, "{callee[1]}", "{names}", ',
             text[mark.end() : end.start()],
             ")",
         ]
         done = end.end()
-    return "".join(made) + text[done:]
+    return "".join(pieces) + text[done:]
 
 
 @dataclass
@@ -205,13 +205,13 @@ class Outcome:
             "errors": self.errors,
             "hazards": [
                 {
-                    "kind": one.kind,
-                    "file": one.file,
-                    "line": one.line,
-                    "core": one.core,
-                    "text": str(one),
+                    "kind": hazard.kind,
+                    "file": hazard.file,
+                    "line": hazard.line,
+                    "core": hazard.core,
+                    "text": str(hazard),
                 }
-                for one in self.emulator.hazards
+                for hazard in self.emulator.hazards
             ],
             "misuse": self.emulator.misuse,
             "said": self.sentences,
@@ -277,5 +277,5 @@ def run(
         sentences.insert(0, tr(LATE, n=f"{seconds:g}"))
     elif process.returncode < 0 and not emulator.crashed and not emulator.faults:
         sentences.insert(0, tr(KILLED, signal=signal_named(-process.returncode)))
-    wrong = any(one.kind not in allowed for one in emulator.hazards)
+    wrong = any(hazard.kind not in allowed for hazard in emulator.hazards)
     return Outcome(status or int(wrong), time.monotonic() - begun, emulator, sentences=sentences)

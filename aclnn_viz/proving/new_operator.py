@@ -65,27 +65,27 @@ def from_forward(
             )
         )
     shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), space.get("SAVED", ())
-    found = derive(
+    derivation = derive(
         space["forward"],
         space.get("WRT", tuple(x for x in shapes if x not in labels)),
         saved,
         shapes,
         labels,
     )
-    lengths = {x: tuple(map(size, shape)) for x, shape in shapes.items()} | found.outputs
+    lengths = {x: tuple(map(size, shape)) for x, shape in shapes.items()} | derivation.outputs
     files = {
-        "page.py": _page(text, found, lengths),
-        "declaration.py": _declaration(name, found, lengths, labels, tuple(saved)),
+        "page.py": _page(text, derivation, lengths),
+        "declaration.py": _declaration(name, derivation, lengths, labels, tuple(saved)),
     }
     if not in_repo:
         files[f"test_{name}.py"] = TEST.format(name=name)
     with new_folder(target) as own:
         for path, content in files.items():
             add(own / path, content.encode())
-    return target, found
+    return target, derivation
 
 
-def _page(text: str, found: Derivation, lengths: dict) -> str:
+def _page(text: str, derivation: Derivation, lengths: dict) -> str:
     """The file as it is, without what is said for the derivation; the axes of its tensors, which no block cuts; and backward."""
     tree, lines = ast.parse(text), text.splitlines()
     for node in reversed(tree.body):
@@ -96,29 +96,33 @@ def _page(text: str, found: Derivation, lengths: dict) -> str:
     about = ast.get_docstring(tree, clean=False)
     if about is not None:
         del lines[tree.body[0].lineno - 1 : tree.body[0].end_lineno]
-    axes = {x: "." * len(shape) for x, shape in _with_gradients(found, lengths).items()}
+    axes = {x: "." * len(shape) for x, shape in _with_gradients(derivation, lengths).items()}
     return (
         f'"""{about or "A forward page, and the backward page that was derived from it."}"""\n'
-        + "\n".join(["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", found.source])
+        + "\n".join(
+            ["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", derivation.source]
+        )
     )
 
 
-def _with_gradients(found: Derivation, lengths: dict) -> dict:
-    taken = list(signature(found.backward).parameters)[1:]
+def _with_gradients(derivation: Derivation, lengths: dict) -> dict:
+    taken = list(signature(derivation.backward).parameters)[1:]
     return (
         lengths
-        | {d: lengths[d[1:]] for d in taken if d[1:] in found.outputs and d not in lengths}
-        | {f"d{x}": lengths[x] for x in found.wrt}
+        | {d: lengths[d[1:]] for d in taken if d[1:] in derivation.outputs and d not in lengths}
+        | {f"d{x}": lengths[x] for x in derivation.wrt}
     )
 
 
-def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, saved: tuple) -> str:
-    tensors, formulas = _with_gradients(found, lengths), {}
-    taken = list(signature(found.backward).parameters)[1:]
+def _declaration(
+    name: str, derivation: Derivation, lengths: dict, labels: dict, saved: tuple
+) -> str:
+    tensors, formulas = _with_gradients(derivation, lengths), {}
+    taken = list(signature(derivation.backward).parameters)[1:]
     numbers = {
         n: p.default
-        for n, p in list(signature(found.forward).parameters.items())[1:]
-        if n not in lengths and n not in fixed(found.forward)
+        for n, p in list(signature(derivation.forward).parameters.items())[1:]
+        if n not in lengths and n not in fixed(derivation.forward)
     }
 
     def letter(n):
@@ -148,7 +152,7 @@ def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, save
         else f"{'bool' if isinstance(numbers[n], bool) else 'double'} {n}"
         for n in taken
     ]
-    parameters += [f"const aclTensor *d{x}" for x in found.wrt]
+    parameters += [f"const aclTensor *d{x}" for x in derivation.wrt]
     rows = "\n".join(map(tensor, tensors))
     return _DECLARATION.format(
         name=name,
@@ -157,13 +161,17 @@ def _declaration(name: str, found: Derivation, lengths: dict, labels: dict, save
         prototype=",\n        ".join(parameters),
         tensors=rows,
         attributes="".join(map(attribute, numbers)) + "\n    " * bool(numbers),
-        sizes={one: text for text, one in formulas.items()},
-        takes=(*(x for x in signature(found.forward).parameters if x in lengths or x in numbers),),
-        gives=tuple(found.outputs),
+        sizes={length: text for text, length in formulas.items()},
+        takes=(
+            *(x for x in signature(derivation.forward).parameters if x in lengths or x in numbers),
+        ),
+        gives=tuple(derivation.outputs),
         upstream={
-            d: d[1:] for d in taken if d[1:] in found.outputs and d[0] == "d" and d not in lengths
+            d: d[1:]
+            for d in taken
+            if d[1:] in derivation.outputs and d[0] == "d" and d not in lengths
         },
         saved={y: y for y in taken if y in saved},
-        gradients={f"d{x}": x for x in found.wrt},
-        like=next((x for x in (*found.wrt, *taken) if x in taken and x in tensors), taken[0]),
+        gradients={f"d{x}": x for x in derivation.wrt},
+        like=next((x for x in (*derivation.wrt, *taken) if x in taken and x in tensors), taken[0]),
     )

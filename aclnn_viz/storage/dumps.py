@@ -57,17 +57,17 @@ class NoNumbersError(StoredError):
     """A dump holds statistics or a checksum of a tensor, not its numbers."""
 
 
-def _need_described(name: str, found: np.ndarray, described: dict) -> None:
+def _need_described(name: str, array: np.ndarray, described: dict) -> None:
     """Raise AlteredError unless a tensor has the shape, dtype, checksum and ends that its entry says."""
     shape = described.get("shape")
     if (
-        list(found.shape) != shape
-        or found.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower()
+        list(array.shape) != shape
+        or array.dtype.name != str(described.get("dtype")).rpartition(".")[2].lower()
     ):
         raise AlteredError(
             problem(
                 printable(f"{name} is what {INDEX} says, {described.get('dtype')} {shape}"),
-                f"{found.dtype}{list(found.shape)}",
+                f"{array.dtype}{list(array.shape)}",
                 MORE,
             )
         )
@@ -75,21 +75,21 @@ def _need_described(name: str, found: np.ndarray, described: dict) -> None:
     if (
         isinstance(crc, str)
         and len(crc) == 8
-        and crc.lower() != f"{zlib.crc32(found.tobytes()):08x}"
+        and crc.lower() != f"{zlib.crc32(array.tobytes()):08x}"
     ):
         raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
-    for key, extreme in (("Max", np.max), ("Min", np.min)) if found.size else ():
+    for key, extreme in (("Max", np.max), ("Min", np.min)) if array.size else ():
         wanted = described.get(key)
         # an int may have any size
         if (
             isinstance(wanted, (int, float))
             and abs(wanted) < np.inf
-            and float(extreme(found)) != wanted
+            and float(extreme(array)) != wanted
         ):
             raise AlteredError(
                 problem(
                     f"{name} has the {key} that {INDEX} says, {wanted}",
-                    f"{extreme(found)}",
+                    f"{extreme(array)}",
                     MORE,
                 )
             )
@@ -122,7 +122,7 @@ class Dump:
                 problem(f"{INDEX} names the files in {TENSORS}", f"no {printable(name)}", MORE)
             )
         try:
-            found = (
+            array = (
                 from_npy(read_file(path, LARGEST), name) if path.suffix == ".npy" else from_pt(path)
             )
         except StoredError as error:
@@ -133,8 +133,8 @@ class Dump:
                     else problem(f"{name} is one tensor as NumPy writes it", str(error), MORE)
                 )
             ) from None
-        _need_described(name, found, described)
-        return found
+        _need_described(name, array, described)
+        return array
 
 
 def read_dumps(folder) -> list[Dump]:
@@ -150,15 +150,15 @@ def read_dumps(folder) -> list[Dump]:
                 "a dump is a folder", f"{folder}, which is none", "name the dump_path of the run"
             )
         )
-    found = []
+    dumps = []
     for place, inner, files in os.walk(folder):
         below = Path(place).relative_to(folder)
         inner[:] = sorted(
             (name for name in inner if name != TENSORS and len(below.parts) < DEPTH), key=_natural
         )
         if INDEX in files:
-            found.append(_dump(Path(place), below.as_posix()))
-    if not found:
+            dumps.append(_dump(Path(place), below.as_posix()))
+    if not dumps:
         raise ForeignError(
             problem(
                 f"a dump of msProbe holds {INDEX}, such as step0/rank0/{INDEX}",
@@ -166,7 +166,7 @@ def read_dumps(folder) -> list[Dump]:
                 "name the dump_path of the run; of a run that was killed before stop(), there is none",
             )
         )
-    return found
+    return dumps
 
 
 def _natural(name: str) -> list:
@@ -251,8 +251,8 @@ def tensors(held):
     if isinstance(held, dict) and "shape" in held and "dtype" in held:
         yield held
     elif isinstance(held, (dict, list)):
-        for one in held.values() if isinstance(held, dict) else held:
-            yield from tensors(one)
+        for part in held.values() if isinstance(held, dict) else held:
+            yield from tensors(part)
 
 
 def from_pt(path: Path) -> np.ndarray:

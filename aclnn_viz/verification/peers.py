@@ -31,9 +31,9 @@ def peer_checks(op: Operator) -> Iterator[Check]:
 def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
     """Of each case of the suite: the differences that were seen, all in one text, and what is wrong."""
     with open_device(library) if device is None else device as peer:
-        rows = [_case(peer, op, one) for one in prepared_suite(op, 0)]
+        rows = [_case(peer, op, prepared) for prepared in prepared_suite(op, 0)]
     refusals = registry.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
-    recorded = [recomputed(op.name, one) for one in conventions(op)] if library == "torch" else []
+    recorded = [recomputed(op.name, row) for row in conventions(op)] if library == "torch" else []
     wrong = [
         message("the conventions say {where}: {value}", where=kept(row.where), value=row.pytorch)
         for row in recorded
@@ -42,32 +42,34 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
     differing = {row.where for row in recorded if row.pytorch.partition(" (")[0] != row.kit}
     seen = [what for row in rows for what, _ in row]
     seen += [
-        one
-        for one in peer.differences(op)
-        if one.plan is one.values and one.convention in differing
+        difference
+        for difference in peer.differences(op)
+        if difference.plan is difference.values and difference.convention in differing
     ]
     text = linked("{some}; {more}", dict.fromkeys(map(_words, seen))) or message("none")
     failures = [next((failure for _, failure in row if failure), None) for row in rows]
-    gone = [one for one in (*peer.differences(op), *refusals) if one not in seen]
+    gone = [
+        difference for difference in (*peer.differences(op), *refusals) if difference not in seen
+    ]
     failures += wrong + [
         message(
             "{peer} is documented to do otherwise, and does not on any case: {what}",
             peer=library,
-            what=_words(one),
+            what=_words(difference),
         )
-        for one in gone
+        for difference in gone
     ]
     return [(text, failure) for failure in failures]
 
 
-def _words(one) -> str:
-    return kept(getattr(one, "text", one))
+def _words(difference) -> str:
+    return kept(getattr(difference, "text", difference))
 
 
-def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
+def _case(peer, op: Operator, prepared: Prepared) -> list[tuple[object, str | None]]:
     """The differences that one case shows: (what, why it is none of those documented)."""
     try:
-        outputs = peer.run(op, **one.case.inputs)
+        outputs = peer.run(op, **prepared.case.inputs)
     except UnsupportedError as refused:
         reason = str(refused).partition(": got ")[0]
         known = reason in registry.own("peer", op.name, "REFUSED", ())
@@ -79,17 +81,17 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                 else message(
                     "{peer} refuses {case}: {why}",
                     peer=peer.library,
-                    case=str(one.recipe),
+                    case=str(prepared.recipe),
                     why=refused,
                 ),
             )
         ]
     seen = []
-    for miss in judge(one, outputs):
+    for miss in judge(prepared, outputs):
         wrong = miss.wrong
         for difference in peer.differences(op):
-            if wrong is not None and wrong.any() and one.case.dtype in difference.dtypes:
-                rest = wrong & ~explained(difference, one, miss.output, outputs[miss.output])
+            if wrong is not None and wrong.any() and prepared.case.dtype in difference.dtypes:
+                rest = wrong & ~explained(difference, prepared, miss.output, outputs[miss.output])
                 if (rest != wrong).any():
                     seen.append((difference, None))
                 wrong = rest
@@ -100,22 +102,22 @@ def _case(peer, op: Operator, one: Prepared) -> list[tuple[object, str | None]]:
                     message(
                         "{peer} on {case}: {problem}{element}, and no documented difference says so",
                         peer=peer.library,
-                        case=str(one.recipe),
+                        case=str(prepared.recipe),
                         problem=miss.problem,
-                        element=_element(miss, wrong, outputs, one),
+                        element=_element(miss, wrong, outputs, prepared),
                     ),
                 )
             )
     return seen
 
 
-def _element(miss, wrong, outputs, one) -> str:
+def _element(miss, wrong, outputs, prepared) -> str:
     if wrong is None:
         return ""
     at = tuple(int(k) for k in np.argwhere(wrong)[0])
     return message(
         ", such as {found} for {truth} at {place}",
         found=outputs[miss.output][at],
-        truth=one.expected[miss.output].truth[at],
+        truth=prepared.expected[miss.output].truth[at],
         place=list(at),
     )
