@@ -73,6 +73,7 @@ def choices(made: Case) -> dict:
             found[p.name] = (len({*x}) > 1 and "unlike") or len(x)
         elif p.kind in ("int", "float") and not a.values and x not in usual:
             place = "above" if x > max(usual) else "below" if x < min(usual) else "between"
+            place += " 1" * (x > 1 > max(usual))
             found[p.name] = f"{'negative, ' * (x < 0)}{place}"
         else:
             found[p.name] = x
