@@ -87,7 +87,6 @@ check hardswish --read /dev/null                  | holds cases.json
 museum nowhere                                    | of the museum: got 'nowhere'; call it without a name
 tolerance layer_norm --shape 260000,260000        | elements on this machine: got .*; draw a smaller one
 cpp run nowhere.cpp                               | opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another
-sweep hardswish --resources atlas=1               | resources are those .*: got no --scheduler; name it
 run --cases /dev/zero --device host --out x       | cases are .* zero, which is no regular file
 new mine --prototype /dev/zero                    | zero, which is no regular file
 check hardswish --write /dev/null                 | a place of its own: got /dev/null

@@ -257,7 +257,6 @@ def test_what_cannot_be_taken(capsys, arguments, complaint):
     "arguments",
     [
         ["report", "s", "--html"],
-        ["sweep", "--scheduler"],
         ["check", "hardswish", "host", "--write"],
         ["verify"],
         ["sweep", "--operator"],

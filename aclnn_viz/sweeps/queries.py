@@ -13,15 +13,14 @@ SELECT operator, output, dtype, mode, wrong, used, recipe, note FROM (SELECT *, 
   (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
   FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
 _SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
-# The outputs that two runs share, with what became of them.
+# The outputs that two runs share, with what became of them; places by the share of cases that became wrong, the worst first.
 _PAIRS = f"""
 SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.bits != p.bits AS bits, o.verdict = 'wrong' AND p.verdict != 'wrong' AS
-  broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended, p.max_ulp AS before, o.max_ulp AS now
+  broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended
 FROM {_SHARED} JOIN outputs AS o ON o.key = c.key JOIN other.outputs AS p ON p.key = d.key AND p.output = o.output"""
 CHANGES = f"""
-SELECT operator, output, dtype, mode, count(*), sum(bits), sum(broken), sum(mended), max(before), max(now), sum(now > before)
-FROM ({_PAIRS}) GROUP BY operator, output, dtype, mode"""
-CHANGED_MOST = f"""
-SELECT recipe FROM ({_PAIRS}) WHERE operator = ? AND output = ? AND dtype = ? AND mode = ? AND (broken OR now > before)
-ORDER BY broken DESC, now - before DESC LIMIT 1"""
+SELECT operator, output, dtype, mode, count(*), sum(bits), sum(broken), sum(mended)
+FROM ({_PAIRS}) GROUP BY operator, output, dtype, mode ORDER BY avg(broken) DESC, sum(broken) DESC"""
+NEWLY_WRONG = f"""
+SELECT recipe FROM ({_PAIRS}) WHERE operator = ? AND output = ? AND dtype = ? AND mode = ? AND broken LIMIT 1"""
 MOVED = f"SELECT c.operator, d.outcome, c.outcome, count(*) FROM {_SHARED} WHERE c.outcome != d.outcome GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"

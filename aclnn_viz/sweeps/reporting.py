@@ -4,7 +4,6 @@ import json
 import shlex
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from math import inf
 from typing import NamedTuple
 
 from aclnn_viz.errors import place_of, problem
@@ -43,8 +42,6 @@ CHANGED = [
     message("other bits"),
     message("newly wrong"),
     message("newly right"),
-    message("ulp before"),
-    message("ulp now"),
 ]
 CANCELLING = message(
     "cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
@@ -77,25 +74,12 @@ class Numbers(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How cases that two runs share differ at a place: `before` and `now` are the largest errors in ulps."""
+    """How cases that two runs share differ at a place."""
 
     cases: int
     other_bits: int
     newly_wrong: int
     newly_right: int
-    before: float
-    now: float
-    worse: int
-
-    @property
-    def growth(self) -> float:
-        """How much the largest error grew; 1 where both are infinite."""
-        return 1.0 if self.before == inf else (self.now + 0.5) / (self.before + 0.5)
-
-    @property
-    def rank(self) -> tuple:
-        """By what changes are sorted: the share of cases that became wrong, then how much the largest error grew."""
-        return self.newly_wrong / self.cases, self.growth if self.worse else 0.0, self.newly_wrong
 
 
 @dataclass(eq=False)
@@ -137,7 +121,7 @@ class Report:
     def changed(self) -> list[list[str]]:
         """The rows of the table of what changed, the worst first."""
         return [
-            [*where, *map(_count, change[:4]), ulps(change.before), ulps(change.now)]
+            [*where, *map(_count, change)]
             for where, change in self.changes.items()
             if change.other_bits or change.newly_wrong
         ]
@@ -311,16 +295,14 @@ def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
 
 def _compare(store: Store, result: Report) -> None:
     runs = result.run.number, result.against.run.number
-    changes = {
-        Where(*row[:4]): Change(*row[4:8], *map(float, row[8:10]), row[10])
-        for row in store.rows(queries.CHANGES, runs)
+    result.changes = {
+        Where(*row[:4]): Change(*row[4:]) for row in store.rows(queries.CHANGES, runs)
     }
-    result.changes = dict(sorted(changes.items(), key=lambda item: item[1].rank, reverse=True))
     result.moved = [*store.rows(queries.MOVED, runs)]
     lines = [
-        _titled(where, message("newly wrong") if change.newly_wrong else message("worse"), recipe)
-        for where, change in [*result.changes.items()][:WORST]
-        for (recipe,) in store.rows(queries.CHANGED_MOST, [*runs, *where])
+        _titled(where, message("newly wrong"), recipe)
+        for where in [*result.changes][:WORST]
+        for (recipe,) in store.rows(queries.NEWLY_WRONG, [*runs, *where])
     ]
     recipes = {recipe for _, recipe in lines}
     result.worst = lines + [line for line in result.worst if line[1] not in recipes]
@@ -425,16 +407,8 @@ def _regression(result: Report) -> str:
             n=count,
             now=message(now),
         )
-    if grown := sum(each.worse > 0 and each.growth > 1 for each in changes):
-        text = message(
-            "no case became wrong; the error grew most in {place}: at most {before} ulp before, {after} now",
-            place=where.text,
-            before=ulps(change.before),
-            after=ulps(change.now),
-        )
-        return _and_more(text, grown - 1)
     return message(
-        "no regression: {bits:,} of {n:,} shared outputs have other bits, no error grew",
+        "no regression: {bits:,} of {n:,} shared outputs have other bits",
         bits=sum(each.other_bits for each in changes),
         n=sum(each.cases for each in changes),
     )

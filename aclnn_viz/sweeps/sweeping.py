@@ -9,24 +9,19 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
-from aclnn_viz.cases.files import write_cases
-from aclnn_viz.checking.counterexample import dumped
-from aclnn_viz.checking.judge import prepared
 from aclnn_viz.errors import function, problem
 from aclnn_viz.notebook import noted
 from aclnn_viz.sweeps.place import Place
-from aclnn_viz.sweeps.recipes import draw, source
+from aclnn_viz.sweeps.recipes import source
 from aclnn_viz.sweeps.reporting import Report, of_run
-from aclnn_viz.sweeps.store import MEMORY, Run, Store
+from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Row, died, identity, work
 from aclnn_viz.sweeps.workers import count_of, executor_of
 from aclnn_viz.tables import GREEN, RED, as_html
 from aclnn_viz.words.messages import tr
 
 AHEAD = 4  # cases that wait for each worker: none is idle, and no more lie in memory
-DUMPS = 20  # wrong cases of an operator that are written
 
 
 class Drive:
@@ -122,7 +117,6 @@ class Swept:
     report: Report
     ran: int
     known: int
-    dumps: Path | None = None
 
     @property
     def passed(self) -> bool:
@@ -135,15 +129,14 @@ class Swept:
         return self.report.outcomes
 
     def __str__(self) -> str:
-        lines = [
-            tr(self.report.headline),
-            *self.report.lines(),
-            tr("{ran:,} cases ran, {known:,} were known", ran=self.ran, known=self.known),
-            *self.report.worst_lines(),
-        ]
-        if self.dumps:
-            lines.append(tr("dumps of wrong cases: {folder}", folder=self.dumps))
-        return "\n".join(lines)
+        return "\n".join(
+            [
+                tr(self.report.headline),
+                *self.report.lines(),
+                tr("{ran:,} cases ran, {known:,} were known", ran=self.ran, known=self.known),
+                *self.report.worst_lines(),
+            ]
+        )
 
     def _repr_html_(self) -> str:
         title, *more = str(self).splitlines()
@@ -190,8 +183,7 @@ def sweep(
         A number of processes, any Executor of concurrent.futures, or a Client of dask.distributed;
         by default this process.
     store : str or path
-        An SQLite file on a local disk, keyed by recipe, kit and device. A wrong case leaves a dump
-        in the folder of its name with ".dumps".
+        An SQLite file on a local disk, keyed by recipe, kit and device.
     ops : str or sequence of str, optional
         The operators of a suite, by default all.
     seeds : int
@@ -236,19 +228,8 @@ def sweep(
         drive = Drive(place, executor, opened)
         try:
             drive.begin()
-            written, dumps = Counter(), None
-            for row in progress(drive.rows(cases), cases.count):
-                if row.actual and opened.path != MEMORY and written[row.operator] < DUMPS:
-                    written[row.operator] += 1
-                    dumps = _dump(Path(f"{store}.dumps"), row, drive.run)
+            for _ in progress(drive.rows(cases), cases.count):
+                pass
         finally:
             drive.close()
-        return Swept(of_run(opened, drive.run), drive.ran, drive.known, dumps)
-
-
-def _dump(folder: Path, row: Row, run: Run) -> Path:
-    """Write a wrong case as a folder that `aclnn-viz check FOLDER` reads, with what was computed."""
-    ready = prepared(*draw(row.recipe))
-    place = folder / run.key(row.recipe)[:16]
-    write_cases(place, ready.case.operator, [dumped(ready, row.actual)], force=True)
-    return folder
+        return Swept(of_run(opened, drive.run), drive.ran, drive.known)

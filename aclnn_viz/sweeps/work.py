@@ -6,7 +6,7 @@ import platform
 import threading
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from math import inf, isnan
 
 import numpy as np
@@ -29,7 +29,6 @@ RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = OUTCOMES = (
 )
 # Warnings and modules belong to all threads of a process, so one works at a time.
 _one_at_a_time = threading.Lock()
-DUMPED = 1 << 16  # elements of the outputs of a wrong case that are sent back
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a case: `outcome` is one of OUTCOMES, `note` why; `actual` are the outputs of a wrong one."""
+    """What is known of a case: `outcome` is one of OUTCOMES, `note` why."""
 
     recipe: str
     operator: str
@@ -57,7 +56,6 @@ class Row:
     outputs: tuple[Judged, ...] = ()
     seconds: float = 0.0
     software: str = ""
-    actual: dict | None = field(default=None, repr=False)
 
 
 def identity(place: Place) -> str:
@@ -121,14 +119,7 @@ def _row(here: Opened, text: str) -> Row:
         _judged(name, WRONG if name in wrong else RIGHT, expected, outputs.get(name))
         for name, expected in ready.expected.items()
     )
-    small = sum(value.size for value in outputs.values()) <= DUMPED
-    return Row(
-        *about,
-        WRONG if notes else RIGHT,
-        linked("{some}; {more}", notes),
-        judged,
-        actual=outputs if notes and outputs and small else None,
-    )
+    return Row(*about, WRONG if notes else RIGHT, linked("{some}; {more}", notes), judged)
 
 
 def _judged(name: str, verdict: str, expected, actual) -> Judged:

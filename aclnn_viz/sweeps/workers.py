@@ -5,7 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from multiprocessing import util
 
-from aclnn_viz.errors import need, problem, whole
+from aclnn_viz.errors import need, whole
 from aclnn_viz.pool import Processes
 from aclnn_viz.sweeps.place import close_opened
 
@@ -56,35 +56,6 @@ def count_of(executor: Executor) -> int:
     if client := getattr(executor, "_client", None):
         return max(1, sum(client.nthreads().values()))
     return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
-
-
-def cluster(address: str, resources: dict | None = None) -> tuple[Executor, Callable[[], None]]:
-    """The executor of a dask scheduler, and what ends the connection; RuntimeError where dask or the scheduler is not there.
-
-    Each unit of work takes `resources` of its worker, such as {"atlas": 1}.
-    """
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise RuntimeError(
-            problem(
-                "a sweep on many machines needs dask.distributed",
-                str(error),
-                "pip install 'aclnn-viz[sweep]'",
-            )
-        ) from error
-    try:
-        client = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise RuntimeError(
-            problem(
-                "a dask scheduler must answer",
-                f"{address}: {error}",
-                "start `dask scheduler`, and name the address that it prints",
-            )
-        ) from error
-    options = {"resources": resources} if resources else {}
-    return client.get_executor(pure=False, **options), client.close
 
 
 def _begin() -> None:

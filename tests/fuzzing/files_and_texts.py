@@ -396,7 +396,7 @@ def _line(draw) -> list[str]:
         if not flag.startswith("-"):
             if draw.random() < 0.9:
                 words.append(draw.choice(values))
-        elif draw.random() < 0.12 and flag not in ("--workers", "--scheduler"):
+        elif draw.random() < 0.12 and flag != "--workers":
             words += (
                 [flag] if settings.get("action") == "store_true" else [flag, draw.choice(values)]
             )

@@ -11,9 +11,7 @@ from machine import SOAK
 from swept import held
 
 import aclnn_viz as av
-from aclnn_viz import cli
 from aclnn_viz.sweeps.recipes import source
-from aclnn_viz.sweeps.workers import cluster
 
 OPS = ["hardswish", "rms_norm"]
 KILLS = 8 if SOAK else 1
@@ -56,22 +54,6 @@ def test_a_cluster_gives_the_same_rows(tmp_path, alone):
 
     assert in_child(work) == [len(CASES)] * 2
     assert held(tmp_path / "client") == held(tmp_path / "executor") == alone
-
-
-@DASK
-def test_a_scheduler_that_is_not_there_is_reported(capsys):
-    def refused():
-        try:
-            cluster("nonsense://")
-        except RuntimeError as error:
-            return str(error)
-
-    assert in_child(refused).startswith("a dask scheduler must answer: got nonsense://")
-    assert cli.main(["sweep", "--scheduler", "tcp://127.0.0.1:1", "--resources", "atlas"]) == 2
-    assert (
-        "a resource of a worker is NAME=AMOUNT: got 'atlas'; write such as atlas=1"
-        in capsys.readouterr().err
-    )
 
 
 @DASK

@@ -115,10 +115,6 @@ def test_the_commands(tmp_path, monkeypatch, capsys):
     for words, text in (
         (["report", "none"], "a report is made of a store: got none"),
         (["report", "s.sqlite", "--against", "s.sqlite"], "got 1 in s.sqlite"),
-        (
-            ["sweep", "--workers", "2", "--scheduler", "tcp://127.0.0.1:1"],
-            "or those of a scheduler: got both",
-        ),
         (["sweep", "--cases", "nowhere.csv"], "nowhere.csv: No such file"),
     ):
         assert cli.main(words) == 2 and text in capsys.readouterr().err
