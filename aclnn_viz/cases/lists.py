@@ -1,35 +1,25 @@
-"""Lists of cases in files: ATK's JSON (named inputs), read and written, and TTK's CSV (a row of literals a case), read.
+"""Lists of cases in files: ATK's JSON, with named inputs.
 
-ATK and TTK give shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a
-saved tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own
-runner alone, is said in `notes`. Source: ops-nn and ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json and
-tests/st/arch35/ttk_kernel_<op>_st.csv.
+ATK gives shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a saved
+tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own runner
+alone, is said in `notes`. Source: ops-nn and ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json.
 """
 
-import ast
-import csv
-import io
-import json
 import math
-import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.cases.case import Case
-from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
-from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
-from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import message
 
 DTYPES = {
@@ -41,9 +31,7 @@ DTYPES = {
     "float": "float32",
     "int": "int64",
 }
-ATK_NAMES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 LOST_ATK = ("align_32B", "outlier_values")
-NEEDED = ("testcase_name", "op_name", "input_shapes", "input_dtypes")
 
 
 class Values(NamedTuple):
@@ -114,241 +102,102 @@ def _dtype(where: str, value) -> str:
     return DTYPES.get(value.lower(), value.lower())
 
 
-class Atk:
-    """ATK: a list of objects, each with `inputs` of type tensor, attr or attr_tuple."""
-
-    @staticmethod
-    def read(text: str, note: Callable[[str], None]) -> Iterator:
-        try:
-            cases = parsed(text)
-        except ValueError as error:
-            raise _wrong(
-                "a list of ATK is JSON", "it must be whole", str(error), "write it again"
-            ) from None
-        if not isinstance(cases, list):
-            raise _wrong("a list of ATK", "a list of cases", cases)
-        for number, one in enumerate(cases):
-            where = f"case {number}"
-            if not isinstance(one, dict) or not isinstance(one.get("inputs"), list):
-                raise _wrong(where, "an object with a list of inputs", one)
-            where = f"case {one.get('id', number)!r}"
-            name = one.get("aclnn_name", one.get("name"))
-            if not isinstance(name, str):
-                raise _wrong(where, "aclnn_name is a text", name)
-            if "standard" in one:
-                note(
-                    message(
-                        "the file's own standard of accuracy is not used: cases are judged by what rounding explains"
-                    )
-                )
-            tensors, attributes = [], {}
-            for entry in one["inputs"]:
-                # the entries of one array
-                several = entry if isinstance(entry, list) and entry else [entry]
-                kinds = {
-                    str(each.get("type"))
-                    if isinstance(each, dict) and isinstance(each.get("name"), str)
-                    else None
-                    for each in several
-                }
-                if (
-                    not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"}
-                    or len(several) > 1
-                    and kinds not in ({"attrs"}, {"attr_tuple"})
-                ):
-                    raise _wrong(
-                        where,
-                        "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple",
-                        entry,
-                    )
-                called = several[0]["name"]
-                place = f"{where}, {called}"
-                if kinds == {"tensor"}:
-                    tensors.append(Atk._tensor(place, several[0], note))
-                    continue
-                values = [Atk._attribute(place, each, number, note) for each in several]
-                one_value = kinds != {"attrs"} and len(several) == 1
-                attributes[called] = values[0] if one_value else values
-            yield Listed(
-                f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes
-            )
-
-    @staticmethod
-    def _tensor(where: str, entry: dict, note):
-        for lost in LOST_ATK:
-            if entry.get(lost):
-                note(message("{name} is not used", name=lost))
-        shape, values = shape_of(where, entry.get("shape")), entry.get("range_values", [-1, 1])
-        dtype = _dtype(where, entry.get("dtype", "")) if shape is not None else ""
-        if isinstance(values, dict):
-            if values.get("name") != "nd":
-                raise _wrong(where, "a distribution is {name: nd, mean, std}", values)
-            note(message("mean and deviation of a normal tensor are the middle of their ranges"))
-            (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
-            return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
-        return Values(entry["name"], shape, dtype, *_ends(where, values))
-
-    @staticmethod
-    def _attribute(where: str, entry: dict, number: int, note):
-        value, dtype = entry.get("range_values"), entry.get("dtype")
-        if isinstance(value, dict):
-            value = value.get("mean")
-            if not isinstance(value, list):
-                raise _wrong(
-                    where,
-                    "an attribute is a value, a list, or a distribution {name: nd, mean, std}",
-                    entry.get("range_values"),
-                )
-        if (
-            entry.get("type") == "attr_tuple"
-            or not isinstance(value, list)
-            or isinstance(value[:1], str)
-        ):
-            return value
-        low, high = _ends(where, value)
-        if dtype == "int" and not math.isfinite(low + high):
-            raise _wrong(where, "a whole number is finite", value)
-        if "bool" in str(dtype):
-            return bool(low)
-        if low != high:
+def _cases_of(text: str, note: Callable[[str], None]) -> Iterator[Listed]:
+    """The cases of a text: a list of objects, each with `inputs` of type tensor, attr or attr_tuple."""
+    try:
+        cases = parsed(text)
+    except ValueError as error:
+        raise _wrong(
+            "a list of ATK is JSON", "it must be whole", str(error), "write it again"
+        ) from None
+    if not isinstance(cases, list):
+        raise _wrong("a list of ATK", "a list of cases", cases)
+    for number, one in enumerate(cases):
+        where = f"case {number}"
+        if not isinstance(one, dict) or not isinstance(one.get("inputs"), list):
+            raise _wrong(where, "an object with a list of inputs", one)
+        where = f"case {one.get('id', number)!r}"
+        name = one.get("aclnn_name", one.get("name"))
+        if not isinstance(name, str):
+            raise _wrong(where, "aclnn_name is a text", name)
+        if "standard" in one:
             note(
                 message(
-                    "an attribute with a range has the middle of it, a whole number each in turn"
+                    "the file's own standard of accuracy is not used: cases are judged by what rounding explains"
                 )
             )
-        return (
-            int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
+        tensors, attributes = [], {}
+        for entry in one["inputs"]:
+            # the entries of one array
+            several = entry if isinstance(entry, list) and entry else [entry]
+            kinds = {
+                str(each.get("type"))
+                if isinstance(each, dict) and isinstance(each.get("name"), str)
+                else None
+                for each in several
+            }
+            if (
+                not kinds <= {"tensor", "scalar", "attr", "attrs", "attr_tuple"}
+                or len(several) > 1
+                and kinds not in ({"attrs"}, {"attr_tuple"})
+            ):
+                raise _wrong(
+                    where,
+                    "an input has a name and the type tensor, scalar, attr, attrs or attr_tuple",
+                    entry,
+                )
+            called = several[0]["name"]
+            place = f"{where}, {called}"
+            if kinds == {"tensor"}:
+                tensors.append(_tensor(place, several[0], note))
+                continue
+            values = [_attribute(place, each, number, note) for each in several]
+            one_value = kinds != {"attrs"} and len(several) == 1
+            attributes[called] = values[0] if one_value else values
+        yield Listed(
+            f"{one.get('name', name)} {one.get('id', number)}", name, tuple(tensors), attributes
         )
 
-    @staticmethod
-    def write(listed) -> str:
-        found = []
-        for number, one in enumerate(listed):
-            inputs = [
-                {
-                    "name": part.name,
-                    "type": "tensor",
-                    "required": part.shape is not None,
-                    "dtype": ATK_NAMES.get(part.dtype, part.dtype or "fp32"),
-                    "shape": None if part.shape is None else list(part.shape),
-                    "range_values": [part.low, part.high],
-                }
-                for part in one.tensors
-            ]
-            for name, value in one.attributes.items():
-                first = value[0] if isinstance(value, tuple) and value else value
-                inputs.append(
-                    {
-                        "name": name,
-                        "type": "attr_tuple" if isinstance(value, tuple) else "attr",
-                        "required": True,
-                        "shape": None,
-                        "dtype": {bool: "bool", int: "int", float: "float"}.get(
-                            type(first), "string"
-                        ),
-                        "range_values": list(value) if isinstance(value, tuple) else value,
-                    }
-                )
-            name = one.operator.removeprefix("aclnn")
-            api = re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", one.operator).lower()
-            found.append(
-                {
-                    "id": number,
-                    "name": name,
-                    "aclnn_name": name,
-                    "api_type": api,
-                    "standard": {"acc": "single_bm", "perf": "not_key"},
-                    "inputs": inputs,
-                }
-            )
-        return json.dumps(found, indent=1, allow_nan=False)
+
+def _tensor(where: str, entry: dict, note):
+    for lost in LOST_ATK:
+        if entry.get(lost):
+            note(message("{name} is not used", name=lost))
+    shape, values = shape_of(where, entry.get("shape")), entry.get("range_values", [-1, 1])
+    dtype = _dtype(where, entry.get("dtype", "")) if shape is not None else ""
+    if isinstance(values, dict):
+        if values.get("name") != "nd":
+            raise _wrong(where, "a distribution is {name: nd, mean, std}", values)
+        note(message("mean and deviation of a normal tensor are the middle of their ranges"))
+        (a, b), (c, d) = range_of(where, values.get("mean")), range_of(where, values.get("std"))
+        return Values(entry["name"], shape, dtype, (a + b) / 2, (c + d) / 2, True)
+    return Values(entry["name"], shape, dtype, *_ends(where, values))
 
 
-class Ttk:
-    """TTK: a table of 26 columns whose cells are Python literals; tensors stand in the order of the operator."""
-
-    @staticmethod
-    def read(text: str, note: Callable[[str], None]) -> Iterator:
-        try:
-            rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-        except csv.Error as error:
+def _attribute(where: str, entry: dict, number: int, note):
+    value, dtype = entry.get("range_values"), entry.get("dtype")
+    if isinstance(value, dict):
+        value = value.get("mean")
+        if not isinstance(value, list):
             raise _wrong(
-                "a list of TTK is CSV", "it must be whole", str(error), "write it again"
-            ) from None
-        missing = [name for name in NEEDED if not rows or name not in rows[0]]
-        if missing:
-            raise _wrong(
-                "a list of TTK",
-                f"a row of names with {', '.join(NEEDED)}, and cases",
-                f"none of {', '.join(missing)}",
-                "write it again",
+                where,
+                "an attribute is a value, a list, or a distribution {name: nd, mean, std}",
+                entry.get("range_values"),
             )
-        for number, row in enumerate(rows, 2):
-            where = f"line {number}"
-            if None in row.values() or None in row:
-                raise _wrong(
-                    where,
-                    f"as many cells as names, {len(rows[0]) - (None in rows[0])}",
-                    "another number",
-                    "mend it",
-                )
-            if row.get("is_enabled", "").strip() in ("0", "False"):
-                note(message("rows that are not enabled are left out"))
-                continue
-            for name in ("precision_tolerances", "absolute_precision"):
-                if row.get(name, "").strip():
-                    note(
-                        message(
-                            "{name} is not used: cases are judged by what rounding explains",
-                            name=name,
-                        )
-                    )
-            for name in ("manual_input_binaries", "manual_golden_binaries"):
-                if row.get(name, "").strip() not in ("", "()", "None"):
-                    note(
-                        message("{name} is not read: values are drawn from their ranges", name=name)
-                    )
-            shapes, dtypes = (
-                Ttk._cells(where, row, name) for name in ("input_shapes", "input_dtypes")
-            )
-            ranges = Ttk._cells(where, row, "input_data_ranges", ((-1, 1),) * len(shapes))
-            if not len(shapes) == len(dtypes) == len(ranges):
-                raise _wrong(
-                    where,
-                    "as many shapes as dtypes and ranges",
-                    f"{len(shapes)}, {len(dtypes)}, {len(ranges)}",
-                )
-            tensors = []
-            for shape, dtype, values in zip(shapes, dtypes, ranges):
-                shape = shape_of(where, shape)
-                ends = (0.0, 0.0) if shape is None or values is None else range_of(where, values)
-                tensors.append(
-                    Values("", shape, _dtype(where, dtype) if shape is not None else "", *ends)
-                )
-            attributes = Ttk._cells(where, row, "attributes", {}, dict)
-            if not all(isinstance(name, str) for name in attributes):
-                raise _wrong(where, "attributes are named by texts", attributes)
-            yield Listed(row["testcase_name"], row["op_name"], tuple(tensors), attributes)
-
-    @staticmethod
-    def _cells(where: str, row: dict, name: str, default=None, kind=(tuple, list)):
-        text = (row.get(name) or "").strip()
-        if not text and default is not None:
-            return default
-        try:
-            value = ast.literal_eval(text)
-        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):
-            raise _wrong(where, f"{name} is a literal of Python", text) from None
-        if not isinstance(value, kind):
-            raise _wrong(where, f"{name} is a {'dict' if kind is dict else 'tuple'}", value)
+    if entry.get("type") == "attr_tuple" or not isinstance(value, list):
         return value
-
-
-FORMS = {".json": Atk, ".csv": Ttk}
+    low, high = _ends(where, value)
+    if dtype == "int" and not math.isfinite(low + high):
+        raise _wrong(where, "a whole number is finite", value)
+    if "bool" in str(dtype):
+        return bool(low)
+    if low != high:
+        note(message("an attribute with a range has the middle of it, a whole number each in turn"))
+    return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
 
 
 LARGEST = 1 << 27  # elements of one tensor
-KINDS = "a .json file as ATK has it, or a .csv file as TTK has it"
+KINDS = "a .json file as ATK has it"
 
 
 @dataclass
@@ -369,22 +218,24 @@ class CaseList(Sequence):
 
 
 def read(path, op=None, seed: int = 0) -> CaseList:
-    """Return the cases of an ATK list (.json) or a TTK list (.csv), those of `op` if one is named.
+    """Return the cases of an ATK list (.json), those of `op` if one is named.
 
     Values are drawn as the file says, with a seed of each case. Cases that do not fit their operator are left out and
     counted. Raises FileNotFoundError, and ValueError for a file that is damaged or holds no case of a known operator.
 
-    >>> import tempfile
-    >>> write(path := tempfile.mkdtemp() + "/list.json", "hardswish")[0]
-    'a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost'
+    >>> import json, tempfile
+    >>> tensors = [{"name": name, "type": "tensor", "dtype": "fp16", "shape": [4]} for name in ("gradOutput", "self")]
+    >>> with open(path := tempfile.mkdtemp() + "/list.json", "w") as file:
+    ...     json.dump([{"aclnn_name": "HardswishBackward", "inputs": tensors}], file)
     >>> read(path)[0].operator.name
     'hardswish'
     """
     path, seed, found = place_of(path), whole("seed", seed), CaseList()
+    if path.suffix != ".json":
+        raise ValueError(problem(f"a list of cases is {KINDS}", path.name, "name such a file"))
     try:
-        listed = list(
-            _form(path).read(read_file(path, LONGEST_INDEX).decode("utf-8-sig"), found.notes.append)
-        )
+        text = read_file(path, LONGEST_INDEX).decode("utf-8-sig")
+        listed = [*_cases_of(text, found.notes.append)]
     except FileNotFoundError:
         raise FileNotFoundError(
             problem(f"cases are read from {KINDS}", f"{path}, where no file is", "name one")
@@ -431,37 +282,6 @@ def read(path, op=None, seed: int = 0) -> CaseList:
         )
     found.notes = list(dict.fromkeys(found.notes))
     return found
-
-
-def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
-    """Write cases as an ATK list (.json), and return in words what it cannot express.
-
-    `cases` are an operator, for its suite, or a sequence of cases. Raises FileExistsError where something is, unless
-    `force`.
-    """
-    seed = whole("seed", seed)
-    if isinstance(cases, (str, Operator)):
-        cases = [case for _, case in suite(cases, seed)]
-    path, cases = place_of(path), listed_of("cases", cases, Case)
-    if path.suffix != ".json":
-        raise ValueError(problem("a list is written as ATK's .json", path.name, "name such a file"))
-    content = Atk.write(_listed(number, case) for number, case in enumerate(cases))
-    with new_file(path, force, _is_list) as file:
-        file.write(content.encode())
-    return [*_lost(cases)]
-
-
-def _is_list(path: Path) -> bool:
-    try:
-        return bool(read(path))
-    except ValueError:
-        return False
-
-
-def _form(path: Path):
-    if path.suffix not in FORMS:
-        raise ValueError(problem(f"a list of cases is {KINDS}", path.name, "name such a file"))
-    return FORMS[path.suffix]
 
 
 def _plain(name: str) -> str:
@@ -557,51 +377,3 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
             else np.clip(one.low * (1 - part) + one.high * part, one.low, one.high)
         )
     return np.asarray(round_to(np.asarray(values, FLOAT64.numpy), dtype))
-
-
-def _listed(number: int, made: Case) -> Listed:
-    op, tensors = made.operator, []
-    inputs = op.bind(made.inputs)
-    # integers that stand for something else
-    marks = [inputs[p.name] for p in op.parameters if p.kind == "int"]
-    for p in op.parameters:
-        if p.kind == "tensor":
-            value = inputs[p.name]
-            if value is None:
-                tensors.append(Values(p.name, None, "", 0.0, 0.0))
-                continue
-            wide = value.astype(np.float64).ravel()
-            plain = np.isfinite(wide) & ~np.isin(wide, marks if value.dtype.kind == "i" else [])
-            wide = (
-                wide[plain]
-                if plain.any()
-                else wide[np.isfinite(wide)][:1]
-                if np.isfinite(wide).any()
-                else np.zeros(1)
-            )
-            tensors.append(
-                Values(p.name, value.shape, value.dtype.name, float(wide.min()), float(wide.max()))
-            )
-    attributes = {p.name: inputs[p.name] for p in op.parameters if p.kind != "tensor"}
-    return Listed(f"{op.name}_{number:03d}", op.aclnn_name, tuple(tensors), attributes)
-
-
-def _lost(cases: Iterable[Case]) -> Iterable[str]:
-    yield message(
-        "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
-    )
-    arrays = [
-        value for one in cases for value in one.inputs.values() if isinstance(value, np.ndarray)
-    ]
-    if any(not value.flags.c_contiguous for value in arrays):
-        yield message("strided tensors are written as contiguous ones")
-    if any(value.dtype.kind == "i" for value in arrays):
-        yield message(
-            "integers that an attribute gives another meaning, such as an ignored class, are not in the ranges"
-        )
-    saved = sorted({f"{one.operator.name}.{name}" for one in cases for name in one.operator.saved})
-    if saved:
-        yield message(
-            "that the forward pass saves {names} is lost: whoever runs the list draws them on their own",
-            names=", ".join(saved),
-        )

@@ -103,7 +103,7 @@ def check(
         Let a kernel pass that does not support some cases.
     cases : sequence of Case or path, optional
         Those to judge in place of the suite; the file of a test list that `av.cases.read` takes
-        (.json as ATK has it, .csv as TTK has it), too.
+        (.json as ATK has it), too.
     depth : {"quick", "normal", "deep"}
         "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21
         elements, long axes, every remainder by up to 64, nan, infinities, zeros of both signs, the

@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
-from cases.test_lists import ATK, TTK
+from cases.test_lists import ATK
 from checking.test_triage import Written, pt
 from trying import TEXTS, WORDS, changed, odd, spoiled, surface, text_of
 
@@ -262,12 +262,8 @@ def lists_of_cases(folder):
         return 64 if isinstance(value, (int, float)) and 64 < abs(value) < 2**62 else value
 
     def attempt(draw):
-        if draw.random() < 0.5:
-            made = changed(draw, ATK, small)
-            text = text_of(made) if draw.random() < 0.7 else spoiled(draw, text_of(made))
-            place = folder / "list.json"
-        else:
-            text, place = spoiled(draw, TTK), folder / "list.csv"
+        made, place = changed(draw, ATK, small), folder / "list.json"
+        text = text_of(made) if draw.random() < 0.7 else spoiled(draw, text_of(made))
         place.write_text(text, "utf-8", "surrogatepass")
         found = lists.read(place, seed=draw.randrange(9))
         for one in found[:2]:

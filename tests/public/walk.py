@@ -10,6 +10,7 @@ from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from cases.test_lists import atk
 from machine import ROOT
 
 import aclnn_viz as av
@@ -281,14 +282,7 @@ def some_calls(tmp_path):
         (puzzles.puzzle, ["rms_dx"]),
         (puzzles.puzzles, []),
         (puzzles.detective, ["long_rows"]),
-        (
-            lambda *a, **k: cases.write(
-                tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k
-            ),
-            [tmp_path, [case]],
-            {"seed": 0, "force": False},
-        ),
-        (cases.read, [case_list(tmp_path, case)]),
+        (cases.read, [atk(tmp_path)]),
         (puzzles.tile_puzzles, []),
         (puzzles.tile_detectives, []),
         (puzzles.detectives, []),
@@ -400,11 +394,6 @@ def run_of(tmp_path):
 def np_file(tmp_path):
     np.save(tmp_path / "x.npy", np.zeros(2, np.float32))
     return tmp_path / "x.npy"
-
-
-def case_list(tmp_path, case):
-    cases.write(tmp_path / "list.json", [case])
-    return tmp_path / "list.json"
 
 
 def store_of(tmp_path):
