@@ -61,7 +61,7 @@ peers: .venv/.has-peers
 	ACLNN_VIZ_PEERS=1 $(PYTEST)
 
 bench: .venv/.has-peers
-	$(PY) benchmarks/bench.py --write
+	$(PY) benchmarks/bench.py
 
 lab: .venv/.has-lab
 	.venv/bin/aclnn-viz lab .

@@ -1,19 +1,17 @@
-"""The kit's fastest engine (numba) beside PyTorch's CPU backward and the memory of this machine: `make bench`.
+"""The kit's fastest engine (numba) beside PyTorch's CPU backward: `make bench`.
 
-    python benchmarks/bench.py [operator ...] [--dtypes float32,...] [--sizes medium,...]   # print, compare, write nothing
-    python benchmarks/bench.py --write                    # all cases: benchmarks/reports/bench.md, unless a ratio fell
+    python benchmarks/bench.py OPERATOR ...    # print, compare, write nothing
+    python benchmarks/bench.py                 # all cases: benchmarks/reports/bench.md, unless a ratio fell
 
 A case is a mode, a format and a size. Medium tensors have some 2^20 elements (they fit the third cache), large ones more than any
 cache; those of the samplers, which compute more for each, fewer.
 Plain NumPy (`backward`) is timed beside medium tensors of float32. Both sides take
 turns in one process, each first for SETTLE seconds that do not count: the other's threads go to sleep, its own data come to the
-caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest;
-the triad a = b + s * c over as many bytes as inputs and outputs have takes turns, too. A case whose ratio is below 1, or fell by FELL
+caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest. A case whose ratio is below 1, or fell by FELL
 against the committed table, is measured once more, after all others, in AGAIN times as many turns, which then count; where it fell
 in both, the status is 1 and nothing is written.
 """
 
-import argparse
 import math
 import re
 import statistics
@@ -28,7 +26,6 @@ import numpy as np
 from records import REPORTS, ROOT, git, line
 
 import aclnn_viz as av
-from aclnn_viz.arrays import loops
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import peers
@@ -56,18 +53,6 @@ NAMES, DTYPES = ("medium", "large"), ("float32", "bfloat16", "float16")
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
 AGAIN = 3
 FELL, TABLE = 0.15, REPORTS / "bench.md"
-FIRST = {  # what a new process does, and its limit in seconds
-    "first backward": (
-        0.4,
-        "-c",
-        "import aclnn_viz as av, numpy as np; one = np.ones(8, np.float32); "
-        "av.operator('hardswish').backward(gradOutput=one, self=one)",
-    ),
-    "--help": (0.2, "-m", "aclnn_viz.cli", "--help"),
-    "quick check": (1.5, "-m", "aclnn_viz.cli", "check", "hardswish", "host", "--depth", "quick"),
-    "first explorer": (1.5, "-c", "import aclnn_viz as av; av.explore('grid_sampler_2d')"),
-}
-STARTS = 10
 
 
 def seconds(call, count: int) -> float:
@@ -100,17 +85,6 @@ def turns(calls: dict, times_as_many: int = 1) -> dict[str, list[float]]:
     return times
 
 
-def added(part, first, last, b, c, a):
-    for i in range(first, last):
-        a[i] = b[i] + np.float32(3.0) * c[i]
-
-
-def triad(count: int):
-    """A call that reads two thirds of so many bytes and writes one, on as many threads as loops run on."""
-    a, b, c = np.ones((3, max(1, count // 12)), np.float32)
-    return lambda: loops.over(loops.cuts(a.size, a.size), added, b, c, a)
-
-
 def in_torch(op, inputs):
     """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
     import torch
@@ -140,15 +114,11 @@ def in_torch(op, inputs):
     return partial(function, torch, **given)
 
 
-def size_of(arrays) -> int:
-    return sum(value.nbytes for value in arrays.values() if isinstance(value, np.ndarray))
-
-
-def cases(chosen, dtypes, sizes):
+def cases(chosen):
     """Yield (name of the case, operator, options of `av.case`); one format after the other, for each is compiled anew."""
     for op in chosen:
-        for dtype in dtypes:
-            for size in sizes:
+        for dtype in DTYPES:
+            for size, shapes in zip(NAMES, SIZES[op.name]):
                 for mode in op.modes:
                     # PyTorch has no z-loss
                     if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:
@@ -158,7 +128,7 @@ def cases(chosen, dtypes, sizes):
                             {
                                 "dtype": dtype,
                                 "seed": 0,
-                                **SIZES[op.name][NAMES.index(size)],
+                                **shapes,
                                 **mode,
                             },
                         )
@@ -167,12 +137,7 @@ def cases(chosen, dtypes, sizes):
 def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
     """What the table has of a case: times in microseconds, ratios of each turn."""
     inputs = av.case(op, **options).inputs
-    kit = partial(device.run, op, **inputs)
-    calls = {
-        "kit": kit,
-        "torch": in_torch(op, inputs),
-        "triad": triad(size_of(inputs) + size_of(kit())),
-    }
+    calls = {"kit": partial(device.run, op, **inputs), "torch": in_torch(op, inputs)}
     found = turns(calls, times_as_many)
     ratios = sorted(torch / mine for torch, mine in zip(found["torch"], found["kit"]))
     row = {
@@ -180,7 +145,6 @@ def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
         "ratio": statistics.median(ratios),
         "least": ratios[0],
         "most": ratios[-1],
-        "triad": statistics.median(a / b for a, b in zip(found["triad"], found["kit"])),
         "numpy": math.nan,
     }
     if name.endswith(" float32 medium"):
@@ -210,7 +174,6 @@ def shown(name: str, row: dict, before: dict) -> str:
         row["kit"],
         row["ratio"],
         f"{row['least']:.2f} to {row['most']:.2f}",
-        row["triad"],
         row["ratio"] / before.get(name, math.nan),
         row["numpy"],
     )
@@ -227,10 +190,9 @@ HEAD = line(
     "kit us",
     "PyTorch / kit",
     "spread",
-    "triad / kit",
     "now / before",
     "PyTorch / NumPy",
-) + line(*["---"] * 7)
+) + line(*["---"] * 6)
 
 
 def mean(values) -> float:
@@ -260,32 +222,6 @@ def summary(rows: dict) -> str:
     return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"
 
 
-def starts() -> str:
-    """The table of what a new process does first, with its 95th percentile."""
-    text = line("in a new process", "limit s", "median s", "p95 s") + line(*["---"] * 4)
-    for name, (limit, *words) in FIRST.items():
-        times = sorted(
-            seconds(
-                partial(
-                    subprocess.run,
-                    [sys.executable, *words],
-                    cwd=ROOT,
-                    check=True,
-                    capture_output=True,
-                ),
-                1,
-            )
-            for _ in range(STARTS)
-        )
-        text += line(
-            name,
-            limit,
-            f"{statistics.median(times):.2f}",
-            f"{statistics.quantiles(times, n=20)[-1]:.2f}",
-        )
-    return text
-
-
 def twice(todo, measure, before: dict) -> tuple[dict, list[str]]:
     """The rows of all cases, and those whose ratio fell by FELL in both runs; the second one, of cases that fell or are below 1, counts."""
 
@@ -299,7 +235,7 @@ def twice(todo, measure, before: dict) -> tuple[dict, list[str]]:
     return rows, [name for name in fell if low(name)]
 
 
-def bench(chosen, dtypes, sizes, write: bool) -> int:
+def main(*names) -> int:
     before = committed()
     print(HEAD, end="")
     with av.open_device("numba") as device:
@@ -309,44 +245,23 @@ def bench(chosen, dtypes, sizes, write: bool) -> int:
             print(shown(name, row, before), end="", flush=True)
             return row
 
-        rows, fell = twice([*cases(chosen, dtypes, sizes)], measure, before)
+        rows, fell = twice([*cases(map(av.operator, names or SIZES))], measure, before)
         about = device.about()
     print("", summary(rows), sep="\n")
     for name in fell:
         print(
             f"FELL by {1.0 - rows[name]['ratio'] / before[name]:.0%} in two runs: {name}, {before[name]:.2f} before, {rows[name]['ratio']:.2f} now"
         )
-    if write and not fell:
+    if not names and not fell:
         about = f"{about['library']}, PyTorch {version('torch')}, NumPy {np.__version__}, {about['threads']} threads, {about['place']}"
         TABLE.write_text(
-            "# The kit beside PyTorch and the memory of the machine\n\nWritten by `make bench` at commit "
+            "# The kit beside PyTorch\n\nWritten by `make bench` at commit "
             f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/bench.py` says how.\n\n{summary(rows)}\n"
-            f"{starts()}\n{HEAD}" + "".join(shown(*one, before) for one in rows.items()),
+            f"{HEAD}" + "".join(shown(*one, before) for one in rows.items()),
             encoding="utf-8",
         )
     return int(bool(fell))
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument(
-        "operators", nargs="*", metavar="OPERATOR", help="those with a size here, unless named"
-    )
-    parser.add_argument("--dtypes", default=",".join(DTYPES))
-    parser.add_argument("--sizes", default=",".join(NAMES))
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="all cases, whatever is named, into benchmarks/reports/bench.md",
-    )
-    asked = parser.parse_args()
-    if asked.write:
-        return bench([*map(av.operator, SIZES)], DTYPES, NAMES, True)
-    found = [av.operator(name) for name in asked.operators or SIZES]
-    return bench(found, asked.dtypes.split(","), asked.sizes.split(","), False)
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -13,7 +13,6 @@ ROWS = {
     "kit": 100.0,
     "least": 0.9,
     "most": 1.1,
-    "triad": 0.5,
     "numpy": math.nan,
 }
 

@@ -12,15 +12,13 @@ from aclnn_viz.words.messages import enumerated, message, tr
 
 
 def operators(options) -> int:
-    """List the operators and where each of their files comes from: its own, the default, or missing; then the documents of others.
+    """List the operators and where each of their files comes from: its own, the default, or missing.
 
-    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named. The
-    backward operators that the vendor documents and that are not here are listed by family, with what makes them.
+    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named.
     The exit status is 1 when a required file is missing.
     """
     from aclnn_viz.operators import operators as all_operators
     from aclnn_viz.operators import registry
-    from aclnn_viz.operators.document import documented
 
     rows = {
         op.name: {
@@ -41,26 +39,18 @@ def operators(options) -> int:
         for name, package in registry.announced().items()
         if name not in rows
     }
-    here = {row.get("aclnn_name") for row in rows.values()}
-    others = [each for each in documented() if each.aclnn_name not in here]
-    rows |= {
-        each.aclnn_name: {"family": each.family, "document": each.document, "files": {}}
-        for each in others
-    }
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
-        _list(rows, others)
+        _list(rows)
     for line in registry.missing():
         print(line, file=sys.stderr)
     return 1 if registry.missing() else 0
 
 
-def _list(rows: dict, others: list) -> None:
-    """Print the operators that are here with their files, then the names of the others by family."""
+def _list(rows: dict) -> None:
+    """Print the operators with their files."""
     for name, row in rows.items():
-        if "document" in row:
-            continue
         kinds = {
             how: [kind for kind, where in row["files"].items() if where == how]
             for how in (message("own"), message("default"), message("missing"))
@@ -69,15 +59,6 @@ def _list(rows: dict, others: list) -> None:
         for how, files in kinds.items():
             if files:
                 print("  " + tr("{name}: {what}", name=how, what=enumerated(files)))
-    print(
-        tr(
-            "{n} more have a document of the vendor, which docs/operators.md names:",
-            n=len(others),
-        )
-    )
-    for family in dict.fromkeys(other.family for other in others):
-        names = ", ".join(other.aclnn_name for other in others if other.family == family)
-        print(f"  {family}: {names}")
 
 
 def describe(options) -> int:

@@ -18,25 +18,12 @@ from aclnn_viz.acl import DeviceUnavailable
 from aclnn_viz.arrays import loops, page_loops
 from aclnn_viz.arrays.jax_arrays import compiled, given, precise
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.devices.device import STATES, Closing, UnsupportedError
+from aclnn_viz.devices.device import Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.storage.own import as_array
-from aclnn_viz.tables import as_html
-from aclnn_viz.words.messages import message, said, tr
-
-ABOUT = {
-    name: name
-    for name in (
-        message("library"),
-        message("place"),
-        message("threads"),
-        message("deterministic"),
-        message("flags"),
-    )
-}
 
 
 @contextmanager
@@ -97,16 +84,6 @@ class Peer(Closing, ABC):
     @abstractmethod
     def _library(self) -> dict:
         """Its version, place, threads and flags."""
-
-    def _repr_html_(self) -> str:
-        about = [
-            (said(ABOUT.get(name, name)), str(value)) for name, value in self._library().items()
-        ]
-        return as_html(
-            tr("Device {name!r}: a peer on this machine, no Atlas", name=self.name),
-            (),
-            [(tr("state"), tr(STATES[self.closed])), *about],
-        )
 
     def __repr__(self) -> str:
         return f"Peer({self.name!r}{', closed' * self.closed})"
