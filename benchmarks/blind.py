@@ -1,12 +1,10 @@
-"""What a check cannot see: `python benchmarks/blind.py [--deep] [OPERATOR...]`.
+"""What a check cannot see: `python benchmarks/blind.py [OPERATOR...]`.
 
 The right kernel of an operator is spoiled under one condition at a time, in all outputs or in some elements, and judged on the cases
 of a check: what none of them shows passes. The conditions come from a grammar of numbers of a call (OF_CALLS: lengths, attributes,
 formats, places in memory, numbers of rows and values), pairs of them, and elements (OF_ELEMENTS); a condition counts if a hundredth of
 DRAWN valid inputs meets it, where an output is finite. These inputs are drawn from the declaration, and nothing is shared with the suites.
 Of each operator CONFIRMED conditions are put to `check` itself, which must say the same.
-
-Of EDITS edits of a page those count that change a number on some drawn input; each must be wrong on some case.
 """
 
 import random
@@ -14,19 +12,16 @@ import re
 import sys
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 from records import REPORTS, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.cases import Case
-from aclnn_viz.checking.judge import judge
-from aclnn_viz.checking.scope import Scope, deeper
+from aclnn_viz.checking.scope import Scope
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.operators.faults.edits import edits
 
-DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED, EDITS = 400, 400, 0.01, 2, 40, 200
+DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED = 400, 400, 0.01, 2, 40
 LENGTHS = (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 33)
 FORMATS = "float32", "float32", "float16", "bfloat16"
 LARGEST = 2**14  # elements of a drawn input
@@ -278,85 +273,42 @@ def kernel(op, condition):
     return wrong
 
 
-def measured(name, deep):
-    """(operator, cases, conditions, those that normal depth does not see, those of deep depth, edits, those not seen)."""
+def measured(name):
+    """(operator, number of cases, number of conditions, {those that no case sees: how many cases meet them})."""
     op = av.operator(name)
-    scope, pool = Scope.of(op), Calls(ran(drawn(op, seed)) for seed in range(DRAWN))
-    cases = [ready.prepare() for ready in scope.cases(0)]
-    calls, every = Calls(map(judged, cases)), conditions(op, pool)
+    pool = Calls(ran(drawn(op, seed)) for seed in range(DRAWN))
+    calls = Calls(judged(ready.prepare()) for ready in Scope.of(op).cases(0))
+    every = conditions(op, pool)
     blind = [each for each in every if not calls.meets(each).any()]
     for each in every[:CONFIRMED] + blind[:CONFIRMED]:
         if av.check(op, kernel(op, each)).passed != (each in blind):
             print("check says otherwise:", name, each[0], file=sys.stderr)
-    left = blind
-    for prepared in deeper(scope, 0) if deep and blind else ():
-        call = Calls([judged(prepared)])
-        left = [each for each in left if not call.meets(each).any()]
-    blind = {each[0]: (calls.meets(each, False).sum(), each in left) for each in blind}
-    return op, len(cases), every, blind, left, *of_page(op, cases, pool)
+    met = {each[0]: calls.meets(each, False).sum() for each in blind}
+    return name, len(calls.cases), len(every), met
 
 
-def of_page(op, cases, pool):
-    """How many of some edits of the page change a number, and those of which no case shows it."""
-    every, count, missed = edits(op.page), 0, []
-    cases = sorted(cases, key=lambda each: sum(map(np.size, each.case.inputs.values())))
-    for edit in random.Random(op.name).sample(every, min(EDITS, len(every))):
-        try:
-            wrong = replace(op, page=edit.page).backward
-        except Exception:  # a page that cannot be loaded
-            continue
-        if any(shows(wrong, each.case, partial(judge, each)) for each in cases):
-            count += 1
-        elif any(shows(wrong, case, partial(differs, out)) for case, out, _ in pool.cases):
-            count, missed = count + 1, [*missed, str(edit)]
-    return count, missed
-
-
-def shows(wrong, case, test):
-    try:
-        return bool(test(wrong(**case.inputs)))
-    except Exception:  # whatever a broken page raises
-        return True
-
-
-def differs(out, other):
-    near = partial(np.allclose, rtol=1e-2, atol=1e-3, equal_nan=True)
-    return any(
-        not near(part.astype(float), other[name].astype(float)) for name, part in out.items()
-    )
-
-
-def main() -> int:
-    deep, names = "--deep" in sys.argv, [word for word in sys.argv[1:] if word[0] != "-"]
+def main(*names) -> int:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = [measured(name, deep) for name in names or [op.name for op in av.operators()]]
-    publish(REPORTS / "blind.md", report(rows, deep), not names)
+        rows = [measured(name) for name in names or [op.name for op in av.operators()]]
+    publish(REPORTS / "blind.md", report(rows), not names)
     return 0
 
 
-def report(rows, deep) -> str:
+def report(rows) -> str:
     text = f"# What a check cannot see\n\n{__doc__.partition(chr(10) * 2)[2]}\n"
-    text += line("operator", "cases", "conditions", "blind", "", "at deep depth", "edits", "missed")
-    text += "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
-    table = [
-        [op.name, n, *map(len, row[:3]), edited, len(missed)]
-        for op, n, *row, edited, missed in rows
-    ]
-    for name, n, every, blind, left, *page in [*table, ["all", *map(sum, [*zip(*table)][1:])]]:
-        share = f"{100 * blind / max(every, 1):.1f} %"
-        text += line(name, n, every, blind, share, left if deep else "", *page)
-    text += "\nIn brackets: how many cases meet the condition where nothing is judged, without a number no case does; + is seen at deep depth.\n"
-    for op, _, _, blind, _, _, missed in rows:
-        shown = [
-            f"`{words}`" + f" ({n})" * bool(n) + " +" * (not left)
-            for words, (n, left) in blind.items()
-        ]
+    text += line("operator", "cases", "conditions", "blind", "")
+    text += "| --- | ---: | ---: | ---: | ---: |\n"
+    table = [(name, n, every, len(blind)) for name, n, every, blind in rows]
+    for name, n, every, blind in (*table, ("all", *map(sum, [*zip(*table)][1:]))):
+        text += line(name, n, every, blind, f"{100 * blind / max(every, 1):.1f} %")
+    text += "\nIn brackets: how many cases meet the condition where nothing is judged, without a number no case does.\n"
+    for name, *_, blind in rows:
+        shown = [f"`{words}`" + f" ({n})" * bool(n) for words, n in blind.items()]
         more = f", and {len(shown) - LISTED} more" * (len(shown) > LISTED)
-        text += f"\n**{op.name}**: {', '.join(shown[:LISTED])}{more}\n" * bool(shown)
-        text += "".join(f"- {op.name}, page: `{edit}`\n" for edit in missed[:LISTED])
+        text += f"\n**{name}**: {', '.join(shown[:LISTED])}{more}\n" * bool(shown)
     return text
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))
