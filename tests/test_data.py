@@ -4,10 +4,8 @@ import hashlib
 import json
 import shutil
 import sqlite3
-import sys
 import zipfile
 from functools import cache
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -396,35 +394,3 @@ def test_workers_and_printed_lines_know_the_folders_that_a_person_opened(tmp_pat
     status, said = in_child(swept)
     assert status == 0 and f"--operator {folder}" in said and "my_silu " in said.splitlines()[1]
     assert "--operator" not in in_child(lambda: str(report(path)))  # which nobody named there
-
-
-def test_an_installed_operator_is_imported_when_its_name_is_asked_for(tmp_path, monkeypatch):
-    package = tmp_path / "kit_of_silu"
-    shutil.copytree(SILU, package / "my_silu")
-    for folder in (package, package / "my_silu"):
-        (folder / "__init__.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    entries = (
-        EntryPoint("my_silu", "kit_of_silu.my_silu", "aclnn_viz.operators"),
-        EntryPoint("gone", "no_such_package.op", "aclnn_viz.operators"),
-        EntryPoint("hardswish", "x", "aclnn_viz.operators"),
-    )
-    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
-
-    def work():
-        registry.announced.cache_clear()
-        before = len(av.operators())
-        assert cli.main(["operators"]) == 0 and "kit_of_silu" not in sys.modules
-        assert (
-            av.sweep([{"operator": "my_silu", "shape": [4]}], store=":memory:").outcomes.total()
-            == 1
-        )
-        with pytest.raises(
-            ValueError,
-            match="the package that announces gone is installed: got no package 'no_such_package.op'",
-        ):
-            av.operator("gone")
-        return before, len(av.operators()), av.operator("my_silu").name, registry.folders()
-
-    before, after, name, folders = in_child(work)
-    assert after == before + 1 and folders == ("my_silu",)

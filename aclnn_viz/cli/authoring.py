@@ -14,7 +14,6 @@ from aclnn_viz.words.messages import enumerated, message, tr
 def operators(options) -> int:
     """List the operators and where each of their files comes from: its own, the default, or missing.
 
-    Of an operator that an installed package announces, which is opened when its name is asked for, the package is named.
     The exit status is 1 when a required file is missing.
     """
     from aclnn_viz.operators import operators as all_operators
@@ -34,11 +33,6 @@ def operators(options) -> int:
         }
         for op in all_operators()
     }
-    rows |= {
-        name: {"announced": package, "files": {}}
-        for name, package in registry.announced().items()
-        if name not in rows
-    }
     if options.json:
         print(json.dumps(rows, indent=1))
     else:
@@ -55,7 +49,7 @@ def _list(rows: dict) -> None:
             how: [kind for kind, where in row["files"].items() if where == how]
             for how in (message("own"), message("default"), message("missing"))
         }
-        print(f"{name} ({row.get('aclnn_name') or row['announced']})")
+        print(f"{name} ({row['aclnn_name']})")
         for how, files in kinds.items():
             if files:
                 print("  " + tr("{name}: {what}", name=how, what=enumerated(files)))

@@ -85,14 +85,12 @@ def operator(name: "str | Path | Operator") -> Operator:
 
 
 def known(name: str | Operator) -> Operator:
-    """Return the operator that data name: one that is known, or that an installed package announces; no folder is opened.
+    """Return the operator that data name: one that is known; no folder is opened.
 
     Raises ValueError for any other.
     """
     if isinstance(name, Operator):
         return name
-    if isinstance(name, str) and name not in registry.names() and name in registry.announced():
-        registry.open_announced(name)
     if (
         isinstance(name, str)
         and name in registry.names()

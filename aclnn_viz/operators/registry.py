@@ -11,7 +11,6 @@ import tomllib
 from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 
@@ -55,44 +54,18 @@ OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported a
 GAP = "GAP"  # marks what a skeleton leaves to fill
 ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
 
-# by name: folders that a person opened, and installed ones that were asked for
+# by name: folders that a person opened
 _outside: dict[str, Path] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Return the short names of all operators: those of the kit, of folders opened, and installed ones asked for."""
+    """Return the short names of all operators: those of the kit, and of folders opened."""
     return (*_own(), *_outside)
 
 
 @cache
 def _own() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in Path(__file__).parent.glob("*/page.py")))
-
-
-@cache
-def announced() -> dict[str, str]:
-    """Return the packages that are announced under the entry point `aclnn_viz.operators`, by operator; none is imported."""
-    from importlib.metadata import entry_points  # a tenth of the kit's import
-
-    return {
-        one.name: one.value
-        for one in entry_points(group="aclnn_viz.operators")
-        if one.name not in _own()
-    }
-
-
-def open_announced(name: str) -> None:
-    """Make the operator known that an installed package announces; ValueError where its folder is not found."""
-    try:
-        _outside[name] = Path(find_spec(announced()[name]).submodule_search_locations[0])
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
-        raise ValueError(
-            problem(
-                f"the package that announces {name} is installed",
-                f"no package {announced()[name]!r}",
-                "install it again",
-            )
-        ) from error
 
 
 def open_folder(folder: str | Path) -> str:
@@ -129,7 +102,7 @@ def open_folder(folder: str | Path) -> str:
                 "run pytest there: it lists them",
             )
         )
-    if folder.name in {*names(), *announced()} and _outside.get(folder.name) != folder:
+    if folder.name in names() and _outside.get(folder.name) != folder:
         raise ValueError(
             problem(
                 f"{folder} needs a name of its own",
@@ -187,9 +160,9 @@ def outside() -> dict[str, Path]:
     return {name: folder for name, folder in _outside.items() if holds_operator(folder)}
 
 
-def folders() -> tuple[Path | str, ...]:
-    """Return what opens the operators from outside in another process: folders, and the names of announced ones."""
-    return tuple(name if name in announced() else folder for name, folder in outside().items())
+def folders() -> tuple[Path, ...]:
+    """Return what opens the operators from outside in another process."""
+    return tuple(outside().values())
 
 
 def sources(name: str) -> str | None:

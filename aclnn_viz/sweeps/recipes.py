@@ -200,7 +200,7 @@ def chosen(ops=None) -> list[Operator]:
 
 
 def of_operators(cases: Iterable, ops) -> Source:
-    """The recipes of an iterable that are of some operators; of all, announced ones too, unless some are named."""
+    """The recipes of an iterable that are of some operators; of all, unless some are named."""
     names = ops if ops is None else {op.name for op in chosen(ops)}
     is_sized = isinstance(cases, Sized) and not isinstance(cases, np.ndarray)
     return Source(

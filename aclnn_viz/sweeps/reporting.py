@@ -339,7 +339,7 @@ def _command(result: Report, recipe: str) -> str:
     if is_kernel or device == "host":
         for option in ("soc", "cann", "plan"):
             words += [f"--{option}", said[option]] if option in said else []
-    if (folder := registry.outside().get(named(recipe))) in registry.folders():
+    if folder := registry.outside().get(named(recipe)):
         words += ["--operator", str(folder)]
     return shlex.join(words)
 
