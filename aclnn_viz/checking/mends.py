@@ -38,6 +38,7 @@ from aclnn_viz.checking.judge import Expected, Prepared, judge
 from aclnn_viz.checking.kernel_call import outputs_alone
 from aclnn_viz.checking.kernel_edits import edits_of_kernels
 from aclnn_viz.checking.meter import CASE, GLANCE, METER, PAGE, Budget
+from aclnn_viz.checking.operations import place_of
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
 from aclnn_viz.checking.wrong_outputs import convention, in_documented_form
 from aclnn_viz.operators.faults.edits import Change, changes, distance, head, names_of
@@ -328,11 +329,8 @@ class Source:
         return lines
 
     def place(self, name: str, line: int) -> str:
-        function = self.functions[name]
-        file = function.__code__.co_filename.replace("\\", "/").rpartition("/")[2]
-        if re.fullmatch(r"\d+\.py", file):  # of a cell
-            return message("line {line} ({function})", line=line, function=name)
-        return message("{file}, line {line} ({function})", file=file, line=line, function=name)
+        place = place_of(self.functions[name].__code__.co_filename, line)
+        return message("{place} ({function})", place=place, function=name)
 
 
 @dataclass(frozen=True, eq=False)

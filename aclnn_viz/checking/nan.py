@@ -4,10 +4,9 @@ Each element has an address, in memory or as a number of Python. A kernel is run
 makes of finite operands begins a chain of links, what it makes of others goes on with theirs.
 """
 
-import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from importlib import import_module
 from typing import NamedTuple
@@ -17,13 +16,13 @@ import numpy as np
 from aclnn_viz.accuracy.measures import same
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.kernel_call import named
-from aclnn_viz.checking.operations import WATCH, Operation, Watched
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.checking.operations import WATCH, Operation, watched
+from aclnn_viz.storage.own import as_array, is_number
 from aclnn_viz.words.messages import linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded for a tile program alone
-SECONDS = 2.0  # in which the operations of a run are watched
 WATCHED = 1024  # elements of one result that are not finite
+WORK = 20_000_000  # elements of all results that are watched; each counts as `WATCHED` at least
 SHOWN = 3  # operations through which one passes, and in which others end
 EMPTY = {"empty", "empty_like", "new_empty"}
 # an element of their result is made of many of an operand, although the shapes may be the same
@@ -64,7 +63,7 @@ class Link(NamedTuple):
 
 
 class Unseen(Exception):
-    """The time for watching is over, or elements have no address that stays."""
+    """There is too much to watch, or elements have no address that stays."""
 
 
 @dataclass(frozen=True)
@@ -73,21 +72,15 @@ class NanOrigin:
 
     Attributes
     ----------
-    element, actual, truth : str, float, float
-        Of an output, what the kernel returns there, and what is right.
-    file, line, code : str, int, str
-        The operation that makes the first nan or infinity; 0 and empty texts where none does.
+    file, line : str, int
+        The operation that makes the first nan or infinity; an empty text and 0 where none does.
     lines : tuple of str
-        Where it is made and of what, the operations through which it passes, and those in which
-        others end, such as a maximum, a selection or a comparison.
+        Which element is wrong, where its first nan or infinity is made and of what; the operations
+        through which it passes, and those in which others end, such as a maximum or a comparison.
     """
 
-    element: str
-    actual: float
-    truth: float
     file: str
     line: int
-    code: str
     lines: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -110,74 +103,77 @@ def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
 
 def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     trail, case, tiles = Trail(), run.prepared.case, hasattr(kernel, "under")
-    actual, truth = (float(part[output][index]) for part in (run.outputs, run.truth))
     try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            if tiles:
-                outputs = import_module(TILES).watched(kernel, trail, case.inputs)
-            else:
-                copies = {name: value.copy() for name, value in case.arrays.items()}
-                watched = Watched(trail.made)
-                returned = watched.of(kernel)(**case.inputs | copies)
-                if not watched.operations:
-                    return None  # of a device, or of another process
-                names = list(run.prepared.expected), case.operator.outputs
-                outputs = named(returned, *names, taken=part)
+        if tiles:
+            outputs = import_module(TILES).watched(kernel, trail, case.inputs)
+        else:
+            names = list(run.prepared.expected), case.operator.outputs
+            outputs = named(watched(kernel, trail.made, **deepcopy(case.inputs)), *names, part)
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
     except Exception:  # whatever a kernel raises, or its source that is not there
         return None
-    if not (tiles or at in trail.links or np.isfinite(actual)):
+    numbers = [float(values[output][index]) for values in (run.outputs, run.truth)]
+    if not (tiles or at in trail.links or np.isfinite(numbers[0])):
         at = next(reversed(trail.links), at)  # what is wrapped around a kernel copies its outputs
     chain, link = [], trail.links.get(at)
     while link:
         chain.insert(0, link)
         link = link.before
     first = next((link for link in chain if link.first), chain[0] if chain else None)
-    if np.isfinite([actual, truth]).all() and not (first and UNWRITTEN in first.operands):
+    if np.isfinite(numbers).all() and not (first and UNWRITTEN in first.operands):
         return None
-    text = {"element": f"{output}{list(index)}", "actual": f"{actual:.9g}", "truth": f"{truth:.9g}"}
-    text = {"what": message("{element} is {actual} instead of {truth}", **text)}
-    if first:
-        place = first.operation.place
-        text |= {
-            "value": f"{first.value:g}",
-            "place": message("{place}, element {index}", place=place, index=first.index)
-            if first.index
-            else place,
-            "code": first.operation.code,
-            "operands": linked("{some}, {more}", first.operands),
-        }
+    actual, truth = (f"{number:.9g}" for number in numbers)
+    what = message(
+        "{element} is {actual} instead of {truth}",
+        element=f"{output}{list(index)}",
+        actual=actual,
+        truth=truth,
+    )
+    if not first:
+        file, line, made = "", 0, message(NOWHERE, what=what)
+    else:
+        file, line, code, _, place = first.operation
         # what a loop goes over is only named
         chain = [
             link.operation
             for link in chain
             if link.operation.place != place and not link.operation.code.isidentifier()
         ]
-    made = message((MADE if first.first else GIVEN) if first else NOWHERE, **text)
+        if first.index:
+            place = message("{place}, element {index}", place=place, index=first.index)
+        made = message(
+            MADE if first.first else GIVEN,
+            what=what,
+            value=f"{first.value:g}",
+            place=place,
+            code=code,
+            operands=linked("{some}, {more}", first.operands),
+        )
     after = message("  it passes: {operations}", operations=_shown(chain))
     ends = message("  others end in: {operations}", operations=_shown(trail.ends.values()))
-    file, line, code = first.operation[:3] if first else ("", 0, "")
-    return NanOrigin(f"{output}{list(index)}", actual, truth, file, line, code, (made, after, ends))
+    return NanOrigin(file, line, (made, after, ends))
 
 
 def _shown(operations: Iterable[Operation]) -> str:
     """The operations of the first few lines."""
-    lines = {
-        one.place: message("{place}: {code}", place=one.place, code=one.code) for one in operations
-    }
+    lines = {operation.place: said(operation) for operation in operations}
     return linked("{some}; {more}", [*lines.values()][:SHOWN] or [message("none")])
+
+
+def said(operation: Operation) -> str:
+    """An operation with its place."""
+    return message("{place}: {code}", place=operation.place, code=operation.code)
 
 
 def part(value, name: str = "") -> Part | None:
     """An array, a number or a list of them, with a copy of its values; None for anything else."""
     if isinstance(value, list | tuple):
         parts = [*filter(None, map(part, value))]
-        both = (np.concatenate([one[place].ravel() for one in parts]) for place in range(2))
-        return Part(*both, name) if parts else None
+        arrays = (np.concatenate([*map(np.ravel, arrays)]) for arrays in [*zip(*parts)][:2])
+        return Part(*arrays, name) if parts else None
     scalar = isinstance(value, float | np.generic)
     array = np.asarray(value) if scalar else as_array(value) if hasattr(value, "shape") else None
-    if not isinstance(array, np.ndarray) or array.dtype.kind in "OSUcmM":
+    if not isinstance(array, np.ndarray) or not is_number(array.dtype):
         return None
     at = np.array(-id(value)) if scalar else addresses(array)
     if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
@@ -187,10 +183,8 @@ def part(value, name: str = "") -> Part | None:
 
 def addresses(array: np.ndarray) -> np.ndarray:
     """Where each element lies in memory."""
-    at = np.array(array.__array_interface__["data"][0])
-    for length, step in zip(array.shape, array.strides):
-        at = np.add.outer(at, np.arange(length) * step)
-    return at
+    steps = np.tensordot(np.int64(array.strides), np.indices(array.shape), 1)
+    return np.asarray(array.ctypes.data + steps)
 
 
 class Trail:
@@ -201,13 +195,14 @@ class Trail:
         self.ends: dict[tuple, Operation] = {}
         self.latest: Link | None = None
         self.kept: list = []  # what an address would else be given to anew
-        self.until = time.monotonic() + SECONDS
+        self.left = WORK
 
     def note(
         self, operation: Operation, operands: Sequence[Part], result: Part, mixed=False, origin=""
     ):
         """Note what an operation made of its operands, as these were before; `origin` is of what else, in words or as a Link."""
-        if time.monotonic() > self.until:
+        self.left -= max(result.at.size, WATCHED)
+        if self.left < 0:
             raise Unseen
         new = {
             int(result.at[index]): self._link(operation, operands, result, index, mixed, origin)
@@ -237,40 +232,36 @@ class Trail:
         texts = tuple(filter(None, [*texts, origin]))
         return Link(operation, value, texts, bool(texts) and made, index, before)
 
-    def made(self, operation: Operation, function: Callable, *args, **options):
+    def made(self, operation: Operation, function: Callable, given: list, call: Callable):
         """Make an operation of a Python kernel, and note it."""
-        if WATCH in getattr(function, "__globals__", ()):
-            return function(*args, **options)
-        name, given = getattr(function, "__name__", ""), [*args, *options.values()]
-        if len(operation.operands) > len(given):  # the array of which it is a method
-            given.insert(0, getattr(function, "__self__", None))
+        if WATCH in getattr(getattr(function, "__code__", None), "co_names", ()):
+            return call()
+        name = getattr(function, "__name__", "")
         parts, latest = [*map(part, given, operation.operands)], self.latest
-        result = function(*args, **options)
+        result = call()
         self.kept.append((given, result))
-        if name in ("getitem", "setitem"):
-            if hasattr(args[0], "shape"):
-                whole = part(args[0], operation.operands[0]).chosen(_index(args[1]))
-                made = whole if name == "setitem" else part(result)
-                self.note(
-                    operation, [whole] if made is not whole else [*filter(None, parts[2:])], made
-                )
-            return result
         operands, origin = [*filter(None, parts)], self.latest is not latest and self.latest or ""
-        if name in EMPTY:
-            as_array(result)[...] = np.nan
-            operands, origin = [], UNWRITTEN
-        for value, before in zip(given, parts):  # what is written into an operand
-            after = part(value) if before and hasattr(value, "shape") else before
-            if (
-                before
-                and value is not result
-                and (changed := ~same(before.values, after.values)).any()
-            ):
-                self.note(operation, operands, after.chosen(changed), True)
         mixed = name in MIXED or name.endswith("softmax") or {list, tuple} & {*map(type, given)}
-        for value in result if isinstance(result, tuple) else [result]:
-            if (operands or origin) and (leaf := part(value)):
-                self.note(operation, operands, leaf, mixed, origin)
+        leaves = [*map(part, result if isinstance(result, tuple) else [result])]
+        if name in ("getitem", "setitem"):
+            if not hasattr(given[0], "shape"):
+                return result
+            element = part(given[0], operation.operands[0]).chosen(_index(given[1]))
+            if name == "getitem":
+                operands = [element]
+            else:
+                operands, leaves = [*filter(None, parts[2:])], [element]
+            parts = []
+        elif name in EMPTY:
+            as_array(result)[...] = np.nan
+            operands, origin, leaves = [], UNWRITTEN, [part(result)]
+        for value, before in zip(given, parts):  # what is written into an operand
+            if before and hasattr(value, "shape") and value is not result:
+                after = part(value)
+                if (changed := ~same(before.values, after.values)).any():
+                    self.note(operation, operands, after.chosen(changed), True)
+        for leaf in filter(None, leaves if operands or origin else ()):
+            self.note(operation, operands, leaf, mixed, origin)
         return result
 
 
@@ -286,14 +277,11 @@ def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -
     ours = values.shape
     if ours != shape and values.size == np.prod(shape, dtype=int):
         return np.unravel_index(np.ravel_multi_index(index, shape), ours)
-    if len(ours) > len(shape) and ours[: len(shape)] != shape:  # of a sum over leading axes
-        index, shape = (0,) * len(ours) + index, (-1,) * len(ours) + shape
-    if len(ours) > len(shape):
-        index, shape = index + (0,) * len(ours), shape + (-1,) * len(ours)
-    else:
-        index, shape = index[len(shape) - len(ours) :], shape[len(shape) - len(ours) :]
+    pairs, free = [*zip(index, shape)], [(0, -1)] * (len(ours) - len(shape))  # of a sum over axes
+    pairs = pairs + free if ours[: len(shape)] == shape else free + pairs
     return tuple(
-        i if n == m else 0 if n == 1 else slice(None) for i, n, m in zip(index, ours, shape)
+        i if n == m else 0 if n == 1 else slice(None)
+        for n, (i, m) in zip(ours, pairs[len(pairs) - len(ours) :])
     )
 
 

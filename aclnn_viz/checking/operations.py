@@ -1,7 +1,7 @@
 """A Python kernel in which somebody else makes each operation: every call, operator, index and store of its file, with its line.
 
-The kernel is compiled anew from its source; closures, partials and defaults stay as they are. What it calls in other folders runs
-as it is.
+For one call its functions, and those of its folder that they call, have code that is compiled anew from their source. What they call
+in other folders runs as it is.
 """
 
 import ast
@@ -12,22 +12,25 @@ import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import NamedTuple
+
+import numpy as np
 
 from aclnn_viz.words.messages import message
 
 WATCH = "_operation"
-# By the name of its node what an operator is called in Python's module.
+WATCHER = ast.Name(WATCH, ast.Load())
+# By the name of its node what an operator is called in Python's module, where that is another name.
 OPERATORS = {
-    **{name: name.lower() for name in ("Add", "Sub", "Mod", "Pow", "Lt", "Gt", "Eq", "MatMult")},
-    **{"Mult": "mul", "Div": "truediv", "FloorDiv": "floordiv", "MatMult": "matmul"},
+    **{"Mult": "mul", "Div": "truediv", "MatMult": "matmul"},
     **{"USub": "neg", "LtE": "le", "GtE": "ge", "NotEq": "ne"},
 }
 APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}  # they look at who calls them
 KIT = Path(__file__).parents[1]
-SAME = "co_qualname", "co_firstlineno", "co_freevars", "co_varnames"  # of a function and its twin
+SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
 
 
 class Operation(NamedTuple):
@@ -54,45 +57,51 @@ class _Handed(ast.NodeTransformer):
         self.file, self.operations = file, operations
 
     def _over(self, node, function, operands, keywords=(), owner=()) -> ast.Call:
-        texts = (*owner, *operands, *(keyword.value for keyword in keywords))
+        texts = [*owner, *operands, *(keyword.value for keyword in keywords)]
+        names, code = tuple(map(ast.unparse, texts)), ast.unparse(node)
         place = place_of(self.file, node.lineno)
-        operands_, code = tuple(map(ast.unparse, texts)), ast.unparse(node)
-        self.operations.append(Operation(self.file, node.lineno, code, operands_, place))
-        head = ast.Constant(len(self.operations) - 1), self.visit(function)
-        parts = [*head, *map(self.visit, map(_value, operands))]
-        return ast.Call(ast.Name(WATCH, ast.Load()), parts, [*map(self.visit, keywords)])
+        self.operations.append(Operation(self.file, node.lineno, code, names, place))
+        number = ast.Constant(len(self.operations) - 1)
+        called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
+        parts = [number, called, *map(self._value, operands)]
+        return ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
+
+    def _value(self, node: ast.expr) -> ast.expr:
+        """An index as a value, and what a generator gives as a list, which can be looked at."""
+        match node:
+            case ast.Slice() | ast.Tuple():
+                index = ast.Attribute(WATCHER, "index", ast.Load())
+                return ast.Subscript(index, self.generic_visit(node), ast.Load())
+            case ast.GeneratorExp(elt=element, generators=generators):
+                node = ast.ListComp(element, generators)
+        return self.visit(node)
 
     def _operator(self, node, kind, *operands, inplace="") -> ast.AST:
-        name = OPERATORS.get(type(kind).__name__)
-        return (
-            self._over(node, ast.Constant(inplace + name), operands)
-            if name
-            else self.generic_visit(node)
-        )
+        name = inplace + OPERATORS.get(kind := type(kind).__name__, kind.lower())
+        handed = hasattr(operator, name)
+        return self._over(node, name, operands) if handed else self.generic_visit(node)
 
-    def visit_BinOp(self, node):
-        return self._operator(node, node.op, node.left, node.right)
-
-    def visit_UnaryOp(self, node):
-        return self._operator(node, node.op, node.operand)
-
-    def visit_Compare(self, node):
-        return self._operator(
-            node, None if node.ops[1:] else node.ops[0], node.left, *node.comparators
-        )
-
-    def visit_Call(self, node):
-        name = getattr(node.func, "id", "")
-        if name == WATCH or name in APART:
-            return node if name == WATCH else self.generic_visit(node)
-        owner = [node.func.value] if isinstance(node.func, ast.Attribute) else []
-        return self._over(node, node.func, node.args, node.keywords, owner)
-
-    def visit_For(self, node):
-        node.iter = self._rows(node.iter)
-        return self.generic_visit(node)
-
-    visit_comprehension = visit_For
+    def visit(self, node):
+        match node:
+            case (
+                ast.BinOp(left=left, op=kind, right=right)
+                | ast.Compare(left=left, ops=[kind], comparators=[right])
+            ):
+                return self._operator(node, kind, left, right)
+            case ast.UnaryOp(op=kind, operand=operand):
+                return self._operator(node, kind, operand)
+            case ast.Call(func=ast.Name(id=name)) if name == WATCH:
+                return node
+            case ast.Call(func=function) if getattr(function, "id", "") not in APART:
+                owner = [function.value] if isinstance(function, ast.Attribute) else []
+                return self._over(node, function, node.args, node.keywords, owner)
+            case ast.For() | ast.comprehension():
+                node.iter = self._rows(node.iter)
+            case ast.Subscript(value=array, slice=place, ctx=ast.Load()):
+                return self._over(node, "getitem", (array, place))
+            case ast.Assign(targets=[ast.Subscript(value=array, slice=place)], value=value):
+                return ast.Expr(self._over(node, "setitem", (array, place, value)))
+        return super().visit(node)
 
     def _rows(self, node: ast.expr) -> ast.expr:
         """What a loop goes over, with each of its elements an operation's."""
@@ -100,19 +109,7 @@ class _Handed(ast.NodeTransformer):
             case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
                 node.args = [*map(self._rows, args)]
                 return node
-        return self._over(node, ast.Constant("rows"), (node,))
-
-    def visit_Subscript(self, node):
-        if isinstance(node.ctx, ast.Load):
-            return self._over(node, ast.Constant("getitem"), (node.value, node.slice))
-        return self.generic_visit(node)
-
-    def visit_Assign(self, node):
-        match node.targets:
-            case [ast.Subscript(value=value, slice=place)]:
-                parts = value, place, node.value
-                return ast.Expr(self._over(node, ast.Constant("setitem"), parts))
-        return self.generic_visit(node)
+        return self._over(node, "rows", (node,))
 
     def visit_AugAssign(self, node):
         new = copy.deepcopy(node.target)
@@ -122,23 +119,10 @@ class _Handed(ast.NodeTransformer):
             return value
         match node.target:
             case ast.Subscript(value=array, slice=place):
-                stored = self._over(node, ast.Constant("setitem"), (array, place, node.target))
+                stored = self._over(node, "setitem", (array, place, node.target))
                 stored.args[-1] = value
                 return ast.Expr(stored)
         return ast.Assign([node.target], value)
-
-
-def _value(node: ast.expr) -> ast.expr:
-    """An index as a value, and what a generator gives as a list, which can be looked at."""
-    match node:
-        case ast.Slice(lower=lower, upper=upper, step=step):
-            parts = [part or ast.Constant(None) for part in (lower, upper, step)]
-            node = ast.Call(ast.Name("slice", ast.Load()), parts, [])
-        case ast.Tuple(elts=elements) if any(isinstance(part, ast.Slice) for part in elements):
-            node = ast.Tuple([*map(_value, elements)], ast.Load())
-        case ast.GeneratorExp(elt=element, generators=generators):
-            node = ast.ListComp(element, generators)
-    return node
 
 
 def _rows(value):
@@ -153,77 +137,74 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(part)
 
 
-class Watched:
-    """Kernels in which `watch(operation, function, *args, **options)` makes each operation; what it returns is its result.
+def _functions(value, known: dict[FunctionType, CodeType]) -> None:
+    """Add the functions that a value holds or calls, with their code: of its closure, of its folder, methods of classes of its file."""
+    parts: list = []
+    match value:
+        case partial():
+            parts = [value.func, *value.args, *value.keywords.values()]
+        case MethodType() | staticmethod() | classmethod():
+            parts = [value.__func__]
+        case FunctionType(__code__=code) if value not in known:
+            known[value] = code
+            parts = [cell.cell_contents for cell in value.__closure__ or ()]
+            names = {name for inner in _codes(code) for name in inner.co_names}
+            for name in names & value.__globals__.keys() if _own(code) else ():
+                match value.__globals__[name]:
+                    case type(__module__=value.__module__) as kind:
+                        parts += vars(kind).values()
+                    case FunctionType(__code__=called) as function:
+                        parts += [function] * (_folder(called) == _folder(code))
+    for part in parts:
+        _functions(part, known)
 
-    OSError where there is no source.
+
+def _folder(code: CodeType) -> Path:
+    return Path(code.co_filename).parent
+
+
+def _own(code: CodeType) -> bool:
+    return KIT not in Path(code.co_filename).parents
+
+
+def watched(kernel: Callable, watch: Callable, **inputs):
+    """What a kernel returns where `watch(operation, function, operands, call)` makes each operation, by `call()`.
+
+    OSError without a source.
     """
+    operations: list[Operation] = []
+    known: dict[FunctionType, CodeType] = {}
+    codes: dict[str, dict] = {}
 
-    def __init__(self, watch: Callable):
-        self.watch, self.operations, self.twins = watch, [], {}
-        self.spaces, self.codes = {}, {}
-
-    def of(self, value):
-        """A function, or what holds one, as it is watched; anything else as it is."""
-        match value:
-            case partial():
-                options = {name: self.of(part) for name, part in value.keywords.items()}
-                return partial(self.of(value.func), *map(self.of, value.args), **options)
-            case MethodType():
-                return MethodType(self.of(value.__func__), value.__self__)
-            case staticmethod():
-                return staticmethod(self.of(value.__func__))
-            case FunctionType():
-                return self.twins.get(value) or self._twin(value)
-        return value
-
-    def _twin(self, function: FunctionType) -> FunctionType:
-        code, space = function.__code__, function.__globals__
-        own = KIT not in Path(code.co_filename).parents
-        if own:
-            code = self._code(code)
-            space = self.spaces.setdefault(id(space), space | {WATCH: self._made})
-        closure = function.__closure__ or ()
-        cells = tuple(self.twins.setdefault(id(cell), CellType()) for cell in closure)
-        twin = FunctionType(code, space, function.__name__, function.__defaults__, cells)
-        twin.__kwdefaults__ = function.__kwdefaults__
-        self.twins[function] = self.twins[twin] = twin
-        for old, new in zip(closure, cells):
-            new.cell_contents = self.of(old.cell_contents)
-        names = {name for part in _codes(code) for name in part.co_names} if own else set()
-        for name in names & space.keys():
-            space[name] = self._beside(space[name], function)
-        return twin
-
-    def _beside(self, value, function: FunctionType):
-        """What a function calls of its own folder, and classes of its file, as they are watched; anything else as it is."""
-        if isinstance(value, FunctionType):
-            paths = (Path(one.__code__.co_filename).parent for one in (value, function))
-            return self.of(value) if len({*paths}) == 1 else value
-        if isinstance(value, type) and value.__module__ == function.__module__:
-            methods = {name: self.of(part) for name, part in vars(value).items()}
-            changed = {
-                name: part for name, part in methods.items() if part is not vars(value)[name]
-            }
-            self.twins[value] = type(value)(value.__name__, (value,), changed)
-            return self.twins[value]
-        return value
-
-    def _made(self, number: int, function, /, *args, **options):
+    def made(number: int, function, /, *args, **options):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
-        return self.watch(self.operations[number], function, *args, **options)
+        called, operands = operations[number], [*args, *options.values()]
+        if len(called.operands) > len(operands):  # the array of which it is a method
+            operands.insert(0, getattr(function, "__self__", None))
+        return watch(called, function, operands, lambda: function(*args, **options))
 
-    def _code(self, code: CodeType) -> CodeType:
-        """The code of a function in which operations are handed over."""
+    made.index = np.s_
+    _functions(kernel, known)
+    own = {function: code for function, code in known.items() if _own(code)}
+    for code in own.values():
         file = code.co_filename
-        if file not in self.codes:
-            tree = ast.parse("".join(inspect.findsource(code)[0]))
-            tree = ast.fix_missing_locations(_Handed(file, self.operations).visit(tree))
+        if file not in codes:
+            tree = _Handed(file, operations).visit(ast.parse("".join(inspect.findsource(code)[0])))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                self.codes[file] = [*_codes(compile(tree, file, "exec", dont_inherit=True))]
-        for other in self.codes[file]:
-            if all(getattr(other, name) == getattr(code, name) for name in SAME):
-                return other
-        raise OSError(code)
+                whole = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
+            codes[file] = {SAME(part): part for part in _codes(whole)}
+        if SAME(code) not in codes[file]:
+            raise OSError(code)
+    if not own:
+        raise OSError(kernel)
+    try:
+        for function, code in own.items():
+            function.__code__ = codes[code.co_filename][SAME(code)]
+            function.__globals__[WATCH] = made
+        return kernel(**inputs)
+    finally:
+        for function, code in own.items():
+            function.__code__ = code
+            function.__globals__.pop(WATCH, None)

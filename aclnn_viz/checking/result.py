@@ -42,7 +42,6 @@ from aclnn_viz.checking.wrong_outputs import (
     wrong_regions,
 )
 from aclnn_viz.operators.faults import faults
-from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import GREEN, RED, as_html, page
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
@@ -430,7 +429,7 @@ class CheckResult:
                 and {name: getattr(yours, name) for name in ("line", "before", "after")}
             },
             "counterexample": self.counterexample and self.counterexample.to_json(),
-            "nan": self.nan and strict(vars(self.nan)),
+            "nan": self.nan and vars(self.nan),
             "cannot_fail_on": self.vacuity.blind,
             "not_tried": self.untried,
             "trials": self.trials and asdict(self.trials),

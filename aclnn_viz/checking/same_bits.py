@@ -6,12 +6,11 @@ Why they do not, two recordings of the kernel tell: which sums were cut at other
 
 import json
 import sys
-import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from typing import NamedTuple
 
@@ -23,15 +22,20 @@ from aclnn_viz.checking.counterexample import Axes
 from aclnn_viz.checking.judge import documented, suite_recipes
 from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
-from aclnn_viz.checking.nan import TILES
-from aclnn_viz.checking.operations import Operation, Watched
+from aclnn_viz.checking.nan import TILES, said
+from aclnn_viz.checking.operations import Operation, watched
 from aclnn_viz.errors import problem, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
-ROWS, SIZES, LENGTH = 70, (1, 2, 3, 5, 8, 17, 33, 64), 132
-SECONDS = 60.0  # after which no other view is computed
-ROW, BATCH = 3, 4  # the row that is looked at, and rows of a batch in which it moves
+ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
+ROW, BATCH, LARGE = (
+    3,
+    4,
+    64,
+)  # the row that is looked at, rows of a batch in which it moves, and of the largest
+CALLS, OTHERS = message("another call"), message("other values in other rows")
+SIZE, PLACE = message("another batch"), message("another place")
 # What is varied, and its first value, with which the others are compared.
 ON_TILES = (
     (message("another number of cores"), "cores", 1, 2, 7),
@@ -43,7 +47,6 @@ ATOMIC = message("atomic additions land in any order: {code}")
 CUT = message("its sum is cut at other places, of shape {a} here and {b} there: {code}")
 PATH = message("it goes another way, through a line that runs in one of them alone: {code}")
 LIBRARY = message("the library adds in another order: {code}")
-CALLS, OTHERS = message("another call"), message("other values in other rows")
 REASONS = {
     CALLS: message("a call leaves something behind, or is not deterministic"),
     OTHERS: message("it is computed of other rows, too"),
@@ -60,7 +63,8 @@ class Step(NamedTuple):
     atomic: bool = False
 
 
-class Change(NamedTuple):
+@dataclass(frozen=True)
+class Change:
     """What changes the bits of a row: `what` in words, the output, the rows of the smallest batch in which it does, and why."""
 
     what: str
@@ -82,7 +86,7 @@ class SameBits:
     where : tuple of Change
         What changes them, in which output, from which size on, and why.
     tried : tuple of str
-        What was changed.
+        What was changed; once another call, or other rows, change the bits, nothing else is.
     """
 
     operator: str
@@ -90,28 +94,17 @@ class SameBits:
     where: tuple[Change, ...]
     tried: tuple[str, ...]
 
-    @property
-    def reason(self) -> str:
-        """Why the bits change first; an empty text where they do not."""
-        return self.where[0].reason if self.where else ""
-
     def __str__(self) -> str:
         tried = linked("{some}, {more}", self.tried)
         if self.holds is None:
             return tr("{operator}: no result of a row could be compared", operator=self.operator)
         if self.holds:
             return tr("{operator}: the same bits with {tried}", operator=self.operator, tried=tried)
-        lines = [
-            tr(
-                "{output} changes with {what}, from {n} rows on: {reason}",
-                output=output,
-                what=what,
-                n=rows,
-                reason=reason,
-            )
-            for what, output, rows, reason in self.where
-        ]
-        return "\n".join([tr("{operator}: NOT the same bits", operator=self.operator), *lines])
+        changes = (
+            tr("{output} changes with {what}, from {rows} rows on: {reason}", **vars(change))
+            for change in self.where
+        )
+        return "\n".join([tr("{operator}: NOT the same bits", operator=self.operator), *changes])
 
     def to_json(self) -> str:
         """Return everything as JSON text.
@@ -128,14 +121,15 @@ class SameBits:
         >>> json.loads(result.to_json())["holds"]
         True
         """
-        changes = [change._asdict() for change in self.where]
-        return json.dumps(vars(self) | {"where": changes}, indent=1)
+        return json.dumps(asdict(self), indent=1)
 
 
 class View(NamedTuple):
-    """Rows of a batch that are computed, and which of them is looked at (None: all); on which cores, in which order or threads."""
+    """Rows of a batch that are computed, which of them is looked at (None: all), and what is varied with its value."""
 
-    rows: tuple[int, int | None, int]
+    first: int = ROW
+    count: int = BATCH
+    step: int = 1
     place: int | None = 0
     how: tuple = ()
 
@@ -149,20 +143,19 @@ class _Case:
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
         self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
-        one, several = (self._row(self._computed(n), 0) for n in (1, BATCH))
-        for name in one:
-            if not np.allclose(one[name], several[name], 1e-9, 0):
+        views = [self.cut(view) for view in (View(count=1), View())]
+        alone, several = (self._row(base.operator.truth(**view.inputs), 0) for view in views)
+        for name in alone:
+            if not np.allclose(alone[name], several[name], 1e-9, 0):
                 del self.along[name]
 
-    def _computed(self, count: int) -> dict[str, np.ndarray]:
-        made = self.cut(View((ROW, ROW + count, 1)))
-        return made.operator.truth(**made.inputs)
-
     def cut(self, view: View) -> Case:
-        options = next(self.axes.cut(self.options, self.axis, slice(*view.rows)))
-        return Recipe(self.base.operator.name, options).case(0)
+        rows = slice(view.first, view.first + view.count * view.step, view.step)
+        return Recipe(
+            self.base.operator.name, next(self.axes.cut(self.options, self.axis, rows))
+        ).case(0)
 
-    def _row(self, outputs: Mapping, place: int | None) -> dict[str, np.ndarray]:
+    def _row(self, outputs, place: int | None) -> dict[str, np.ndarray]:
         return {
             name: outputs[name] if place is None else np.take(outputs[name], place, axis)
             for name, axis in self.along.items()
@@ -172,73 +165,64 @@ class _Case:
     def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
         """What the kernel computes of a view; None where it fails."""
         if again or view not in self.known:
-            made = self.cut(view)
-            outputs = outputs_alone(self._on(dict(view.how)), made, list(documented(made)))
+            rows, kernel = self.cut(view), self.kernel
+            if "threads" in view.how:
+                kernel = _in_threads(kernel, view.how[1])
+            elif view.how:
+                kernel = kernel.under(**dict([view.how]))
+            outputs = outputs_alone(kernel, rows, list(documented(rows)))
             self.known[view] = outputs and self._row(outputs, view.place)
         return self.known[view]
 
-    def _on(self, how: dict) -> Callable:
-        """The kernel on some cores, in an order, or in threads."""
-        kernel, threads, torch = self.kernel, how.get("threads"), sys.modules.get("torch")
-        if not how or not threads:
-            return kernel.under(**how) if how else kernel
-
-        def together(**inputs):
-            with ThreadPoolExecutor(threads) as pool:
-                return [*pool.map(lambda _: kernel(**inputs), range(threads))][-1]
-
-        def alone(**inputs):
-            before = torch.get_num_threads()
-            torch.set_num_threads(1)
-            try:
-                return kernel(**inputs)
-            finally:
-                torch.set_num_threads(before)
-
-        return alone if threads == 1 and torch else together
-
     def recorded(self, view: View) -> list[Step]:
         """The operations of the kernel on a view."""
-        made, steps = self.cut(view), []
+        inputs, steps = self.cut(view).inputs, []
         if hasattr(self.kernel, "under"):
-            return import_module(TILES).steps(self.kernel, made.inputs, dict(view.how))
+            return import_module(TILES).steps(
+                self.kernel, inputs, dict([view.how] if view.how else ())
+            )
 
-        def watch(operation, function, *args, **options):
-            given = getattr(function, "__self__", None), *args
-            shapes = (getattr(value, "shape", None) for value in given)
+        def watch(operation, function, operands, call):
+            shapes = (getattr(value, "shape", None) for value in operands)
             shapes = tuple(tuple(shape) for shape in shapes if isinstance(shape, tuple))
             steps.append(Step(operation, shapes, getattr(function, "__name__", "") in SUMS))
-            return function(*args, **options)
+            return call()
 
         with suppress(Exception):  # whatever a kernel raises, or its source that is not there
-            Watched(watch).of(self.kernel)(**made.inputs)
+            watched(self.kernel, watch, **inputs)
         return steps
 
 
-def _views(tiles: bool) -> Iterator[tuple[str, int, View, View]]:
-    """What is changed, of how many rows, and two views between which it is."""
-    most = SIZES[-1]
-    alone, moved, large = (View((ROW, ROW + count, 1)) for count in (1, BATCH, most))
-    yield CALLS, BATCH, moved, moved
-    yield OTHERS, BATCH, moved, View((ROW, None, -1))
-    yield from (
-        (message("another batch"), size, alone, View((ROW, ROW + size, 1))) for size in SIZES[1:]
-    )
-    for count, first, place in (
-        *((BATCH, moved, place) for place in range(1, BATCH)),
-        (most, large, ROW),
-    ):
-        yield (
-            message("another place"),
-            count,
-            first,
-            View((ROW - place, ROW - place + count, 1), place),
-        )
-    every = View((0, most, 1), None)
+def _in_threads(kernel: Callable, threads: int) -> Callable:
+    """A kernel that runs in several threads at once, each with as many of PyTorch's."""
+    torch = sys.modules.get("torch")
+
+    def call(**inputs):
+        before = torch and torch.get_num_threads()
+        try:
+            with ThreadPoolExecutor(
+                threads, "", torch and torch.set_num_threads, [threads]
+            ) as pool:
+                return [*pool.map(lambda _: kernel(**inputs), range(threads))][-1]
+        finally:
+            if torch:
+                torch.set_num_threads(before)
+
+    return call
+
+
+def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
+    """What is changed, and two views between which it is."""
+    rows, large, whole_batch = View(), View(count=LARGE), View(0, LARGE, place=None)
+    yield CALLS, rows, rows
+    yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
+    yield from ((SIZE, View(count=1), View(count=size)) for size in SIZES)
+    yield from ((PLACE, rows, View(ROW - place, place=place)) for place in range(1, BATCH))
+    yield PLACE, large, View(0, LARGE, place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
-        first, *others = (every._replace(how=((name, value),)) for value in values)
-        yield from ((what, most, first, other) for other in others)
-    yield CALLS, BATCH, moved, moved
+        first, *others = (whole_batch._replace(how=(name, value)) for value in values)
+        yield from ((what, first, other) for other in others)
+    yield CALLS, rows, rows
 
 
 def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None) -> SameBits:
@@ -282,19 +266,16 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
                     "name a function or a device",
                 )
             )
-        function, changes, tried, end = given.function, {}, {}, time.monotonic() + SECONDS
-        for rows in _cases(op, function, whole("seed", seed)):
-            for what, size, first, second in _views(hasattr(function, "under")):
-                if time.monotonic() > end:
-                    break
-                one, other = rows.seen(first), rows.seen(second, first is second)
-                for name in one if one and other else ():
+        changes, tried = {}, {}
+        for rows in _cases(op, given.function, whole("seed", seed)):
+            for what, first, second in _views(hasattr(given.function, "under")):
+                row, other = rows.seen(first), rows.seen(second, first is second)
+                for name in row if row and other else ():
                     tried[what] = None
-                    if (what, name) not in changes and not bits_alike(one[name], other.get(name)):
-                        changes[what, name] = Change(
-                            what, name, size, _reason(rows, what, first, second)
-                        )
-                if changes and what in (CALLS, OTHERS):
+                    if (what, name) not in changes and not bits_alike(row[name], other.get(name)):
+                        reason = REASONS.get(what) or next(_reasons(rows, first, second))
+                        changes[what, name] = Change(what, name, second.count, reason)
+                if changes and what in REASONS:
                     break
     return SameBits(op.name, not changes if tried else None, tuple(changes.values()), tuple(tried))
 
@@ -308,45 +289,38 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
         for recipe in suite_recipes(op.name)
     )
     for options in ({}, *attributes):
-        found = []
+        cases = []
         for length in (shape[-1], LENGTH):
+            sizes = (ROWS, *shape[1:-1], length)[: len(shape)]
             with suppress(ValueError, TypeError, KeyError, StopIteration):
-                base = case(
-                    op, seed=seed, shape=(ROWS, *shape[1:-1], length)[: len(shape)], **options
-                )
-                found += [rows for rows in [_Case(base, kernel, options)] if rows.along]
-        if found:
-            return found
+                cases.append(_Case(case(op, seed=seed, shape=sizes, **options), kernel, options))
+        if cases := [rows for rows in cases if rows.along]:
+            return cases
     return []
 
 
-def _reason(rows: _Case, what: str, first: View, second: View) -> str:
-    """Why bits differ between two views, by what the kernel does on each."""
-    if what in (CALLS, OTHERS):
-        return REASONS[what]
-    ours, theirs = rows.recorded(first), rows.recorded(second)
-    for step in (*ours, *theirs):
-        if step.atomic:
-            return _at(ATOMIC, step)
-    count, other = (len(range(ROWS)[slice(*view.rows)]) for view in (first, second))
-    for mine, yours, n, m in ((ours, theirs, count, other), (theirs, ours, other, count)):
-        there = defaultdict(dict)
+def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
+    """Why bits may differ between two views, by what the kernel does on each, the likeliest first."""
+    runs = [rows.recorded(view) for view in (first, second)]
+    steps = [step for run in runs for step in run]
+    yield from (_at(ATOMIC, step) for step in steps if step.atomic)
+    counts = first.count, second.count
+    for mine, yours, sizes in ((*runs, counts), (*runs[::-1], counts[::-1])):
+        there = defaultdict(list)
         for step in yours:
-            there[step.operation][step.shapes] = None
+            there[step.operation].append(step.shapes)
         for step in mine:
             shapes = there[step.operation]
-            if step.sums and shapes and not any(_fit(step.shapes, b, n, m) for b in shapes):
-                return _at(CUT, step, a=step.shapes[0], b=next(iter(shapes))[0])
-    lines = [{step.operation.line for step in steps} for steps in (ours, theirs)]
-    for step in (*ours, *theirs):
-        if any(step.operation.line not in part for part in lines):
-            return _at(PATH, step)
-    return next((_at(LIBRARY, step) for step in ours if step.sums), UNSEEN)
+            if step.sums and shapes and not any(_fit(step.shapes, b, *sizes) for b in shapes):
+                yield _at(CUT, step, a=step.shapes[0], b=shapes[0][0])
+    lines = [{step.operation.line for step in run} for run in runs]
+    yield from (_at(PATH, step) for step in steps if step.operation.line not in lines[0] & lines[1])
+    yield from (_at(LIBRARY, step) for step in steps if step.sums)
+    yield UNSEEN
 
 
 def _at(reason: str, step: Step, **shapes) -> str:
-    place, code = step.operation.place, step.operation.code
-    return message(reason.key, code=message("{place}: {code}", place=place, code=code), **shapes)
+    return message(reason, code=said(step.operation), **shapes)
 
 
 def _fit(ours: tuple, theirs: tuple, count: int, other: int) -> bool:

@@ -64,12 +64,12 @@ def _operation(instruction: Instruction) -> Operation:
 
 def _parts(core, spans) -> list[tuple]:
     """The elements of accesses, each with its memory, under the names of their tensors; without those that are scratch."""
-    found = []
+    parts = []
     for memory, span in spans:
         dtype = core.formats.get((memory, span))
         if dtype is not None and (elements := part(span.values(memory.bytes, dtype))):
-            found.append((memory, elements._replace(name=_tile(core, memory, span, dtype))))
-    return found
+            parts.append((memory, elements._replace(name=_tile(core, memory, span, dtype))))
+    return parts
 
 
 def _tile(core, memory, span, dtype) -> str | Message:
@@ -77,7 +77,7 @@ def _tile(core, memory, span, dtype) -> str | Message:
     if memory is not core.ub:
         return f"{memory.name}[{span.start // dtype.itemsize}]"
     blocks = (block for pipe in core.pipes for block in pipe.buffers)
-    block = next((one for one in blocks if 0 <= span.start - one.start < one.length), None)
+    block = next((held for held in blocks if 0 <= span.start - held.start < held.length), None)
     if block is None:
         return f"[{span.start // dtype.itemsize}]"
     return message(
@@ -91,12 +91,8 @@ def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
     """The instructions of a run: what they read, whether they add elements up, or add atomically."""
     recorded = []
     for instruction in launch(program, **how, **inputs).trace:
-        name, formats = instruction.name, instruction.core.formats
-        shapes = tuple(
-            (*span.shape, span.length // formats[memory, span].itemsize)
-            for memory, span in instruction.reads
-            if (memory, span) in formats
-        )
+        name, reads = instruction.name, _parts(instruction.core, instruction.reads)
+        shapes = tuple(read.values.shape for _, read in reads)
         sums = "Reduce" in name or name == "Sum"
         recorded.append(Step(_operation(instruction), shapes, sums, "(atomic)" in name))
     return recorded
