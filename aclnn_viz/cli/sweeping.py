@@ -28,7 +28,7 @@ def sweep(options) -> int:
         custom=options.custom,
         progress=lambda rows, total: progress(rows, "case", total),
     )
-    show(options, result.to_json(), result)
+    show(options, result.to_json(), result.brief())
     return 0 if result.passed else 1
 
 

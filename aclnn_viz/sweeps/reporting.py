@@ -98,6 +98,8 @@ class Report:
     changes: dict[Where, Change] = field(default_factory=dict)
     moved: list[tuple] = field(default_factory=list)  # operator, outcome before and now, cases
     kernel: str = KERNEL
+    ran: int = 0  # cases, in the call that gives this report
+    known: int = 0  # cases that were done before it
 
     @property
     def headline(self) -> str:
@@ -116,6 +118,10 @@ class Report:
         if self.against:
             lines.append(message("against {run}", run=_about(self.against)))
         lines += [message("computed with {software}", software=text) for text in self.software]
+        if self.ran or self.known:
+            lines.append(
+                message("{ran:,} cases ran, {known:,} were known", ran=self.ran, known=self.known)
+            )
         return [tr(line) for line in (*lines, CANCELLING)]
 
     def changed(self) -> list[list[str]]:
@@ -176,6 +182,10 @@ class Report:
             for line in (f"  {tr(title)}", f"    {command}")
         ]
 
+    def brief(self) -> str:
+        """The text without tables."""
+        return "\n".join([tr(self.headline), *self.lines(), *self.worst_lines()])
+
     def __str__(self) -> str:
         lines = [tr(self.headline), *self.lines(), ""]
         if changed := self.changed()[:CHANGES]:
@@ -201,6 +211,9 @@ class Report:
             return {
                 "headline": self.headline,
                 "passed": self.passed,
+                "store": self.store,
+                "ran": self.ran,
+                "known": self.known,
                 "kit": self.run.kit,
                 "device": json.loads(self.run.device),
                 "outcomes": dict(self.outcomes),

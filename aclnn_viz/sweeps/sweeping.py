@@ -4,10 +4,8 @@ Recipes that are in the store are skipped. Of the rest a limited number is with 
 with the sweep. When a process dies, the cases that were out are run again one by one: so the case that ended it is found.
 """
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Future, wait
-from dataclasses import dataclass
 from itertools import islice
 
 from aclnn_viz.errors import function, problem
@@ -18,8 +16,6 @@ from aclnn_viz.sweeps.reporting import Report, of_run
 from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Row, died, identity, work
 from aclnn_viz.sweeps.workers import count_of, executor_of
-from aclnn_viz.tables import GREEN, RED, as_html
-from aclnn_viz.words.messages import tr
 
 AHEAD = 4  # cases that wait for each worker: none is idle, and no more lie in memory
 
@@ -110,50 +106,6 @@ class Drive:
             self.executor.shutdown(cancel_futures=True)
 
 
-@dataclass(eq=False)
-class Swept:
-    """What a sweep did: how many cases `ran` now and were `known`, and the `report` of its run."""
-
-    report: Report
-    ran: int
-    known: int
-
-    @property
-    def passed(self) -> bool:
-        """Whether cases were judged and none is wrong."""
-        return self.report.passed
-
-    @property
-    def outcomes(self) -> Counter:
-        """How many cases of the run ended how, those of earlier calls included."""
-        return self.report.outcomes
-
-    def __str__(self) -> str:
-        return "\n".join(
-            [
-                tr(self.report.headline),
-                *self.report.lines(),
-                tr("{ran:,} cases ran, {known:,} were known", ran=self.ran, known=self.known),
-                *self.report.worst_lines(),
-            ]
-        )
-
-    def _repr_html_(self) -> str:
-        title, *more = str(self).splitlines()
-        return as_html(title, (), [], more, mark=GREEN if self.passed else RED)
-
-    def to_json(self) -> dict:
-        return {
-            "passed": self.passed,
-            "store": self.report.store,
-            "kit": self.report.run.kit,
-            "device": self.report.run.device,
-            "ran": self.ran,
-            "known": self.known,
-            "outcomes": dict(self.outcomes),
-        }
-
-
 def sweep(
     cases,
     device="host",
@@ -168,7 +120,7 @@ def sweep(
     root=None,
     custom=None,
     progress: Callable | None = None,
-) -> Swept:
+) -> Report:
     """Run and judge many cases, and record each once in a store.
 
     Parameters
@@ -197,7 +149,7 @@ def sweep(
 
     Returns
     -------
-    Swept
+    Report
         With `passed`, and how many cases `ran` in this call.
 
     Raises
@@ -232,4 +184,6 @@ def sweep(
                 pass
         finally:
             drive.close()
-        return Swept(of_run(opened, drive.run), drive.ran, drive.known)
+        result = of_run(opened, drive.run)
+        result.ran, result.known = drive.ran, drive.known
+        return result

@@ -52,7 +52,7 @@ MADE_BY_THE_KIT = set(
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning
     DeviceClosedError DeviceUnavailable FunctionUnavailable RefusedError UnsupportedError Peer NotSupported Attribute Operator Tensor Truth
     Fault Hazard HazardError Orders Run TileFault Tiling Program Platform Traced trace operators Convention Row Computation Contradiction Counterexample
-    Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions Swept
+    Erratum Evidence Finding Lemma Observation round_into FloatFormat Product Case Note Glossary Term Judgement Judged Prediction Predictions
     Costs Times CompileError CppKernel Project Source Museum Piece
 """.split()
 )
@@ -399,7 +399,7 @@ def np_file(tmp_path):
 def store_of(tmp_path):
     return av.sweep(
         [{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store"
-    ).report.store
+    ).store
 
 
 def case_folder(tmp_path, result):

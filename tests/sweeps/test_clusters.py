@@ -101,7 +101,7 @@ def test_a_sweep_on_a_card_closes_it(tmp_path):
         )
         return (
             result.outcomes,
-            result.report.run.device,
+            result.run.device,
             StandIn(root).live,
             StandIn(root).misuse,
         )

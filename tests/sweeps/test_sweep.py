@@ -61,14 +61,14 @@ def test_a_wrong_output_is_named(tmp_path, store):
     assert not result.passed and result.outcomes["wrong"] == len(wrong) > 0
     assert {(row["operator"], row["dtype"]) for row in wrong} == {("rms_norm", "float16")}
     names = {row["output"] for row in outputs if row["verdict"] == "wrong"}
-    assert names == {"dgammaOut"} and "dgammaOut is wrong in" in result.report.worst[0][0]
+    assert names == {"dgammaOut"} and "dgammaOut is wrong in" in result.worst[0][0]
 
 
 def test_a_kernel_that_raises_is_wrong_and_one_that_refuses_is_not(tmp_path):
     raised, refused = (
         av.sweep(ONE, kernel(tmp_path, name), store=":memory:") for name in ("raises", "refuses")
     )
-    assert not raised.passed and "raises KeyError" in raised.report.worst[0][0]
+    assert not raised.passed and "raises KeyError" in raised.worst[0][0]
     assert not refused.passed and refused.outcomes == {"unsupported": 1}
 
 
@@ -76,7 +76,7 @@ def test_a_kernel_that_raises_is_wrong_and_one_that_refuses_is_not(tmp_path):
 def test_a_prediction_is_judged_in_its_own_precision(soc, cann):
     cases = [{"operator": "rms_norm", "dtype": "float16", "seed": seed} for seed in range(3)]
     result = av.sweep(cases, soc=soc, cann=cann, plan="device", store=":memory:")
-    assert result.passed and '"plan": "device"' in result.report.run.device
+    assert result.passed and '"plan": "device"' in result.run.device
 
 
 # Once and only once
@@ -254,7 +254,7 @@ def test_an_operator_from_elsewhere_is_swept_and_is_part_of_the_kit(tmp_path, st
             with open(folder / "page.py", "a") as page:
                 page.write(comment)
             result = av.sweep("suite", ops=str(folder), store=store)
-            yield result.report.run.kit, result.ran, result.outcomes["right"]
+            yield result.run.kit, result.ran, result.outcomes["right"]
 
     first, edited = in_child(lambda: list(work()))
     assert first[0] != edited[0] and first[1:] == edited[1:] and first[2]
