@@ -344,10 +344,10 @@ def test_another_arrangement_of_a_right_formula_is_no_bug(written):
     ] and "another arrangement" in found.calls[0].text
 
 
-def test_statistics_and_checksums_show_contradictions(written):
-    for number in range(3):
+def test_statistics_show_gradients_that_are_not_finite(written):
+    for number in range(2):
         written.silu(number)
-    for name, entry in written.data.items():
+    for entry in written.data.values():
         for held in (
             *entry.get("input_kwargs", {}).values(),
             *entry.get("input", ()),
@@ -355,19 +355,10 @@ def test_statistics_and_checksums_show_contradictions(written):
         ):
             for key in ("data_name", "Max", "Min", "Norm"):
                 del held[key]
-            held["md5"] = (
-                "12345678"
-                if name[16] != "1" or name.endswith("forward")
-                else f"0000000{len(name) % 2}"
-            )
-    written.data["Functional.silu.2.backward"]["output"][0] |= {"Max": math.inf}
-    written.data["Functional.silu.1.backward"]["input"][0]["md5"] = "12345678"
+    written.data["Functional.silu.1.backward"]["output"][0] |= {"Max": math.inf}
     found = triage(written.done())
-    assert [call.verdict for call in found.calls] == [
-        NOT_JUDGED,
-        SUSPECT,
-        SUSPECT,
-    ] and found.first.name == "Functional.silu.1"
+    assert [call.verdict for call in found.calls] == [NOT_JUDGED, SUSPECT]
+    assert found.first.name == "Functional.silu.1"
 
 
 def test_special_numbers_empty_and_strided_tensors_are_read(written):
