@@ -25,7 +25,6 @@ from aclnn_viz.operators.codes import (
     ACLNN_ERR_PARAM_INVALID,
     ACLNN_ERR_PARAM_NULLPTR,
     DATA_TYPE_SIZES,
-    data_type_name,
 )
 from aclnn_viz.operators.contract.model import (
     Call,
@@ -315,15 +314,29 @@ def undocumented_dtypes(rows: tuple[DtypeRow, ...]) -> Constraint:
     )
 
 
-def unchecked_dtype(name: str, accepted: tuple[int, ...], source: str, **scope) -> Constraint:
-    names = " or ".join(data_type_name(dtype) for dtype in accepted)
-    return Constraint(
-        f"{name} dtype",
-        f"{name} must be {names}; the library does not compare the data type of an optional input",
-        "device.run",
-        lambda call, arrays: call[name] is not None and call[name].dtype not in accepted,
-        source,
-        **scope,
+def unanswered(op: Operator, source: str) -> tuple[Constraint, Constraint]:
+    """Where a library with a mask of outputs answers success and computes nothing: a null mask, and inputs without elements."""
+    inputs = tensor_names(op.c_parameters, output=False)
+    return (
+        Constraint(
+            "null outputMask",
+            "outputMask must be given: with a null one the library answers success before every "
+            "check and computes nothing",
+            "device.run",
+            lambda call, arrays: call["outputMask"] is None,
+            source,
+        ),
+        Constraint(
+            "outputs of empty inputs",
+            "no input may be empty while an output is not: the library answers success "
+            "and leaves the output as it was",
+            "device.run",
+            lambda call, arrays: (
+                any(call[name].size == 0 for name in inputs)
+                and any(call[name].size for name in op.outputs)
+            ),
+            source,
+        ),
     )
 
 

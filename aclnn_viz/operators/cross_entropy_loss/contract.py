@@ -21,7 +21,6 @@ from aclnn_viz.operators.contract.rules import (
     generated_contract,
     narrowed,
     tensor_names,
-    unchecked_dtype,
     unchecked_shape,
 )
 from aclnn_viz.operators.products import ATLAS_A2_A3, FIRST_ARCH35, WITH_ARCH35, Version
@@ -68,6 +67,11 @@ def grad_loss_differs(call: Call) -> bool:
 def weight_differs(call: Call) -> bool:
     weight = call["weightOptional"]
     return weight is not None and extent(weight, 0) != extent(call["logProb"], 1)
+
+
+def weight_not_float(call: Call) -> bool:
+    weight = call["weightOptional"]
+    return weight is not None and weight.dtype != ACL_FLOAT
 
 
 TILING_A2 = checks(
@@ -125,9 +129,7 @@ TILING_950 = checks(
     (
         "weightOptional dtype",
         "weightOptional must be FLOAT",
-        lambda call: (
-            call["weightOptional"] is not None and call["weightOptional"].dtype != ACL_FLOAT
-        ),
+        weight_not_float,
     ),
     status=ACLNN_ERR_INNER_TILING_ERROR,
     products=WITH_ARCH35,
@@ -161,7 +163,14 @@ def scalar_shape(call: Call) -> tuple | None:
 
 
 CONSTRAINTS = (
-    unchecked_dtype("weightOptional", (ACL_FLOAT,), DOCUMENT, products=ATLAS_A2_A3),
+    Constraint(
+        "weightOptional dtype",
+        "weightOptional must be FLOAT; the library does not compare the data type of an optional input",
+        "device.run",
+        lambda call, arrays: weight_not_float(call),
+        DOCUMENT,
+        products=ATLAS_A2_A3,
+    ),
     Constraint(
         "z-loss data types",
         "gradZlossOptional and lseForZlossOptional must have the data type of gradLoss; "

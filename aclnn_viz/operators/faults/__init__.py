@@ -47,9 +47,7 @@ def published() -> list[dict]:
 def _of(name: str) -> tuple[Fault, ...]:
     found = {
         fault.name: fault
-        for fault in registry.own("faults", name, "FAULTS")
-        or registry.table("faults", name, partial(_stated, name))
-        or _mechanical(name)
+        for fault in registry.table("faults", name, partial(_stated, name)) or _mechanical(name)
     }
     for one in (one for one in published() if one["operator"] == name):
         if one["name"] in found:

@@ -25,6 +25,7 @@ from aclnn_viz.operators.contract.rules import (
     out_pointers,
     temporary,
     tensor_names,
+    unanswered,
     undocumented_dtypes,
 )
 from aclnn_viz.operators.products import INFERENCE, INFERENCE_A2, TRAINING, WITH_ARCH35, Version
@@ -82,16 +83,10 @@ def workspace_size(call: Call) -> int:
     return size
 
 
+NULL_MASK, UNWRITTEN = unanswered(OPERATOR, SOURCE)
 CONSTRAINTS = (
     undocumented_dtypes(DTYPE_ROWS),
-    Constraint(
-        "null outputMask",
-        "outputMask must be given: with a null one the library answers success before every "
-        "check and computes nothing",
-        "device.run",
-        lambda call, arrays: call["outputMask"] is None,
-        SOURCE,
-    ),
+    NULL_MASK,
     Constraint(
         "short outputMask",
         "outputMask must have two entries: the library reads both without a size check",
@@ -107,16 +102,7 @@ CONSTRAINTS = (
         lambda call, arrays: call["outputMask"] is not None and not any(wanted(call)),
         SOURCE,
     ),
-    Constraint(
-        "outputs of empty inputs",
-        "no input may be empty while an output is not: the library answers success "
-        "and leaves the output as it was",
-        "device.run",
-        lambda call, arrays: (
-            empty_inputs(call) and any(call[n].size for n in ("inputGrad", "gridGrad"))
-        ),
-        SOURCE,
-    ),
+    UNWRITTEN,
     Constraint(
         "32-bit strides",
         "C * H_out * W_out and C * H * W must stay below 2^31: the kernel keeps strides in int32",

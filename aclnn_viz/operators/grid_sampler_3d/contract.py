@@ -20,6 +20,7 @@ from aclnn_viz.operators.contract.rules import (
     declared_rows,
     out_pointers,
     tensor_names,
+    unanswered,
 )
 
 from .declaration import OPERATOR
@@ -88,25 +89,7 @@ STEPS = checks(
     accepted=by_architecture(ACL_FLOAT, ACL_FLOAT16, ACL_DOUBLE),
 )
 CONSTRAINTS = (
-    Constraint(
-        "null outputMask",
-        "outputMask must be given: with a null one the library answers success before every "
-        "check and computes nothing",
-        "device.run",
-        lambda call, arrays: call["outputMask"] is None,
-        SOURCE,
-    ),
-    Constraint(
-        "outputs of empty inputs",
-        "no input may be empty while an output is not: the library answers success and "
-        "leaves the output as it was",
-        "device.run",
-        lambda call, arrays: (
-            any(call[name].size == 0 for name in INPUTS)
-            and any(call[name].size for name in OUTPUTS)
-        ),
-        SOURCE,
-    ),
+    *unanswered(OPERATOR, SOURCE),
     Constraint(
         "double in NDHWC",
         "DOUBLE is not supported in format NDHWC",

@@ -186,17 +186,14 @@ CONSTRAINTS = (
         lambda call, arrays: call["dy"].rank < 2,
         SOURCE,
     ),
-    unchecked_shape(
-        "dxOut", lambda call: call["x"].shape, "dxOut must have the shape of x", SOURCE
-    ),
-    unchecked_shape(
-        "dgammaOut",
-        lambda call: call["gamma"].shape,
-        "dgammaOut must have the shape of gamma",
-        SOURCE,
-    ),
-    unchecked_shape(
-        "dbetaOut", lambda call: call["beta"].shape, "dbetaOut must have the shape of beta", SOURCE
+    *(
+        unchecked_shape(
+            f"d{name}Out",
+            lambda call, name=name: call[name].shape,
+            f"d{name}Out must have the shape of {name}",
+            SOURCE,
+        )
+        for name in ("x", "gamma", "beta")
     ),
     Constraint(
         "swishScale before 9.1",
