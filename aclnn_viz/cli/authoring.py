@@ -78,15 +78,13 @@ def new(options) -> int:
 
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
-    from aclnn_viz.operators import registry
     from aclnn_viz.operators.skeleton import gaps, new_operator
     from aclnn_viz.storage.reading import need_text
 
-    home = registry.ROOT / "aclnn_viz" / "operators" if options.in_repo else options.to
     if options.forward:
         from aclnn_viz.proving.new_operator import from_forward
 
-        folder, found = from_forward(options.name, options.forward, home, options.in_repo)
+        folder, found = from_forward(options.name, options.forward, options.to)
         show(
             options,
             {"folder": str(folder), "gaps": [], "proof": found.proof.content()},
@@ -95,20 +93,15 @@ def new(options) -> int:
         return 0 if found.proof.holds else 1
     # in any encoding
     text = need_text(place_of(options.prototype), 1 << 20).read_text("utf-8", "replace")
-    folder = new_operator(options.name, text, home, options.in_repo)
+    folder = new_operator(options.name, text, options.to)
     left = gaps(folder)
     show(
         options,
         {"folder": str(folder), "gaps": left},
-        "\n".join(
-            [
-                tr(
-                    "{folder}: {n} gaps to fill in; run pytest there, it lists them",
-                    folder=folder,
-                    n=len(left),
-                ),
-                *left * options.in_repo,
-            ]
+        tr(
+            "{folder}: {n} gaps to fill in; run pytest there, it lists them",
+            folder=folder,
+            n=len(left),
         ),
     )
     return 0

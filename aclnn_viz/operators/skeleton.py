@@ -116,11 +116,10 @@ def test_the_checker_passes_the_page_and_refuses_a_wrong_kernel():
 '''
 
 
-def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False) -> Path:
+def new_operator(name: str, text: str, folder: str | Path) -> Path:
     """Write the skeleton of an operator into `folder`/`name` and return that folder.
 
-    `text` is C that declares phase 1, such as the vendor's header; it names the operator where `name` is empty. `in_repo` writes
-    no test. Raises ValueError for a name that is no Python name or taken, for text that declares no or several such functions, and
+    `text` is C that declares phase 1, such as the vendor's header; it names the operator where `name` is empty. Raises ValueError for a name that is no Python name or taken, for text that declares no or several such functions, and
     where the folder exists.
 
     >>> import tempfile
@@ -148,10 +147,11 @@ def new_operator(name: str, text: str, folder: str | Path, in_repo: bool = False
     target = fresh(name, folder)
     words = _words(name, snake, declared[0])
     with new_folder(target) as own:
-        for file, template in (
-            {"page.py": _PAGE, "declaration.py": _DECLARATION}
-            | ({} if in_repo else {f"test_{name}.py": TEST})
-        ).items():
+        for file, template in {
+            "page.py": _PAGE,
+            "declaration.py": _DECLARATION,
+            f"test_{name}.py": TEST,
+        }.items():
             add(own / file, template.format(**words).encode(errors="replace"))
     return target
 

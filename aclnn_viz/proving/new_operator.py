@@ -44,9 +44,7 @@ def _run(file: str | Path) -> tuple[str, dict]:
     return text, space
 
 
-def from_forward(
-    name: str, file: str | Path, folder: str | Path, in_repo: bool = False
-) -> tuple[Path, Derivation]:
+def from_forward(name: str, file: str | Path, folder: str | Path) -> tuple[Path, Derivation]:
     """Write the operator `folder`/`name` whose forward page is `file`, and return its folder and the derivation of its backward page.
 
     The file defines forward(xp, ...) and SHAPES = {"x": ("r", "n")}, and where there are any SAVED = ("rstd",), LABELS =
@@ -76,9 +74,8 @@ def from_forward(
     files = {
         "page.py": _page(text, derivation, lengths),
         "declaration.py": _declaration(name, derivation, lengths, labels, tuple(saved)),
+        f"test_{name}.py": TEST.format(name=name),
     }
-    if not in_repo:
-        files[f"test_{name}.py"] = TEST.format(name=name)
     with new_folder(target) as own:
         for path, content in files.items():
             add(own / path, content.encode())
