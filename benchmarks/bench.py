@@ -5,7 +5,7 @@
 
 A case is a mode, a format and a size. Medium tensors have some 2^20 elements (they fit the third cache), large ones more than any
 cache; those of the samplers, which compute more for each, fewer.
-Plain NumPy (`backward`) is timed beside medium tensors of float32. Both sides take
+Both sides take
 turns in one process, each first for SETTLE seconds that do not count: the other's threads go to sleep, its own data come to the
 caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest. A case whose ratio is below 1, or fell by FELL
 against the committed table, is measured once more, after all others, in AGAIN times as many turns, which then count; where it fell
@@ -140,18 +140,12 @@ def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
     calls = {"kit": partial(device.run, op, **inputs), "torch": in_torch(op, inputs)}
     found = turns(calls, times_as_many)
     ratios = sorted(torch / mine for torch, mine in zip(found["torch"], found["kit"]))
-    row = {
+    return {
         "kit": 1e6 * statistics.median(found["kit"]),
         "ratio": statistics.median(ratios),
         "least": ratios[0],
         "most": ratios[-1],
-        "numpy": math.nan,
     }
-    if name.endswith(" float32 medium"):
-        row["numpy"] = statistics.median(found["torch"]) / min(
-            seconds(partial(op.backward, **inputs), 1) for _ in range(3)
-        )
-    return row
 
 
 ROW = re.compile(r"\| (\w+(?: [^\s|]+)*) \| [\d.]+ \| ([\d.]+) \|")
@@ -175,7 +169,6 @@ def shown(name: str, row: dict, before: dict) -> str:
         row["ratio"],
         f"{row['least']:.2f} to {row['most']:.2f}",
         row["ratio"] / before.get(name, math.nan),
-        row["numpy"],
     )
     return line(name, *(each if isinstance(each, str) else number(each) for each in numbers))
 
@@ -191,20 +184,12 @@ HEAD = line(
     "PyTorch / kit",
     "spread",
     "now / before",
-    "PyTorch / NumPy",
-) + line(*["---"] * 6)
-
-
-def mean(values) -> float:
-    values = [value for value in values if not math.isnan(value)]
-    return math.exp(sum(map(math.log, values)) / len(values)) if values else math.nan
+) + line(*["---"] * 5)
 
 
 def summary(rows: dict) -> str:
     """Means by format and size, the slowest cases, and those below 1."""
-    text = line(
-        "format, size", "cases", "PyTorch / kit", "least", "its case", "PyTorch / NumPy"
-    ) + line(*["---"] * 6)
+    text = line("format, size", "cases", "PyTorch / kit", "least", "its case") + line(*["---"] * 5)
     for dtype in DTYPES:
         for size in NAMES:
             some = {name: row for name, row in rows.items() if name.endswith(f" {dtype} {size}")}
@@ -213,10 +198,9 @@ def summary(rows: dict) -> str:
                 text += line(
                     f"{dtype}, {size}",
                     len(some),
-                    number(mean(row["ratio"] for row in some.values())),
+                    number(statistics.geometric_mean(row["ratio"] for row in some.values())),
                     number(some[worst]["ratio"]),
                     worst,
-                    number(mean(row["numpy"] for row in some.values())),
                 )
     below = [name for name, row in rows.items() if row["ratio"] < 1.0]
     return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"

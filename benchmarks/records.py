@@ -3,7 +3,6 @@
 import json
 import subprocess
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -11,19 +10,17 @@ REPORTS = ROOT / "benchmarks" / "reports"
 
 
 @contextmanager
-def kept(path: Path, row=dict):
+def kept(path: Path):
     """The rows that a run before has left in a file, and a function that adds one, so that a run begun again goes on."""
     rows = (
-        [row(**json.loads(line)) for line in path.read_text("utf-8").splitlines()]
-        if path.exists()
-        else []
+        [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
     )
     path.parent.mkdir(exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
 
         def add(made):
             rows.append(made)
-            print(json.dumps(made, default=asdict), file=file, flush=True)
+            print(json.dumps(made), file=file, flush=True)
 
         yield rows, add
 
@@ -40,7 +37,7 @@ def line(*cells) -> str:
     return "| " + " | ".join(map(str, cells)) + " |\n"
 
 
-def git(*words, folder=ROOT) -> str:
+def git(*words) -> str:
     return subprocess.run(
-        ["git", "-C", folder, *words], capture_output=True, encoding="utf-8", check=True
+        ["git", "-C", ROOT, *words], capture_output=True, encoding="utf-8", check=True
     ).stdout.strip()

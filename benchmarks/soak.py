@@ -12,7 +12,6 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections import defaultdict
 from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 from records import REPORTS, git, line
@@ -36,8 +35,7 @@ def identity(case: ElementTree.Element) -> tuple[str, str]:
 def name_of(case: ElementTree.Element) -> str:
     """The test function, with the group that its case recorded."""
     file, function = case.get("classname").removeprefix("tests."), case.get("name").split("[")[0]
-    groups = [entry.get("value") for entry in case.iter("property") if entry.get("name") == "group"]
-    return ": ".join([f"{file}.{function}", *groups])
+    return ": ".join(filter(None, (f"{file}.{function}", properties(case).get("group"))))
 
 
 def spread(values: list[float]) -> str:
@@ -52,10 +50,10 @@ def spread(values: list[float]) -> str:
 def cells(name: str, cases: list[ElementTree.Element]) -> list:
     """What the cases of one test function and group recorded."""
     numbers = defaultdict(list)
-    for entry in (
-        entry for case in cases for entry in case.iter("property") if entry.get("name") != "group"
-    ):
-        numbers[entry.get("name")].append(float(entry.get("value")))
+    for case in cases:
+        for entry in case.iter("property"):  # a case may record a number more than once
+            if (key := entry.get("name")) != "group":
+                numbers[key].append(float(entry.get("value")))
     return [
         name,
         *counts(cases),
@@ -74,24 +72,6 @@ def seconds(cases) -> str:
 
 def table(header: list[str], rows: list[list]) -> str:
     return "".join(line(*row) for row in [header, ["---"] * len(header), *rows])
-
-
-def machine() -> str:
-    cpu = (
-        next(
-            (
-                line.split(":", 1)[1].strip()
-                for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-                if line.startswith("model name")
-            ),
-            "",
-        )
-        if Path("/proc/cpuinfo").exists()
-        else ""
-    )
-    return (
-        f"{cpu or platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
-    )
 
 
 def properties(case: ElementTree.Element) -> dict[str, str]:
@@ -195,7 +175,9 @@ def main(*files: str) -> int:
                 commit or git("describe", "--always", "--dirty", "--abbrev=12"),
             )
         )
-    text, failures = report(runs, machine())
+    text, failures = report(
+        runs, f"{platform.machine()}, Python {platform.python_version()}, NumPy {np.__version__}"
+    )
     REPORT.write_text(
         renewed(REPORT.read_text(encoding="utf-8"), text, inputs(runs)), encoding="utf-8"
     )

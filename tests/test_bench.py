@@ -1,6 +1,5 @@
 """Benchmarks: a ratio of the loops that fell twice is named, one that fell once is not; a move that the kernel draws is no move of a hand."""
 
-import math
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -13,7 +12,6 @@ ROWS = {
     "kit": 100.0,
     "least": 0.9,
     "most": 1.1,
-    "numpy": math.nan,
 }
 
 
@@ -71,8 +69,7 @@ def test_the_table_is_read_as_it_is_written(bench, monkeypatch):
         "grid_sampler_2d 0 2 True float32 medium": 12.0,
     }
     text = bench.HEAD + "".join(
-        bench.shown(name, ROWS | {"ratio": ratio, "numpy": 0.5}, names)
-        for name, ratio in names.items()
+        bench.shown(name, ROWS | {"ratio": ratio}, names) for name, ratio in names.items()
     )
     monkeypatch.setattr(bench, "git", lambda *words: text)
     assert bench.committed() == names

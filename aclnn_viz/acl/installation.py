@@ -185,9 +185,6 @@ def driver_version() -> str | None:
     return found[1] if found else None
 
 
-_PROCESSORS = {3: "x86", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}  # e_machine
-
-
 class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
     _fields_ = [
         ("file", ctypes.c_char_p),
@@ -214,13 +211,13 @@ class Libraries:
             try:
                 self._libraries[path] = ctypes.CDLL(str(path))
             except OSError as error:
-                self.failures.append(built_for_another(path) or str(error))
+                self.failures.append(str(error))
 
     def _open(self, path: Path) -> ctypes.CDLL:
         try:
             return ctypes.CDLL(str(path))
         except OSError as error:
-            reason = built_for_another(path) or str(error)
+            reason = str(error)
             raise DeviceUnavailable(
                 problem(f"{path} must load", reason, self._advice(reason))
             ) from None
@@ -231,10 +228,11 @@ class Libraries:
                 "the Ascend driver is missing: install it on the machine (in a container, mount "
                 "/usr/local/Ascend/driver and the devices /dev/davinci*), then source set_env.sh"
             )
-        if "is built for" in reason:
-            return f"install CANN for {platform.machine()}"
         if "cannot open shared object" in reason:
-            return f"source {self.installation.root}/set_env.sh before Python starts, and name existing files"
+            return (
+                f"source {self.installation.root}/set_env.sh before Python starts, and name existing files; "
+                f"if they are there, they are built for another processor than {platform.machine()}"
+            )
         return "the installation is incomplete or of another machine: install CANN anew"
 
     def find(self, name: str):
@@ -249,24 +247,6 @@ class Libraries:
     def paths(self) -> list[str]:
         """The opened files, in the order in which they are asked."""
         return [str(path) for path in self._libraries]
-
-
-def built_for_another(path: Path) -> str | None:
-    """Say for which processor a library is built when that is not this one: the loader only says that it is not there.
-
-    Source: ELF header, System V ABI; `elf.h`.
-    """
-    try:
-        with open(path, "rb") as file:
-            head = file.read(20)
-    except OSError:
-        return None
-    if head[:4] != b"\x7fELF" or len(head) < 20:
-        return None
-    code = int.from_bytes(head[18:20], "little" if head[5] == 1 else "big")
-    machine = _PROCESSORS.get(code, f"processor {code}")
-    here = {"AMD64": "x86_64", "arm64": "aarch64"}.get(platform.machine(), platform.machine())
-    return None if machine == here else f"{path} is built for {machine}, and this machine is {here}"
 
 
 def origin(function) -> Path:

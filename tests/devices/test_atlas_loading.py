@@ -1,6 +1,5 @@
 """Installations of every kind: incomplete, without a driver, of each layout, with other headers or custom operators."""
 
-import platform
 import re
 import shutil
 from pathlib import Path
@@ -13,7 +12,6 @@ from machine import taught
 
 import aclnn_viz as av
 from aclnn_viz.acl import CannAcl
-from aclnn_viz.acl.installation import built_for_another
 from aclnn_viz.acl.protocol import RUNTIME
 from aclnn_viz.devices import DeviceUnavailable, FunctionUnavailable, open_device
 
@@ -90,57 +88,6 @@ def test_a_library_that_is_none_is_no_device(tmp_path):
     assert (
         "libnnopbase.so must load: got " in text
         and "; the installation is incomplete or of another machine" in text
-    )
-
-
-@pytest.mark.parametrize(
-    "code,order,name", [(183, 1, "aarch64"), (62, 1, "x86_64"), (8, 2, "processor 8")]
-)
-def test_a_library_of_another_processor_is_reported(tmp_path, code, order, name):
-    """The loader itself says that there is no such file."""
-    library = tmp_path / "libx.so"
-    library.write_bytes(
-        b"\x7fELF\2"
-        + bytes([order])
-        + bytes(12)
-        + code.to_bytes(2, "little" if order == 1 else "big")
-    )
-    here = platform.machine()
-    text = f"{library} is built for {name}, and this machine is {here}"
-    assert built_for_another(library) == (None if name == here else text)
-
-
-@pytest.mark.parametrize("content", [b"", b"\x7fELF", b"INPUT(libother.so)"])
-def test_what_is_no_library_is_built_for_nothing(tmp_path, content):
-    (tmp_path / "libx.so").write_bytes(content)
-    assert (
-        built_for_another(tmp_path / "libx.so") is None
-        and built_for_another(tmp_path / "none.so") is None
-    )
-
-
-def foreign(library):
-    content = bytearray(library.read_bytes())
-    content[18:20] = (183 if platform.machine() == "x86_64" else 62).to_bytes(2, "little")
-    library.write_bytes(content)
-
-
-def test_a_runtime_of_another_processor_is_no_device(tmp_path):
-    root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
-    foreign(root / "lib64/libacl_rt.so")
-    text = in_child(lambda: unavailable(root))
-    assert re.search(
-        r"libacl_rt.so must load: got .* is built for \w+, and this machine is \w+; install CANN for",
-        text,
-    )
-
-
-def test_operators_of_another_processor_are_reported(tmp_path):
-    root = Path(shutil.copytree(stand_in(), tmp_path / "root"))
-    foreign(root / "lib64/libopapi_nn.so")
-    failures = in_child(lambda: CannAcl(root).libraries.failures)
-    assert len(failures) == 1 and re.search(
-        r"libopapi_nn.so is built for \w+, and this machine is \w+", failures[0]
     )
 
 

@@ -397,9 +397,7 @@ def np_file(tmp_path):
 
 
 def store_of(tmp_path):
-    return av.sweep(
-        [{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store"
-    ).store
+    return av.sweep([{"operator": "hardswish", "shape": (2,)}], store=tmp_path / "store").store
 
 
 def case_folder(tmp_path, result):
