@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import ULP_CLASSES, Stretch, same
+from aclnn_viz.accuracy.measures import ULP_CLASSES, measure, rounded_truth, same
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.plan_arrays import PlannedArrays
@@ -97,30 +97,25 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
         outputs, right = np.asarray(f(inputs)), np.asarray(truth(wide))
         _check(outputs, "the outputs of f", (fmt.numpy,), inputs.shape)
         _check(right, "the outputs of truth", (np.float64,), inputs.shape)
-        stretch = Stretch(fmt, outputs, right)
         ordinary = np.isfinite(wide)
-        distance = np.zeros(inputs.shape)
-        distance[stretch.apart] = stretch.steps
-        distance[~ordinary] = -1.0
-        counts = np.bincount(
-            np.minimum(distance[ordinary], len(ULP_CLASSES) - 1).astype(np.intp),
-            minlength=len(ULP_CLASSES),
+        usual = measure(outputs[ordinary], right[ordinary], inputs={"x": wide[ordinary]})
+        got = outputs.astype(np.float64)
+        missed = np.flatnonzero(
+            ~ordinary & ~same(got, rounded_truth(right, fmt).astype(np.float64))
         )
-        worst = int(distance.argmax())
-        got, rounded = outputs.astype(np.float64), stretch.rounded.astype(np.float64)
-        missed = np.flatnonzero(~ordinary & ~same(got, rounded))
+    worst = usual.extremes["max_ulp"]
     kinds = {
         repr(float(wide[at])): (float(wide[at]), float(got[at]), float(right[at]))
         for at in missed[::-1]
     }
     return Sweep(
         dtype=fmt.name,
-        size=int(ordinary.sum()),
-        ulp_counts=dict(zip(ULP_CLASSES, counts.tolist())),
-        max_ulp=float(distance[worst]),
-        worst_input=float(wide[worst]),
-        worst_output=float(got[worst]),
-        worst_truth=float(right[worst]),
+        size=usual.size,
+        ulp_counts=usual.ulp_counts,
+        max_ulp=usual.max_ulp,
+        worst_input=worst.inputs["x"],
+        worst_output=worst.actual,
+        worst_truth=worst.truth,
         special_size=int((~ordinary).sum()),
         special_differing=missed.size,
         special_misses=tuple(kinds.values()),
