@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from aclnn_viz.accuracy.measures import Extreme, Measures, Tally, check_inputs, measured, pair
-from aclnn_viz.accuracy.standards import FAIL, PASS, STANDARDS, Judging, Verdict
+from aclnn_viz.accuracy.standard import FAIL, PASS, Judging, Verdict
+from aclnn_viz.accuracy.standards import STANDARDS
 from aclnn_viz.errors import need
 from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_html, padded

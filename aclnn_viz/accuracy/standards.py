@@ -23,12 +23,7 @@ from aclnn_viz.accuracy.msprobe import (
     MSPROBE_SMALL_ERROR,
 )
 from aclnn_viz.accuracy.standard import (
-    FAIL,
-    NOT_APPLICABLE,
-    PASS,
-    Judging,
     Standard,
-    Verdict,
     all_of,
     at_least,
     at_most,
@@ -369,18 +364,3 @@ STANDARDS = (
     *(msprobe_benchmark(level) for level in LEVELS),
     allclose,
 )
-
-__all__ = [
-    "FAIL",
-    "NOT_APPLICABLE",
-    "PASS",
-    "STANDARDS",
-    "Judging",
-    "Standard",
-    "Verdict",
-    "allclose",
-    "cancellation_gate",
-    "mixed_tolerance",
-    "msprobe",
-    "single_benchmark",
-]

@@ -14,8 +14,7 @@ from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.default import left_out
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.arrangement import asked
-from aclnn_viz.tables import columns, padded
-from aclnn_viz.words.messages import linked, message, said, tr
+from aclnn_viz.words.messages import message
 
 
 @dataclass(frozen=True)
@@ -32,25 +31,6 @@ class Vacuity:
     @property
     def blind(self) -> tuple[str, ...]:
         return tuple(name for name, value in self.influence.items() if value == 0.0)
-
-    def __str__(self) -> str:
-        blind = linked("{some}, {more}", self.blind) if self.blind else message("none of these")
-        text = tr(
-            "{operator}, {n} cases; known blind spots: {terms}",
-            operator=self.operator,
-            n=self.cases,
-            terms=blind,
-        )
-        width = max((columns(said(name)) for name in self.influence), default=0)
-        return "\n".join(
-            [
-                text,
-                *(
-                    f"  {padded(said(name), width)}  {value:.3g}"
-                    for name, value in self.influence.items()
-                ),
-            ]
-        )
 
 
 def vacuity(cases: Iterable[Case]) -> Vacuity:

@@ -4,7 +4,7 @@ import numpy as np
 
 from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.report import disagreements
-from aclnn_viz.accuracy.standards import FAIL, NOT_APPLICABLE, PASS
+from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,

@@ -7,7 +7,7 @@ import numpy as np
 
 from aclnn_viz.accuracy import Envelope, Report, compare
 from aclnn_viz.accuracy.envelopes import envelope
-from aclnn_viz.accuracy.standards import FAIL, PASS
+from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.cases import Case
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.checking.kernel_call import named

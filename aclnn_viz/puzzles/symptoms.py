@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.accuracy import compare
-from aclnn_viz.accuracy.standards import FAIL, PASS
+from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.checking.judge import Miss, judge
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.tables import as_html, as_text

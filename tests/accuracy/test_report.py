@@ -12,7 +12,8 @@ from hypothesis.extra import numpy as hnp
 from judging import FOUR, THREE
 
 from aclnn_viz.accuracy import compare, disagreements, measure, measures
-from aclnn_viz.accuracy.standards import STANDARDS, Verdict
+from aclnn_viz.accuracy.standard import Verdict
+from aclnn_viz.accuracy.standards import STANDARDS
 from aclnn_viz.dtypes import float_format, round_to
 
 NAN, INF = math.nan, math.inf

@@ -94,8 +94,3 @@ def test_a_transposed_case_holds_the_same_numbers():
 
 def test_recipes_say_how_a_case_is_made():
     assert any("strided" in str(recipe) for recipe in recipes("hardswish"))
-
-
-def test_a_meter_reads_as_a_table():
-    text = str(vacuity([case("rms_norm", shape=(4, 1))]))
-    assert "known blind spots" in text.splitlines()[0] and "factor 1/n" in text

@@ -8,7 +8,7 @@ import pytest
 from machine import sampled
 from panelled_explorer import assert_fits, panel
 
-from aclnn_viz.accuracy.standards import Verdict
+from aclnn_viz.accuracy.standard import Verdict
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.numeric_error import ladder, subject, used

@@ -15,8 +15,8 @@ from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.faults.edits import sources
 from aclnn_viz.verification import conventions
 from aclnn_viz.verification.conventions.model import TOPICS, recomputed
-from aclnn_viz.verification.errata import Contradiction
 from aclnn_viz.verification.errata import errata as register
+from aclnn_viz.verification.errata.model import Contradiction
 
 WRITTEN = [op.name for op in taught() if registry.file("conventions", op.name)]
 ROWS = [

@@ -10,16 +10,18 @@ from together import in_one
 
 from aclnn_viz import operators
 from aclnn_viz.verification import errata
-from aclnn_viz.verification.errata import (
+from aclnn_viz.verification.errata.data import Printed
+from aclnn_viz.verification.errata.model import (
+    KINDS,
     Computation,
     Contradiction,
     Counterexample,
     Evidence,
     Lemma,
     Observation,
+    distance,
+    shown,
 )
-from aclnn_viz.verification.errata.data import Printed
-from aclnn_viz.verification.errata.model import KINDS, distance, shown
 
 REGISTER = errata.errata()
 VERSIONED = re.compile(r"commit [0-9a-f]{7}|\b[89]\.[0-9x]|, runtime$|the CANN runtime")

@@ -14,16 +14,6 @@ from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import TOPICS, Convention, Row, recomputed, stated
 from aclnn_viz.words.messages import tr
 
-__all__ = [
-    "TOPICS",
-    "Convention",
-    "Row",
-    "conventions",
-    "recompute",
-    "text_table",
-    "to_json",
-]
-
 
 def conventions(op) -> tuple[Convention, ...]:
     """The rows of an operator, in the order of the topics.

@@ -15,31 +15,11 @@ from aclnn_viz.tables import padded, wrapped
 from aclnn_viz.verification.errata import data
 from aclnn_viz.verification.errata.model import (
     CLASSES,
-    Computation,
-    Contradiction,
-    Counterexample,
     Erratum,
     Evidence,
     Lemma,
-    Observation,
 )
 from aclnn_viz.words.messages import tr
-
-__all__ = [
-    "CLASSES",
-    "Computation",
-    "Contradiction",
-    "Counterexample",
-    "Erratum",
-    "Evidence",
-    "Finding",
-    "Lemma",
-    "Observation",
-    "errata",
-    "recompute",
-    "text_table",
-    "to_json",
-]
 
 
 @dataclass(frozen=True)
