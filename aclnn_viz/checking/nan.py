@@ -28,9 +28,9 @@ EMPTY = {"empty", "empty_like", "new_empty"}
 # an element of their result is made of many of an operand, although the shapes may be the same
 MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
 UNWRITTEN = message("memory that nobody wrote")
-MADE = message("{what}: the first {value} is made in {place}: {code}, of {operands}")
+MADE = message("{what}: the first {value:g} is made in {place}: {code}, of {operands}")
 GIVEN = message(
-    "{what}: an input, a constant or a loop brings {value} to {place}: {code}, of {operands}"
+    "{what}: an input, a constant or a loop brings {value:g} to {place}: {code}, of {operands}"
 )
 NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity of it")
 
@@ -112,22 +112,19 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
     except Exception:  # whatever a kernel raises, or its source that is not there
         return None
-    numbers = [float(values[output][index]) for values in (run.outputs, run.truth)]
-    if not (tiles or at in trail.links or np.isfinite(numbers[0])):
+    actual, truth = (float(values[output][index]) for values in (run.outputs, run.truth))
+    if not (tiles or at in trail.links or np.isfinite(actual)):
         at = next(reversed(trail.links), at)  # what is wrapped around a kernel copies its outputs
     chain, link = [], trail.links.get(at)
     while link:
         chain.insert(0, link)
         link = link.before
     first = next((link for link in chain if link.first), chain[0] if chain else None)
-    if np.isfinite(numbers).all() and not (first and UNWRITTEN in first.operands):
+    if np.isfinite([actual, truth]).all() and not (first and UNWRITTEN in first.operands):
         return None
-    actual, truth = (f"{number:.9g}" for number in numbers)
+    numbers = {"actual": f"{actual:.9g}", "truth": f"{truth:.9g}"}
     what = message(
-        "{element} is {actual} instead of {truth}",
-        element=f"{output}{list(index)}",
-        actual=actual,
-        truth=truth,
+        "{element} is {actual} instead of {truth}", element=f"{output}{list(index)}", **numbers
     )
     if not first:
         file, line, made = "", 0, message(NOWHERE, what=what)
@@ -144,7 +141,7 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         made = message(
             MADE if first.first else GIVEN,
             what=what,
-            value=f"{first.value:g}",
+            value=first.value,
             place=place,
             code=code,
             operands=linked("{some}, {more}", first.operands),
@@ -222,8 +219,8 @@ class Trail:
             if not some.wrong.any() and (mixed or some.values.size > 1):
                 some = operand
             texts.append(_text(some))
-            nans, at = np.isnan(some.values[some.wrong]).tolist(), some.at[some.wrong].tolist()
-            sources += [(nan, self.links.get(key)) for nan, key in zip(nans, at)]
+            wrong = some.chosen(some.wrong)
+            sources += zip(np.isnan(wrong.values), map(self.links.get, wrong.at))
         sources.sort(key=lambda source: not source[0])
         before = next((link for _, link in sources if link), None)
         if isinstance(origin, Link) and not sources:

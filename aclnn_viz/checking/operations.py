@@ -149,7 +149,9 @@ def _functions(value, known: dict[FunctionType, CodeType]) -> None:
             known[value] = code
             parts = [cell.cell_contents for cell in value.__closure__ or ()]
             names = {name for inner in _codes(code) for name in inner.co_names}
-            for name in names & value.__globals__.keys() if _own(code) else ():
+            for name in (
+                names & value.__globals__.keys() if not _folder(code).is_relative_to(KIT) else ()
+            ):
                 match value.__globals__[name]:
                     case type(__module__=value.__module__) as kind:
                         parts += vars(kind).values()
@@ -163,18 +165,14 @@ def _folder(code: CodeType) -> Path:
     return Path(code.co_filename).parent
 
 
-def _own(code: CodeType) -> bool:
-    return KIT not in Path(code.co_filename).parents
-
-
 def watched(kernel: Callable, watch: Callable, **inputs):
     """What a kernel returns where `watch(operation, function, operands, call)` makes each operation, by `call()`.
 
-    OSError without a source.
+    OSError without a source, KeyError where it is another.
     """
     operations: list[Operation] = []
     known: dict[FunctionType, CodeType] = {}
-    codes: dict[str, dict] = {}
+    codes, twins = {}, {}
 
     def made(number: int, function, /, *args, **options):
         if isinstance(function, str):
@@ -186,25 +184,24 @@ def watched(kernel: Callable, watch: Callable, **inputs):
 
     made.index = np.s_
     _functions(kernel, known)
-    own = {function: code for function, code in known.items() if _own(code)}
-    for code in own.values():
+    for function, code in known.items():
         file = code.co_filename
+        if _folder(code).is_relative_to(KIT):
+            continue
         if file not in codes:
             tree = _Handed(file, operations).visit(ast.parse("".join(inspect.findsource(code)[0])))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 whole = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
             codes[file] = {SAME(part): part for part in _codes(whole)}
-        if SAME(code) not in codes[file]:
-            raise OSError(code)
-    if not own:
+        twins[function] = codes[file][SAME(code)]
+    if not twins:
         raise OSError(kernel)
     try:
-        for function, code in own.items():
-            function.__code__ = codes[code.co_filename][SAME(code)]
-            function.__globals__[WATCH] = made
+        for function, twin in twins.items():
+            function.__code__, function.__globals__[WATCH] = twin, made
         return kernel(**inputs)
     finally:
-        for function, code in own.items():
-            function.__code__ = code
+        for function in twins:
+            function.__code__ = known[function]
             function.__globals__.pop(WATCH, None)

@@ -165,11 +165,9 @@ class _Case:
     def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
         """What the kernel computes of a view; None where it fails."""
         if again or view not in self.known:
-            rows, kernel = self.cut(view), self.kernel
-            if "threads" in view.how:
-                kernel = _in_threads(kernel, view.how[1])
-            elif view.how:
-                kernel = kernel.under(**dict([view.how]))
+            rows, kernel, how = self.cut(view), self.kernel, dict(view.how)
+            if how:
+                kernel = _in_threads(kernel, **how) if "threads" in how else kernel.under(**how)
             outputs = outputs_alone(kernel, rows, list(documented(rows)))
             self.known[view] = outputs and self._row(outputs, view.place)
         return self.known[view]
@@ -178,9 +176,7 @@ class _Case:
         """The operations of the kernel on a view."""
         inputs, steps = self.cut(view).inputs, []
         if hasattr(self.kernel, "under"):
-            return import_module(TILES).steps(
-                self.kernel, inputs, dict([view.how] if view.how else ())
-            )
+            return import_module(TILES).steps(self.kernel, inputs, dict(view.how))
 
         def watch(operation, function, operands, call):
             shapes = (getattr(value, "shape", None) for value in operands)
@@ -220,7 +216,7 @@ def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     yield from ((PLACE, rows, View(ROW - place, place=place)) for place in range(1, BATCH))
     yield PLACE, large, View(0, LARGE, place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
-        first, *others = (whole_batch._replace(how=(name, value)) for value in values)
+        first, *others = (whole_batch._replace(how=((name, value),)) for value in values)
         yield from ((what, first, other) for other in others)
     yield CALLS, rows, rows
 

@@ -75,3 +75,14 @@ def test_the_command_ends_with_1_where_bits_change(capsys):
 
 def test_a_result_that_the_whole_batch_is_part_of_is_not_compared():
     assert av.same_bits("embedding", av.operator("embedding").backward).holds is None
+
+
+def test_every_machine_compares_the_same_runs():
+    calls = []
+
+    def kernel(**inputs):
+        calls.append(inputs)
+        return av.operator("softmax").backward(**inputs)
+
+    result = av.same_bits("softmax", kernel)
+    assert len(calls) == 44 and len(result.tried) == 5
