@@ -55,7 +55,7 @@ def run(options) -> int:
             )
         )
     program = whole.build([options.file, *options.sources], options.defines, options.include)
-    emulator = Emulator(options.soc, schedule=options.schedule, traced=options.trace is not None)
+    emulator = Emulator(options.soc, schedule=options.schedule)
     with ExitStack() as files:
         streams = [None, None]
         if options.json:
@@ -79,8 +79,6 @@ def run(options) -> int:
         print(json.dumps(left.to_json(), indent=1))
     for sentence in [] if options.json else left.sentences:
         print("aclnn-viz:", printable(sentence), file=sys.stderr)
-    if options.trace:
-        save(emulator.runs, Path(options.trace))
     return left.status
 
 
@@ -170,26 +168,6 @@ def _kernel(options):
             )
         )
     return source[name]
-
-
-def save(runs, file: Path) -> None:
-    """Write the stated times of each launch: the first to the file, others beside it with a number."""
-    from aclnn_viz.tiles import Costs, timeline
-
-    if not runs:
-        raise ValueError(
-            problem(
-                "a trace holds the launches of a program",
-                "none",
-                "leave out --trace, or launch a kernel",
-            )
-        )
-    for number, one in enumerate(runs, 1):
-        place = file if number == 1 else file.with_stem(f"{file.stem}.{number}")
-        print(
-            tr("wrote {path}", path=timeline(one, Costs.published("A2")).save(place)),
-            file=sys.stderr,
-        )
 
 
 def flags(options) -> int:

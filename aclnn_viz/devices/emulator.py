@@ -32,7 +32,6 @@ from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Machine
 from aclnn_viz.tiles.memory import Address, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform
-from aclnn_viz.tiles.program import Run, Tiling, left_by
 from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.words.messages import message, tr
 
@@ -59,9 +58,7 @@ class Emulator:
     soc: str | None = None
     cann: str | None = None
     schedule: str | int = "eager"
-    traced: bool = False
     until: float = math.inf  # on the monotonic clock
-    runs: list[Run] = field(default_factory=list)
     hazards: list[Hazard] = field(default_factory=list)
     misuse: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
@@ -329,15 +326,11 @@ class Task:
             self.platform.cores,
             schedule_of(emulator.schedule),
             "auto",
-            emulator.traced,
         )
         machine.run(self.kernel, self.kernel.values)
         stopped = any(core.ended_at is None for core in machine.cores)
         emulator.hazards += machine.hazards
-        if emulator.traced:
-            emulator.runs.append(left_by(machine, {}, Tiling(self.platform.cores)))
-        else:
-            machine.part()
+        machine.part()
         if stopped:
             raise Failed(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, f"{self.name}: the kernel stopped")
 
