@@ -64,7 +64,8 @@ class _Handed(ast.NodeTransformer):
         number = ast.Constant(len(self.operations) - 1)
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
         parts = [number, called, *map(self._value, operands)]
-        return ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
+        call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
+        return ast.copy_location(call, node)  # of a decorator
 
     def _value(self, node: ast.expr) -> ast.expr:
         """An index as a value, and what a generator gives as a list, which can be looked at."""
