@@ -119,6 +119,11 @@ def test_atomic_sums_come_in_another_order():
     assert len(found) > 1
 
 
+@pytest.mark.parametrize("program", rms_norm.PROGRAMS)
+def test_rows_without_elements_end(program):
+    assert program(**av.case("rms_norm", shape=(3, 0)).inputs)["dxOut"].shape == (3, 0)
+
+
 def test_rows_that_are_cut_give_what_whole_rows_give():
     case = av.case("rms_norm", shape=(6, 300))
     whole, *_ = rms_norm.PROGRAMS
