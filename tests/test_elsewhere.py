@@ -83,7 +83,7 @@ def test_the_smallest_counterexample_has_the_least_lengths_that_fit():
     op = av.operator("avg_pool")
     wrong = mistaken(op, "share * xp.astype(inside, self.dtype)", "share")
     case = av.check(op, wrong, depth="quick").counterexample.case
-    assert case.inputs["self"].size <= 2 and case.inputs["gradOutput"].size == 1
+    assert case.inputs["self"].size + case.inputs["gradOutput"].size <= 3
 
 
 @pytest.mark.sampled(1)

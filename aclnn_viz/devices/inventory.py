@@ -27,13 +27,15 @@ from aclnn_viz.operators.contract import contract
 from aclnn_viz.operators.plans import predicting
 from aclnn_viz.operators.products import (
     CANN,
+    PRODUCTS,
     SOC,
     Product,
+    Version,
     product_of,
     soc_of,
     version_of,
 )
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 MARK = "aclnn-viz found: "  # what libraries print may stand between
 _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
@@ -149,7 +151,7 @@ CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, fr
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
 
-    The values are those of JSON. `peers` says which versions of PyTorch and JAX there
+    The values are those of JSON. `host` says what the emulator runs, `peers` which versions of PyTorch and JAX there
     are. `problem` says why there is no device, or what went wrong on the way; `devices` has one entry a device: name,
     SoC, product, memory in bytes, operators; `operators` says what the libraries have, whatever the device. The
     libraries are loaded in a child process that gets `timeout` seconds. Raises TypeError and ValueError for arguments of
@@ -165,6 +167,7 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     for place in (root, custom):
         place is None or place_of(place)
     findings = {
+        "host": emulated(),
         "peers": installed(),
         "problem": None,
         "tried": [],
@@ -194,6 +197,30 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
         "custom_installed": [str(path) for path in custom_libraries(installation)],
     }
     return findings | _asked(str(installation.root), str(custom or ""), timeout)
+
+
+def emulated() -> dict:
+    """What the emulator runs, whatever this machine has: of each operator the SoCs that take it with the newest CANN.
+
+    >>> emulated()["operators"]["hardswish"]["socs"][:2]
+    ['Ascend910A', 'Ascend910B2']
+    """
+    return {
+        "name": "host",
+        "cann": CANN,
+        "operators": {
+            op.name: {
+                "usable": True,
+                "aclnn_name": op.aclnn_name,
+                "socs": [
+                    product.example_soc
+                    for product in PRODUCTS
+                    if contract(op.name).offers(product, Version.parse(CANN))
+                ],
+            }
+            for op in operators()
+        },
+    }
 
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
@@ -251,7 +278,11 @@ def _killed(child: subprocess.Popen) -> str:
 
 def device_text(findings: dict) -> str:
     """Return what `list_devices` found as lines for people."""
-    lines = [tr("host: the emulator, always there")]
+    lines = [tr("host: the emulator, always there; it runs")]
+    lines += [
+        tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"]))
+        for name, about in findings["host"]["operators"].items()
+    ]
     lines += [
         tr('{name}: {version}, a peer: open_device("{name}")', name=name, version=version)
         for name, version in findings["peers"].items()

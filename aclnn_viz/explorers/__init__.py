@@ -83,8 +83,8 @@ def explore(name, /, state: str = "", **values) -> "Explorer":
     Examples
     --------
     >>> explorer = explore("grid_sampler_2d", rotate=30.0)
-    >>> explorer.data.outs.shape
-    (3, 16, 16)
+    >>> explorer.data.out.shape
+    (16, 16)
     >>> explorer.close()
     """
     try:

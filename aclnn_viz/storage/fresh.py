@@ -11,7 +11,7 @@ FILL = ContextVar("FILL", default=0xFF)  # a nan in every format
 def fresh(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An array that holds the byte of FILL.
 
-    >>> fresh((2,), np.float32)
+    >>> fresh((2,), np.dtype("float32"))
     array([nan, nan], dtype=float32)
     """
     return np.full(prod(shape) * dtype.itemsize, FILL.get(), np.uint8).view(dtype).reshape(shape)

@@ -386,5 +386,6 @@ def test_a_refusal_carries_its_reason():
         raise NotImplementedError(f"a tired kernel: got {inputs['self'].dtype}; let it rest")
 
     result = av.check("silu", tired, depth="quick")
-    assert "  6 cases: a tired kernel: got float32; let it rest" in str(result).splitlines()
-    assert [*result.reasons.values()] == [6]
+    (count,) = result.reasons.values()
+    assert count > 1 and result.cases == 0
+    assert f"  {count} cases: a tired kernel: got float32; let it rest" in str(result).splitlines()

@@ -38,7 +38,7 @@ def test_without_an_installation_nothing_is_loaded_and_nothing_started(tmp_path,
     assert found["devices"] == [] and found["problem"].startswith(
         "an Atlas device needs CANN's libraries: got "
     )
-    assert device_text(found).splitlines()[0] == "host: the emulator, always there"
+    assert device_text(found).splitlines()[0] == "host: the emulator, always there; it runs"
 
 
 @needs_compiler
