@@ -1,25 +1,31 @@
-"""Lists of cases in files: ATK's JSON, with named inputs.
+"""Lists of cases in files: ATK's JSON, with named inputs, read and written.
 
 ATK gives shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a saved
 tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own runner
 alone, is said in `notes`. Source: ops-nn and ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json.
 """
 
+import json
 import math
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.cases.case import Case
+from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
+from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
+from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import message
 
 DTYPES = {
@@ -31,6 +37,7 @@ DTYPES = {
     "float": "float32",
     "int": "int64",
 }
+ATK_NAMES = {"float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float64": "fp64"}
 LOST_ATK = ("align_32B", "outlier_values")
 
 
@@ -377,3 +384,119 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
             else np.clip(one.low * (1 - part) + one.high * part, one.low, one.high)
         )
     return np.asarray(round_to(np.asarray(values, FLOAT64.numpy), dtype))
+
+
+def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
+    """Write cases as an ATK list (.json), and return in words what it cannot express.
+
+    `cases` are an operator, for its suite, or a sequence of cases. Raises FileExistsError where something is, unless
+    `force`.
+
+    >>> import tempfile
+    >>> write(tempfile.mkdtemp() + "/list.json", "hardswish")[0]
+    'a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost'
+    """
+    seed = whole("seed", seed)
+    if isinstance(cases, (str, Operator)):
+        cases = [case for _, case in suite(cases, seed)]
+    path, cases = place_of(path), listed_of("cases", cases, Case)
+    if path.suffix != ".json":
+        raise ValueError(problem("a list is written as ATK's .json", path.name, "name such a file"))
+    entries = [_entry(number, _listed(number, case)) for number, case in enumerate(cases)]
+    with new_file(path, force, _is_list) as file:
+        file.write(json.dumps(entries, indent=1, allow_nan=False).encode())
+    return [*_lost(cases)]
+
+
+def _is_list(path: Path) -> bool:
+    try:
+        return bool(read(path))
+    except ValueError:
+        return False
+
+
+def _entry(number: int, listed: Listed) -> dict:
+    """A case as ATK has it."""
+    inputs = [
+        {
+            "name": tensor.name,
+            "type": "tensor",
+            "required": tensor.shape is not None,
+            "dtype": ATK_NAMES.get(tensor.dtype, tensor.dtype or "fp32"),
+            "shape": None if tensor.shape is None else list(tensor.shape),
+            "range_values": [tensor.low, tensor.high],
+        }
+        for tensor in listed.tensors
+    ]
+    for name, value in listed.attributes.items():
+        several = isinstance(value, tuple)
+        first = value[0] if several and value else value
+        inputs.append(
+            {
+                "name": name,
+                "type": "attr_tuple" if several else "attr",
+                "required": True,
+                "shape": None,
+                "dtype": {bool: "bool", int: "int", float: "float"}.get(type(first), "string"),
+                "range_values": list(value) if several else value,
+            }
+        )
+    name = listed.operator.removeprefix("aclnn")
+    return {
+        "id": number,
+        "name": name,
+        "aclnn_name": name,
+        "api_type": re.sub(r"(?<!^)(?=[A-Z][a-z])", "_", listed.operator).lower(),
+        "standard": {"acc": "single_bm", "perf": "not_key"},
+        "inputs": inputs,
+    }
+
+
+def _listed(number: int, made: Case) -> Listed:
+    op, tensors = made.operator, []
+    inputs = op.bind(made.inputs)
+    # integers that stand for something else
+    marks = [inputs[p.name] for p in op.parameters if p.kind == "int"]
+    for p in op.parameters:
+        if p.kind == "tensor":
+            value = inputs[p.name]
+            if value is None:
+                tensors.append(Values(p.name, None, "", 0.0, 0.0))
+                continue
+            wide = value.astype(np.float64).ravel()
+            plain = np.isfinite(wide) & ~np.isin(wide, marks if value.dtype.kind == "i" else [])
+            wide = (
+                wide[plain]
+                if plain.any()
+                else wide[np.isfinite(wide)][:1]
+                if np.isfinite(wide).any()
+                else np.zeros(1)
+            )
+            tensors.append(
+                Values(p.name, value.shape, value.dtype.name, float(wide.min()), float(wide.max()))
+            )
+    attributes = {p.name: inputs[p.name] for p in op.parameters if p.kind != "tensor"}
+    return Listed(f"{op.name}_{number:03d}", op.aclnn_name, tuple(tensors), attributes)
+
+
+def _lost(cases: Iterable[Case]) -> Iterable[str]:
+    yield message(
+        "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
+    )
+    arrays = [
+        value for case in cases for value in case.inputs.values() if isinstance(value, np.ndarray)
+    ]
+    if any(not value.flags.c_contiguous for value in arrays):
+        yield message("strided tensors are written as contiguous ones")
+    if any(value.dtype.kind == "i" for value in arrays):
+        yield message(
+            "integers that an attribute gives another meaning, such as an ignored class, are not in the ranges"
+        )
+    saved = sorted(
+        {f"{case.operator.name}.{name}" for case in cases for name in case.operator.saved}
+    )
+    if saved:
+        yield message(
+            "that the forward pass saves {names} is lost: whoever runs the list draws them on their own",
+            names=", ".join(saved),
+        )

@@ -5,8 +5,10 @@ import random
 
 import numpy as np
 import pytest
+from machine import sampled
 
 import aclnn_viz as av
+from aclnn_viz.cases.suites import suite
 from aclnn_viz.cli import main
 
 
@@ -282,3 +284,41 @@ def test_scalars_tuples_entry_by_entry_and_values_that_are_listed(tmp_path):
         several("padding", 1, 1, 0, 1, kind="attr_tuple"),
     )
     assert made.inputs["padding"] == (1, 1, 0, 1)
+
+
+@pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
+@pytest.mark.sampled(3)
+def test_the_suite_goes_there_and_back(tmp_path, op):
+    path = tmp_path / "suite.json"
+    lost = av.cases.write(path, op)
+    assert "ranges alone" in lost[0] and any("strided" in one for one in lost)
+    assert bool(op.saved) == any("the forward pass saves" in one for one in lost)
+    made, back = [one for _, one in suite(op)], av.cases.read(path)
+    assert len(back) == len(made) and not back.left_out
+    for one, other in zip(made, back):
+        inputs, read = op.bind(one.inputs), other.inputs
+        for name, value in inputs.items():
+            if not isinstance(value, np.ndarray):
+                assert read[name] == value
+                continue
+            assert read[name].shape == value.shape and read[name].dtype == value.dtype
+            wide, its = (part.astype(float) for part in (read[name], value))
+            if its[np.isfinite(its)].size:
+                assert (its[np.isfinite(its)].min() <= wide).all() and (
+                    wide <= its[np.isfinite(its)].max()
+                ).all()
+
+
+def test_a_list_is_not_written_over_what_is_there(tmp_path):
+    (path := tmp_path / "a.json").write_text("mine")
+    for force in (False, True):
+        with pytest.raises(FileExistsError, match="; name another place"):
+            av.cases.write(path, "hardswish", force=force)
+    assert path.read_text() == "mine"
+    path.unlink()
+    av.cases.write(path, "hardswish")
+    av.cases.write(path, "hardswish", force=True)
+    with pytest.raises(
+        ValueError, match="a list is written as ATK's .json: got a.txt; name such a file"
+    ):
+        av.cases.write(tmp_path / "a.txt", "hardswish")

@@ -282,6 +282,13 @@ def some_calls(tmp_path):
         (puzzles.puzzle, ["rms_dx"]),
         (puzzles.puzzles, []),
         (puzzles.detective, ["long_rows"]),
+        (
+            lambda *a, **k: cases.write(
+                tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k
+            ),
+            [tmp_path, [case]],
+            {"seed": 0, "force": False},
+        ),
         (cases.read, [atk(tmp_path)]),
         (puzzles.tile_puzzles, []),
         (puzzles.tile_detectives, []),
