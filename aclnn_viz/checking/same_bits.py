@@ -29,7 +29,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
-ROW, BATCH, LARGE = (
+ROW, BATCH, LONGEST_BATCH = (
     3,
     4,
     64,
@@ -209,12 +209,12 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """What is changed, and two views between which it is."""
-    rows, large, whole_batch = View(), View(count=LARGE), View(0, LARGE, place=None)
+    rows, large, whole_batch = View(), View(count=LONGEST_BATCH), View(0, LONGEST_BATCH, place=None)
     yield CALLS, rows, rows
     yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
     yield from ((SIZE, View(count=1), View(count=size)) for size in SIZES)
     yield from ((PLACE, rows, View(ROW - place, place=place)) for place in range(1, BATCH))
-    yield PLACE, large, View(0, LARGE, place=ROW)
+    yield PLACE, large, View(0, LONGEST_BATCH, place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
         first, *others = (whole_batch._replace(how=((name, value),)) for value in values)
         yield from ((what, first, other) for other in others)
