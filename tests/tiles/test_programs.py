@@ -124,6 +124,11 @@ def test_rows_without_elements_end(program):
     assert program(**av.case("rms_norm", shape=(3, 0)).inputs)["dxOut"].shape == (3, 0)
 
 
+def test_attention_without_queries_gives_zeros():
+    case = av.case("flash_attention_score", shape=(1, 2, 0, 4), keyIn_shape=(1, 2, 3, 4))
+    assert judged(*av.tiles.programs(case.operator), case).outputs["dvOut"].shape == (1, 2, 3, 4)
+
+
 def test_rows_that_are_cut_give_what_whole_rows_give():
     case = av.case("rms_norm", shape=(6, 300))
     whole, *_ = rms_norm.PROGRAMS

@@ -72,7 +72,7 @@ def tiling(
         narrow=narrow,
         scale=scaleValue,
         keepProb=keepProb,
-        sharing=0 if mask is None else places // mask.size,
+        sharing=0 if mask is None else places // max(mask.size, 1),
         corner=0 if sparseMode == LEFT_UP else columns - length,
         before=preTokens if band else FAR,
         after=nextTokens if band else 0 if sparseMode in OF_POSITIONS else FAR,
