@@ -24,6 +24,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.tiles.program import Program, Tiling
 
 KEPT, QUEUED = 9216, 2  # bytes that Select works in, and a margin; buffers of a queue
+EVENT_IDS = 8  # of a pair of pipes: each buffer of a queue of inputs holds one
 #: What a step on vectors is in Ascend C; {x} is the result, {a} and {b} are vectors, {n} a number where the second is one.
 STEPS = {
     "add": "Add({x}, {a}, {b}, lanes)",
@@ -252,7 +253,7 @@ def _written(op, lines, places: dict) -> str:
     ]
     return PROGRAM.format(
         aclnn=op.aclnn_name,
-        queued=QUEUED,
+        queued=min(QUEUED, EVENT_IDS // max(len(streamed), 1)),
         passed=", ".join(f"{key}_" for key in passed),
         pointers=", ".join(f"{p.name}_" for p in op.c_parameters if p.kind == "tensor"),
         init="".join(

@@ -36,6 +36,14 @@ binary_cross_entropy_with_logits
     )
 
 
+def test_five_inputs_have_events_for_all_their_buffers():
+    case = av.case(
+        "binary_cross_entropy_with_logits", shape=(6, 12), gradOutput_shape=(1, 12), reduction=1
+    )
+    assert sum(np.size(value) > 1 for value in case.inputs.values()) == 5
+    judged(program("binary_cross_entropy_with_logits"), case, cores=1)
+
+
 @pytest.mark.parametrize("name", WRITTEN)
 @pytest.mark.sampled(3)
 def test_the_suite_lies_within_the_envelope_in_every_order(name):
