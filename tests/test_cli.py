@@ -85,7 +85,7 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
     status, printed, _ = called(capsys, "device")
     assert (
         status == 1
-        and printed.startswith("host: the emulator, always there\n")
+        and printed.startswith("host: the emulator, always there; it runs\n")
         and "\natlas: " in printed
     )
     status, printed, _ = called(capsys, "device", "--json")

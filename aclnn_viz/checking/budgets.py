@@ -14,8 +14,9 @@ SHOWN = 6
 SEVERAL = 8
 # Cases on which an edit that mends with NumPy's functions is tried with those of a library that compiles, which takes long.
 COMPILED = 3
-# Turns of all loops of one call of an edited kernel, and bytes that it may allocate: an edit may make either endless.
-TURNS, MEMORY = 20_000, 2**30
+# Turns of all loops of one call of an edited kernel, and bytes that it may allocate: an edit may make either endless. Windows of
+# 7 x 7 over ELEMENTS take so many.
+TURNS, MEMORY = 100_000, 2**30
 # The share of a search that goes to edits of the reader's kernel first: twice as much if no change of the page explains it.
 MENDING = 0.25
 # The share of a search that calls of the kernel on fresh cases may take: some kernels are compiled anew for each shape.

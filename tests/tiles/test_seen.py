@@ -30,7 +30,7 @@ def test_select_works_in_the_last_8_kib_of_a_smaller_unified_buffer_too():
 def test_a_unified_buffer_that_no_core_has_is_refused(size):
     with pytest.raises(
         ValueError,
-        match=f"must be bytes that the SoC has, 16384 at least: got {size}; use 16384 to 196608",
+        match=f"unified_buffer is a number from 16384 to 196608: got {size}; pass an int",
     ):
         launched(unified_buffer=size)
 
