@@ -12,6 +12,7 @@ chinese = os.environ.get("ACLNN_VIZ_LANG") == "zh"
 language, root_doc = ("zh_CN", "docs/zh/index") if chinese else ("en", "docs/index")
 # else the kit takes that of the locale, here and in the pages that are computed
 os.environ["ACLNN_VIZ_LANG"] = language[:2]
+os.environ["TQDM_DISABLE"] = "1"  # nobody watches a bar in the pages that are computed
 
 project, author = "aclnn-viz", "the aclnn-viz authors"
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "notebooks.gallery.site"]
