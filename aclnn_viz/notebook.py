@@ -1,5 +1,6 @@
 """A loop that runs longer than two seconds says how far it is, where tqdm is installed and somebody watches."""
 
+import os
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -15,7 +16,7 @@ def noted(
     >>> list(noted("ab", 2))
     ['a', 'b']
     """
-    if not (_in_a_notebook() if watched is None else watched):
+    if os.environ.get("TQDM_DISABLE") or not (_in_a_notebook() if watched is None else watched):
         return items
     try:
         from tqdm.auto import tqdm
