@@ -7,11 +7,9 @@ failure, too, and so is PyTorch's value in a convention when PyTorch gives anoth
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import islice
 
 import numpy as np
 
-from aclnn_viz.cases.suites import stated
 from aclnn_viz.checking.judge import Prepared, explained, judge, prepared_suite
 from aclnn_viz.devices import UnsupportedError, open_device
 from aclnn_viz.devices.peers import computed_by, installed
@@ -31,15 +29,9 @@ def peer_checks(op: Operator) -> Iterator[Check]:
 
 
 def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
-    """Of each stated case of the suite: the differences that were seen, all in one text, and what is wrong.
-
-    Drawn cases reach what engines refuse or leave open, which nothing documents.
-    """
+    """Of each case of the suite: the differences that were seen, all in one text, and what is wrong."""
     with open_device(library) if device is None else device as peer:
-        rows = [
-            _case(peer, op, prepared)
-            for prepared in islice(prepared_suite(op, 0), len([*stated(op)]))
-        ]
+        rows = [_case(peer, op, prepared) for prepared in prepared_suite(op, 0)]
     refusals = registry.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
     recorded = [recomputed(op.name, row) for row in conventions(op)] if library == "torch" else []
     wrong = [

@@ -7,7 +7,7 @@ from rounding_bounds import magnitudes
 
 import aclnn_viz as av
 from aclnn_viz.cases import default
-from aclnn_viz.cases.suites import Recipe, stated
+from aclnn_viz.cases.suites import Recipe, recipes
 from aclnn_viz.devices import UnsupportedError
 from aclnn_viz.operators.peers import in_torch
 
@@ -21,7 +21,7 @@ def drawn(op, number):
     rng = np.random.default_rng(number)
     suite = [
         one.options
-        for one in stated(op)
+        for one in recipes(op)
         if not any(isinstance(value, np.ndarray) for value in one.options.values())
     ]
     options = suite[rng.integers(len(suite))] | {"dtype": "float64"}
