@@ -83,7 +83,8 @@ def test_the_smallest_counterexample_has_the_least_lengths_that_fit():
     op = av.operator("avg_pool")
     wrong = mistaken(op, "share * xp.astype(inside, self.dtype)", "share")
     case = av.check(op, wrong, depth="quick").counterexample.case
-    assert case.inputs["self"].size + case.inputs["gradOutput"].size <= 3
+    # a padding and a stride of 1 make two windows of one element
+    assert case.inputs["self"].size == 1 and case.inputs["gradOutput"].size <= 2
 
 
 @pytest.mark.sampled(1)
