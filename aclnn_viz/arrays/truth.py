@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.arrays.bounds import ExactArrays
+from aclnn_viz.arrays.decisions import MarkedArrays
 from aclnn_viz.arrays.double_double import two_sum
 from aclnn_viz.arrays.double_double_arrays import PreciseArray, PreciseArrays
 from aclnn_viz.arrays.driver import adds, combined, over_blocks, place_of, sizes_of
 from aclnn_viz.arrays.float64_arrays import SizedArray, SizedArrays
 from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.multiples import settled
-from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.dtypes import FLOAT64, FloatFormat, round_to
 from aclnn_viz.words.messages import message
 
@@ -295,13 +294,11 @@ class Certifier:
         xp = PreciseArrays()
         values = self._values(xp, block, inputs)
         if xp.open:
-            marked = self._values(ExactArrays(HOST, "float64"), block, inputs)
+            marked = self._values(MarkedArrays(), block, inputs)
             for name, value in values.items():
-                decisions = marked[name].decisions
-                if decisions is not None:
-                    value.error = np.where(
-                        decisions != 0, np.inf, 0.0 if value.error is None else value.error
-                    )
+                value.error = np.where(
+                    marked[name].marks, np.inf, 0.0 if value.error is None else value.error
+                )
         return values
 
     def _values(self, xp, block, inputs):

@@ -18,9 +18,11 @@ from aclnn_viz import case, compare, operator
 from aclnn_viz.accuracy.envelopes import envelope, explain
 from aclnn_viz.arrays import float64_arrays
 from aclnn_viz.arrays import truth as module
+from aclnn_viz.arrays.decisions import MarkedArrays
 from aclnn_viz.arrays.double_double_arrays import PreciseArrays
+from aclnn_viz.arrays.driver import Result, sizes_of
 from aclnn_viz.arrays.float64_arrays import SizedArrays
-from aclnn_viz.arrays.truth import Certified, doubtful, rounded_sum, spacing, undecided
+from aclnn_viz.arrays.truth import Certified, Certifier, doubtful, rounded_sum, spacing, undecided
 from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
 
 DTYPES = [f.name for f in FORMATS]
@@ -422,3 +424,66 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
             and may[loose].all()
             and not doubtful(values, low, 2.0**-20 * spacings, fmt).all()
         )
+
+
+def _third_of_each(xp, x):
+    """Exactly x, in numbers that are not exact."""
+    return x / 3.0 * 3.0
+
+
+PAGES = {
+    "a comparison": lambda xp, x: {"out": xp.where(_third_of_each(xp, x) > 1.0, x, -x)},
+    "an index": lambda xp, x: {
+        "out": xp.take(
+            xp.arange(4, np.float64), xp.astype(xp.floor(_third_of_each(xp, x)), xp.int64)
+        )
+    },
+    "a place": lambda xp, x: {
+        "out": xp.reshape(
+            xp.scatter_add(
+                xp.zeros((1, 3), np.float64),
+                xp.arange(3, xp.int64) + xp.astype(_third_of_each(xp, x) < 0.5, xp.int64),
+                xp.reshape(x, (1, 3)),
+            ),
+            (3,),
+        )
+    },
+    "a sum": lambda xp, x: {
+        "out": x + xp.sum(xp.where(_third_of_each(xp, x) > 2.0, x, 0.0), axis=-1, keepdims=True)
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "x", "unknown"),
+    [
+        ("a comparison", [1.0, 1.5, 0.25], [True, False, False]),
+        ("a comparison", [1.25, 1.5, 0.25], [False, False, False]),
+        ("an index", [1.25, 2.0, 0.25], [False, True, False]),
+        ("a place", [1.0, 1.5, 2.0], [False, False, False]),
+        ("a place", [1.0, 0.5, 2.0], [True, True, True]),
+        ("a sum", [1.0, 2.0, 2.5], [True, True, True]),
+        ("a sum", [1.0, 3.0, 2.5], [False, False, False]),
+    ],
+)
+def test_nothing_is_known_of_what_hangs_on_an_open_decision_and_of_that_alone(kind, x, unknown):
+    x = np.float64(x)
+    result = Result((3,), float_format("float64"), (3,))
+    axes = {"x": ".", "out": "."}
+    ref = Certifier(PAGES[kind], axes, {"x": x}, {}, {"out": result}).truth()
+    assert np.isinf(ref.error["out"]).tolist() == unknown
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.sampled(4)
+def test_marks_change_no_number(name):
+    inputs = operator(name).arranged(case(name, dtype="float64", seed=2).inputs)[1]
+    parts = inputs.axes, inputs.arrays, inputs.attributes, inputs.results, inputs.prelude
+    page = Certifier(operator(name).page.backward, *parts)
+    block = {letter: slice(0, n) for letter, n in sizes_of(page.axes, page.given).items()}
+    plain, marked = (
+        page._values(xp, block, page.given) for xp in (PreciseArrays(), MarkedArrays())
+    )
+    for output, value in plain.items():
+        assert not marked[output].marks.any()
+        assert np.array_equal(value.high, marked[output].value.high)
