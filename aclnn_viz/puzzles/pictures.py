@@ -1,13 +1,13 @@
 """Pictures of puzzles: the wanted function as a curve, or which inputs one output is made of; and symptoms of detective cases.
 
-Which inputs are read is recorded: the kernel runs over arrays whose elements know what they were made of.
+Which inputs an output is made of is found by moving each element of an input: then the output moves, too.
 """
 
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.recording import Recording, record
 from aclnn_viz.errors import problem
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note, Rule
@@ -28,6 +28,15 @@ CURVES, YOURS_CURVE = (2, 1, 0, 4), 3  # kinds of lines: a lonely one is solid
 ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
 WIDE = 800  # pixels: shrunk into a narrow window, its words can still be read
 FEWEST_ULPS = 1e-3  # on a logarithmic axis
+# of an element, as (factor, addend): a small one may stay in a piece that is constant, a large one may leave it
+MOVES = (1.0, 0.37), (-2.3, -0.11), (0.999, 1e-4)
+
+
+class Made(NamedTuple):
+    """An output, and by floating input a mask of the elements that its chosen element is made of."""
+
+    output: np.ndarray
+    reads: dict[str, np.ndarray]
 
 
 @legible
@@ -138,13 +147,15 @@ def _drawable(make, answer):
         return None, tr("Yours cannot be drawn: {error}", error=str(error)[:200])
 
 
-def _outputs(puzzle: Puzzle, function, inputs: dict) -> dict[str, np.ndarray]:
-    """The outputs of a function by name; ValueError where it returns anything else."""
+def _outputs(puzzle: Puzzle, function, inputs: dict, rank: int = 1) -> dict[str, np.ndarray]:
+    """The outputs of a function by name; ValueError where it returns anything else, or outputs of a lower rank."""
     with np.errstate(all="ignore"):
         found = function(**inputs)
     found = tuple(found.get(name) for name in puzzle.outputs) if isinstance(found, dict) else found
     found = found if isinstance(found, tuple) else (found,)
-    if len(found) != len(puzzle.outputs) or any(np.ndim(part) == 0 for part in found):
+    if len(found) != len(puzzle.outputs) or any(
+        part is None or np.ndim(part) < rank for part in found
+    ):
         raise ValueError(
             problem(
                 f"{puzzle.name} returns {', '.join(puzzle.outputs)}",
@@ -165,8 +176,8 @@ def _with_gaps(row: np.ndarray) -> np.ndarray:
 
 def _reads(puzzle: Puzzle, answer) -> Picture:
     wanted = puzzle.picture
-    spec = _recorded(puzzle, solution_of(puzzle).function)
-    yours, complaint = _drawable(lambda: _recorded(puzzle, answer), answer)
+    spec = _made(puzzle, solution_of(puzzle).function)
+    yours, complaint = _drawable(lambda: _made(puzzle, answer), answer)
     arrays = {
         name: value
         for name, value in wanted.inputs.items()
@@ -181,21 +192,21 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
         _cells(
             name,
             value,
-            _boxes(_mask(spec, wanted, name), SPEC, 0.0)
-            + _boxes(_mask(yours, wanted, name), YOURS, 0.14),
+            _boxes(_mask(spec, value, name), SPEC, 0.0)
+            + _boxes(_mask(yours, value, name), YOURS, 0.14),
         )
         for name, value in arrays.items()
     ]
-    chosen = np.zeros(np.shape(spec.outputs[wanted.output]), bool)
+    chosen = np.zeros(np.shape(spec.output), bool)
     chosen[wanted.index] = True
-    panels.append(_cells(wanted.output, spec.outputs[wanted.output], _boxes(chosen, OUTPUT, 0.0)))
+    panels.append(_cells(wanted.output, spec.output, _boxes(chosen, OUTPUT, 0.0)))
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
     lines = [
-        tr("{output} is made of {inputs}", output=place, inputs=_in_words(spec, wanted)),
+        tr("{output} is made of {inputs}", output=place, inputs=_in_words(spec)),
         *[tr("with {inputs}", inputs=rest)] * bool(rest),
     ]
     lines += (
-        [tr("yours is made of {inputs}: dotted", inputs=_in_words(yours, wanted))]
+        [tr("yours is made of {inputs}: dotted", inputs=_in_words(yours))]
         if yours
         else [complaint]
         if complaint
@@ -203,40 +214,53 @@ def _reads(puzzle: Puzzle, answer) -> Picture:
     )
     values = [
         f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
-        for name, value in [*arrays.items(), (wanted.output, spec.outputs[wanted.output])]
+        for name, value in [*arrays.items(), (wanted.output, spec.output)]
     ]
     return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]), width=WIDE)
 
 
-def _recorded(puzzle: Puzzle, function) -> Recording:
-    found = record(function, puzzle.picture.inputs, puzzle.outputs)
-    if (
-        found.outputs.get(puzzle.picture.output) is None
-        or found.outputs[puzzle.picture.output].dtype == object
-    ):
-        raise ValueError(
-            problem(
-                f"{puzzle.name} returns {', '.join(puzzle.outputs)}", "nothing", "write its body"
-            )
-        )
-    return found
+def _made(puzzle: Puzzle, function) -> Made:
+    """The output of the picture, and what its chosen element is made of."""
+    wanted = puzzle.picture
+
+    def computed(**changed):
+        inputs = {
+            name: np.copy(value) if isinstance(value, np.ndarray) else value
+            for name, value in (wanted.inputs | changed).items()
+        }
+        return _outputs(puzzle, function, inputs, rank=0)[wanted.output]
+
+    def moves(name: str, place: tuple[int, ...]) -> bool:
+        for factor, addend in MOVES:
+            moved = wanted.inputs[name].copy()
+            moved[place] = factor * moved[place] + addend
+            if not np.array_equal(computed(**{name: moved})[wanted.index], still, equal_nan=True):
+                return True
+        return False
+
+    output = computed()
+    still, reads = output[wanted.index], {}
+    for name, value in wanted.inputs.items():
+        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
+            mask = [moves(name, place) for place in np.ndindex(value.shape)]
+            reads[name] = np.reshape(mask, value.shape)
+    return Made(output, reads)
 
 
-def _mask(seen: Recording | None, wanted, name: str) -> np.ndarray:
-    """Where an input is read for the chosen element; integers are not recorded."""
-    if seen and name in seen.places:
-        return seen.reads(wanted.output, wanted.index, name)
-    return np.zeros(wanted.inputs[name].shape, bool)
+def _mask(made: Made | None, value: np.ndarray, name: str) -> np.ndarray:
+    """Where the chosen element is made of an input; integers are not moved."""
+    return (
+        made.reads.get(name, np.zeros(value.shape, bool)) if made else np.zeros(value.shape, bool)
+    )
 
 
-def _in_words(seen: Recording, wanted) -> str:
-    masks = {name: _mask(seen, wanted, name) for name in seen.places}
+def _in_words(made: Made) -> str:
     read = [
         tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size)
-        for name, mask in masks.items()
+        for name, mask in made.reads.items()
         if mask.any()
     ]
-    return enumerated(read) if read else tr("no element that can be recorded")
+    return enumerated(read) if read else tr("no element of a floating input")
 
 
 def _flat(values) -> np.ndarray:
