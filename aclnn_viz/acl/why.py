@@ -19,10 +19,8 @@ from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import language_here, tr
 
 LEVELS = "cause", "call", "stop", "echo"  # see causes.toml
-# beside the signs of causes.toml, what a line holds that may name a code or a function, or be a failure
-WORDS = tuple(
-    "aclnn ode rrno rror ERR err ret status result ail FAIL xception fault abort 错误 返回 失败 EE E1 E2 E3 E4 E8 E9 EH EI EJ EL EZ".split()
-)
+# what warns says what failed only where no error does
+QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 VARIES = re.compile(
@@ -32,9 +30,10 @@ AROUND = (
     500_000  # characters before and behind an operator's name in which its tensors are looked for
 )
 UNKNOWN = 20  # lines that are kept
+PYTHON = "exception of Python"  # is said of lines of which nothing else is known
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
-    r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+    r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
     r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
@@ -259,14 +258,13 @@ def _plain(text: str) -> str:
 
 def _lines(text: str):
     """The lines that may say something: the time that each or one before it bears, its place, the line; again if it is older."""
-    times, time, known = {}, "", _known()
-    useful = (*_table()["signs"], *WORDS)
+    times, time, known, signs = {}, "", _known(), _table()["signs"]
 
     def kept(at):
         return at[0] if at[0][0].isalpha() or at[0] in known else ""
 
     for at in LINE.finditer(text):
-        if any(map(at[0].__contains__, useful)):
+        if any(map(at[0].__contains__, signs)):
             for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
                 when = TIME.search(line)
                 time, key = when[0] if when else time, hash(VARIES.sub(kept, line))
@@ -278,21 +276,24 @@ def _lines(text: str):
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
     """What is known of a text, by name, with the first line that says it, the nearest to the cause first; the first places of
     functions of aclnn; and lines of failures that nothing is known of."""
-    known, signs, hits, functions, unknown = _known(), _table()["signs"], {}, {}, []
+    known, hits, functions, unknown = _known(), {}, {}, []
     patterns = [
-        (name, re.compile(entry["pattern"]).search)
+        (name, entry["signs"], re.compile(entry["pattern"]).search)
         for name, entry in known.items()
         if "pattern" in entry
     ]
     for time, at, line in [("", 0, text)] if code else _lines(text):
         named = [code] if code else [number or word for number, word in NAMED.findall(line)]
-        here = (
-            [name for name, search in patterns if search(line)]
-            if any(map(line.__contains__, signs))
-            else []
-        )
-        for name in here + [name for name in named if name in known]:
-            level = LEVELS.index(known[name].get("level", "call"))
+        here = [
+            name
+            for name, signs, find in patterns
+            if any(map(line.__contains__, signs)) and find(line)
+        ]
+        here += [name for name in named if name in known]
+        if here[1:] and PYTHON in here:
+            here.remove(PYTHON)
+        for name in here:
+            level = LEVELS.index(known[name].get("level", "call")) + bool(QUIET.search(line))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
