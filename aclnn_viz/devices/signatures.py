@@ -261,6 +261,8 @@ def _differentiated(op, function, **inputs) -> dict:
             )
         )
     results = op.arrange_backward(**bound).results
+    if not results:
+        return {}
     for name, result in results.items():
         of = values[op.gradient_of[name]]
         if of is None or (of.shape, of.dtype) != (result.documented_shape, result.format.numpy):
