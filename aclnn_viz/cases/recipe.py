@@ -160,13 +160,16 @@ def _with_rows(made: Case, rows: dict, given: dict) -> dict:
         if array is None or not array.size or name in given:
             continue
         numbers = (int,) if family(tensor) == "i" else (int, float)
-        known = [value for value in made.inputs.values() if type(value) in numbers] or [0]
+        most = float_format(array).largest if array.dtype.kind in "fV" else np.inf
+        known = [x for x in made.inputs.values() if type(x) in numbers and abs(x) <= most] or [0]
         wide = array.reshape(-1, array.shape[-1] if array.ndim else 1).astype(np.float64)
         wide = (
             _with_numbers(wide, rng, kinds[kind](float_format(array)))
             if kind in NUMBERS
             else kinds[kind](wide, rng, known)
         ).reshape(array.shape)
+        if kind not in NUMBERS and family(tensor) == "f" and tensor.low is not None:
+            wide = wide.clip(tensor.low, tensor.high)
         if tensor.dtype == BITS:
             wide = np.where(wide > 0, 255, 0)
         changed[name] = np.asarray(
