@@ -103,7 +103,10 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-MISSING = re.compile(r"not implemented for|Could not run|not supported|expected scalar type")
+MISSING = re.compile(
+    r"not implemented for|Could not run|not supported|expected scalar type"
+    r"|Expected 3D or 4D|should be between"
+)
 
 
 class TorchPeer(Peer):

@@ -35,6 +35,7 @@ DIFFERENCES = {
             "what windows give an element is added in 16 bits",
             "ATen native/cpu/AvgPoolKernel.cpp",
             "average pooling in 16 bits",
+            accumulate="storage",
         ),
     )
 }

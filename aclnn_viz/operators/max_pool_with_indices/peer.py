@@ -1,5 +1,7 @@
 """Max pooling in PyTorch: one function of ATen, which takes the indices."""
 
+REFUSED = ("Expected 3D or 4D",)  # and no plane without elements
+
 
 def in_torch(torch, gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode):
     return {

@@ -1,5 +1,7 @@
 """Scaled masked softmax in PyTorch: ATen's backward of softmax, then the scale, and 0 where an element is masked."""
 
+from aclnn_viz.operators.peers import narrow
+
 
 def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):
     return {
@@ -7,3 +9,14 @@ def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):
             torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale
         ).masked_fill(mask, 0.0)
     }
+
+
+DIFFERENCES = {
+    "torch": (
+        narrow(
+            "the gradient of softmax is rounded to 16 bits before it is scaled",
+            "two functions of ATen, one after the other",
+            "softmax in 16 bits, then the scale",
+        ),
+    )
+}
