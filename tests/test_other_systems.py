@@ -45,7 +45,11 @@ def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeyp
         return [] if len(scans) == 1 else found(self)
 
     monkeypatch.setattr(Child, "_left", left)
-    program = "import os, time; late = os.fork() or os.setsid() or os.getpid(); print(late, flush=True); time.sleep(60)"
+    # A line in one write, or the two of them could mix.
+    program = (
+        "import os, time; late = os.fork() or os.setsid() or os.getpid(); "
+        "os.write(1, b'%d\\n' % late); time.sleep(60)"
+    )
     with Child([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
         late = int(child.stdout.readline())
         assert int(child.stdout.readline()) == late  # in a session of its own by now
