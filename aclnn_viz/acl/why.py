@@ -23,14 +23,14 @@ LEVELS = "cause", "call", "stop", "echo"  # see causes.toml
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
-VARIES = re.compile(
-    r"0x\w+|(?<![A-Za-z\d])(?:\d{1,5}|\d{7,})(?!\d)"
-)  # and does not make another line
+# what does not make another line: numbers but those that may be codes
+VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
 AROUND = (
     500_000  # characters before and behind an operator's name in which its tensors are looked for
 )
 UNKNOWN = 20  # lines that are kept
-PYTHON = "exception of Python"  # is said of lines of which nothing else is known
+# are said of lines of which nothing else is known
+ANY = {"exception of Python", "error of a library of CANN"}
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
@@ -258,19 +258,14 @@ def _plain(text: str) -> str:
 
 def _lines(text: str):
     """The lines that may say something: the time that each or one before it bears, its place, the line; again if it is older."""
-    times, time, known, signs = {}, "", _known(), _table()["signs"]
-
-    def kept(at):
-        return at[0] if at[0][0].isalpha() or at[0] in known else ""
-
+    times, time = {}, ""
     for at in LINE.finditer(text):
-        if any(map(at[0].__contains__, signs)):
-            for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
-                when = TIME.search(line)
-                time, key = when[0] if when else time, hash(VARIES.sub(kept, line))
-                if key not in times or time < times[key]:
-                    times[key] = time
-                    yield time, at.start(), line
+        for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
+            when = TIME.search(line)
+            time, key = when[0] if when else time, hash(VARIES.sub("", line))
+            if key not in times or time < times[key]:
+                times[key] = time
+                yield time, at.start(), line
 
 
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
@@ -290,8 +285,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
             if any(map(line.__contains__, signs)) and find(line)
         ]
         here += [name for name in named if name in known]
-        if here[1:] and PYTHON in here:
-            here.remove(PYTHON)
+        here = [name for name in here if name not in ANY] or here
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + bool(QUIET.search(line))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
