@@ -44,7 +44,7 @@ def test_what_failed_first_comes_first_in_the_log_of_a_thread(log):
 
 def test_threads_are_many_and_of_a_public_address():
     cited = {log["thread"] for log in THREADS if "thread" in log}
-    assert len(cited) >= 35 and all(re.match(r"[\w.-]+/[\w.-]+#\d+", one) for one in cited)
+    assert len(cited) >= 35 and all(re.match(r"[\w.-]+(?:/[\w.-]+)+#\d+", one) for one in cited)
 
 
 def test_lines_in_any_order_and_form_say_the_same():
