@@ -153,11 +153,17 @@ def _kernel(options):
     from aclnn_viz.tiles.projects import Project
 
     place = Path(options.place)
+    defines = dict(macro.partition("=")[::2] for macro in options.defines)
     if place.is_dir():
-        return Project(place, options.entry)
-    source = cpp(
-        place, dict(macro.partition("=")[::2] for macro in options.defines), options.include
-    )
+        project = Project(place, options.entry, defines, options.include)
+        if project.left_out:
+            said = tr(
+                "left out, as it only registers or calls operators: {names}",
+                names=", ".join(project.left_out),
+            )
+            print("aclnn-viz:", printable(said), file=sys.stderr)
+        return project
+    source = cpp(place, defines, options.include)
     name = options.entry or source.names[0]
     if name not in source.names or not options.entry and len(source.names) > 1:
         raise ValueError(

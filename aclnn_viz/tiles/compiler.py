@@ -16,6 +16,15 @@ from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
+MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
+UNKNOWN = re.compile(
+    r"error: (?:no member named )?[‘']([A-Za-z_]\w*)[’'] (?:is not a member of|in namespace|was not declared)"
+)
+AMBIGUOUS = re.compile(r"reference to [‘'](\w+)[’'] is ambiguous")
+MATRIX = re.compile(
+    r"error: .*?\b(TCubeTiling|[Mm]atmul\w*|Mmad\w*|LoadData\w*|Nd2Nz\w*|\w*[Cc]ube\w*)"
+)
+ROOTS = ".git", ".gitignore", "LICENSE"  # what the folder of a repository holds
 SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends
 # The limit of memory holds in what the compiler starts, too.
 LIMITED = "sh", "-c", f'ulimit -v {KIBIBYTES} && exec "$@"', "sh"
@@ -54,6 +63,30 @@ def included(folders: Sequence) -> list[str]:
                 problem("headers are in a folder", f"{name}, which is none", "mend the name")
             )
     return [f"-I{folder}" for folder in folders]
+
+
+def above(file: Path, name: str) -> Path | None:
+    """The folder, of those above a file in its repository and of three levels in these, in which a header has its name."""
+    parents = list(file.parents)
+    roots = [k for k, parent in enumerate(parents) if any((parent / one).exists() for one in ROOTS)]
+    for parent in parents[: max(roots) + 1 if roots else 3]:
+        for level in ("", "*/", "*/*/", "*/*/*/"):
+            if found := sorted(parent.glob(level + name)):
+                return Path(str(found[0])[: -len(name) - 1])
+    return None
+
+
+def preprocessed(command: list, text: str, file: Path, hidden: str) -> tuple[str, list]:
+    """What a preprocessor leaves of a text around a file, and the command with the folders of its repository's own headers."""
+    while True:
+        try:
+            return translate([*command, "-E"], text, file, hidden), command
+        except CompileError as error:
+            missing = MISSING.search(str(error))
+            folder = missing and above(file, missing[1])
+            if not folder or f"-I{folder}" in command:
+                raise
+            command = [*command[:-3], f"-I{folder}", *command[-3:]]
 
 
 @cache
@@ -137,8 +170,23 @@ def refusal(text: str, file: Path, hidden: str = "") -> str:
         for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)
         if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]
     ]
-    return (
-        problem(f"{file.name} must compile", "the compiler's errors below", "mend the first")
-        + "\n"
-        + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))
-    )
+    why = problem(f"{file.name} must compile", "the compiler's errors below", "mend the first")
+    if matrix := MATRIX.search(text):
+        why = problem(
+            f"{file.name} is a kernel of vector cores",
+            f"{matrix[1]}: the matrix unit is not offered",
+            "judge the results of the device with av.check",
+        )
+    elif missing := MISSING.search(text):
+        why = problem(
+            f"{file.name} includes headers of its own repository or of Ascend C",
+            f"{missing[1]}, which is neither beside it nor above it",
+            "pass its folder as -I FOLDER (include=)",
+        )
+    elif unknown := dict.fromkeys(UNKNOWN.findall(text)):
+        why = problem(
+            f"{file.name} uses names that the kit offers or it defines",
+            ", ".join(unknown),
+            "write it with others, or judge the results of the device with av.check",
+        )
+    return why + "\n" + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import Parameter, Signature
+from itertools import islice
 from mmap import mmap
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
@@ -33,9 +34,12 @@ from aclnn_viz.operators import operator
 from aclnn_viz.storage.reading import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
 from aclnn_viz.tiles.compiler import (
+    AMBIGUOUS,
+    CompileError,
     compiler,
     included,
     kept,
+    preprocessed,
     ready,
     translate,
 )
@@ -161,6 +165,27 @@ def entries_of(file: Path) -> dict[str, tuple[int, str]]:
 def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
     """The program that starts the entries of a source."""
     renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
+    return repaired(lambda mended: _translated(file, names, options, renamed + mended))
+
+
+def repaired(translated: Callable[[str], Path]) -> Path:
+    """What `translated` makes, after a source that the device's compiler takes: without ASSERT where that does not compile,
+    which the device leaves out, and with the source's own names where the library has the same.
+    """
+    mended: list[str] = []
+    while True:
+        try:
+            return translated("\n".join(["", *mended]))
+        except CompileError as error:
+            text = str(error)
+            more = [f"#define {name} {name}_own" for name in dict.fromkeys(AMBIGUOUS.findall(text))]
+            more += ["#undef ASSERT\n#define ASSERT(...)"] * ("ASSERT(" in text)
+            if not {*more} - {*mended}:
+                raise
+            mended += [one for one in more if one not in mended]
+
+
+def _translated(file: Path, names: tuple[str, ...], options: list[str], renamed: str) -> Path:
     table = ", ".join(
         f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}'
         for name in names
@@ -182,36 +207,49 @@ int main(int count, char **words) {{
 def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     """In a project, the struct that its host fills: the header that defines it, or its definition out of the host's source."""
     own = REGISTERED.search(file.read_text("utf-8", "replace"))
-    folder = next(
-        (parent.parent / "op_host" for parent in file.parents if parent.name == "op_kernel"), None
-    )
+    folder = next((parent.parent for parent in file.parents if parent.name == "op_kernel"), None)
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
     hosts = {}
     for host in sorted(
         path
-        for path in folder.rglob("*.*")
-        if path.suffix in (".h", ".cpp") and path.parent.name[0] != "."
+        for part in ("op_kernel", "op_host")
+        for path in (folder / part).rglob("*.*")
+        if path.suffix in (".h", ".hpp", ".cpp") and path.parent.name[0] != "."
     ):
         text = NOISE.sub(
             lambda match: match[0] if match[0][0] == '"' else "", host.read_text("utf-8", "replace")
         )
         for op, _ in REGISTERED.findall(text):
             hosts[op] = host, text
-    fitting = [op for op in hosts if snake(op)[0] in (*names, file.stem)] or list(hosts)
+    fitting = [op for op in hosts if {*snake(op)} & {*names, file.stem}] or list(hosts)
     if not fitting:
         return ""
     host, text = hosts[op := fitting[0]]
     header = '#include "kernel_tiling/kernel_tiling.h"\n'
-    if host.name not in (
-        Path(name).name
-        for name in re.findall(r'#\s*include\s*"(.*?)"', file.read_text("utf-8", "replace"))
-    ):
+    if host.name not in _headers(file, folder):
         # without the host's code beside it, which the kernel cannot compile
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{header}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
+
+
+def _headers(file: Path, folder: Path) -> set[str]:
+    """The names of the headers that a file of a project includes, and of those that these include."""
+    names, files = set(), [file]
+    for one in files:
+        for name in re.findall(r'#\s*include\s*"(.*?)"', one.read_text("utf-8", "replace")):
+            places = (
+                place / name for place in (one.parent, folder / "op_kernel", folder / "op_host")
+            )
+            names.add(Path(name).name)
+            files += [
+                found
+                for found in islice((p for p in places if p.is_file()), 1)
+                if found not in files
+            ]
+    return names
 
 
 def snake(name: str) -> tuple[str, str]:
@@ -226,8 +264,13 @@ def snake(name: str) -> tuple[str, str]:
     )
 
 
-def compiled(file: Path, header: str, rest: str, options: list[str]) -> Path:
-    """The program of a header of ours and a text around a source, from the cache where the same text has been compiled before."""
+def compiled(
+    file: Path, header: str, rest: str, options: list[str], objects: Sequence[Path] = ()
+) -> Path:
+    """The program of a header of ours and a text around a source, from the cache where the same text has been compiled before.
+
+    It is linked with objects, which are made in this way, too (option -c).
+    """
     if {*'"\n'} & {*str(file)}:
         raise ValueError(
             problem(
@@ -249,7 +292,8 @@ def compiled(file: Path, header: str, rest: str, options: list[str]) -> Path:
         "c++",
         "-",
     ]
-    seen = translate([*command, "-E"], whole, file, str(INCLUDE))
+    seen, command = preprocessed(command, whole, file, str(INCLUDE))
+    command += ["-x", "none", *objects] if objects else []
     return (
         kept(
             (*command, seen),

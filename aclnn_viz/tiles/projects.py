@@ -10,7 +10,7 @@ import re
 import resource
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -25,6 +25,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.reading import SOURCES
 from aclnn_viz.tiles import program
+from aclnn_viz.tiles.compiler import included
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
@@ -50,6 +51,8 @@ TYPES = {
 }
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
 OPTIONAL = 1  # ParamType of OpDef
+# A source that only registers or calls operators of others: layer 0, aclnn.
+CALLS_ONLY = re.compile(r'#\s*include\s*[<"](?:aclnn\w*|opdev|level[02]|op_api|acl)/')
 ABSENT = {
     r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
     r"\bMc2\w*Tiling\b|\bHCCL\b|\bhccl": "communication between devices (HCCL)",
@@ -69,11 +72,19 @@ class Parameter:
 class Project:
     """One operator of a folder: `inputs`, `outputs` and `attributes` of its OpDef, its `kernel` file and its tiling function.
 
-    `op` names the operator where a folder defines several. Raises FileNotFoundError, ValueError where a part is not found,
+    `op` names the operator where a folder defines several, `defines` and `include` are those of `cpp`; `left_out` names the
+    sources that only register or call operators. Raises FileNotFoundError, ValueError where a part is not found,
     CompileError with the compiler's own words, and NotImplementedError for tilings of the matrix unit and of HCCL.
     """
 
-    def __init__(self, folder, op: str | None = None):
+    def __init__(
+        self,
+        folder,
+        op: str | None = None,
+        defines: Mapping[str, str] | None = None,
+        include: Sequence = (),
+    ):
+        self.defines, self.include = dict(defines or {}), [place_of(one) for one in include]
         folder = place_of(folder).resolve()
         hosts = [host for host in _own(folder, "op_host") if (host.parent / "op_kernel").is_dir()]
         if len(hosts) != 1:
@@ -85,8 +96,10 @@ class Project:
                 )
             )
         self.folder = hosts[0].parent
-        sources = _own(hosts[0], "*.cpp")
-        text = "\n".join(source.read_text("utf-8", "replace") for source in sources)
+        texts = {one: one.read_text("utf-8", "replace") for one in _own(hosts[0], "*.cpp")}
+        sources = [one for one, text in texts.items() if not CALLS_ONLY.search(text)]
+        self.left_out = tuple(one.name for one in texts if one not in sources)
+        text = "\n".join(texts[one] for one in sources)
         plain = NOISE.sub(lambda match: match[0] if match[0][0] == '"' else "", text)
         for pattern, what in ABSENT.items():
             if re.search(pattern, plain):
@@ -97,18 +110,17 @@ class Project:
                         "give the struct yourself: av.tiles.cpp(FILE)[ENTRY].program(op, tiling)",
                     )
                 )
-        included = "".join(f'#include "{source}"\n' for source in sources)
-        self.host = compiled(
-            sources[0] if sources else hosts[0],
-            "tile.h",
-            included,
-            [
-                f"-I{hosts[0]}",
-                f"-I{self.folder / 'op_kernel'}",
-                "-DOP_TILING_LIB",
-                "-DACLNN_VIZ_HOST",
-            ],
-        )
+        options = [
+            *(f"-D{name}={value}" for name, value in self.defines.items()),
+            *included(self.include),
+            f"-I{hosts[0]}",
+            f"-I{self.folder / 'op_kernel'}",
+            "-DOP_TILING_LIB",
+            "-DACLNN_VIZ_HOST",
+        ]
+        first, *others = [(one, f'#include "{one}"\n') for one in sources] or [(hosts[0], "")]
+        objects = [compiled(one, "host.h", text, [*options, "-c"]) for one, text in others]
+        self.host = compiled(first[0], "tile.h", first[1], options, objects)
         self._describe(op)
 
     def _describe(self, op: str | None):
@@ -262,7 +274,7 @@ class Project:
     def compiled(self, inputs: Sequence, outputs: Sequence) -> CppKernel:
         """The kernel for the formats of a call."""
         file, entry = self.kernel
-        defines = {said: str(code) for code, said in TYPES.values()}
+        defines = {said: str(code) for code, said in TYPES.values()} | self.defines
         taken = {parameter.name for parameter in self.inputs}
         for place, (parameter, dtype) in enumerate(
             zip((*self.inputs, *self.outputs), (*inputs, *outputs))
@@ -276,7 +288,8 @@ class Project:
                     f"ORIG_DTYPE_{name}": TYPES[dtype][1],
                     f"FORMAT_{name}": "FORMAT_ND",
                 }
-        return cpp(file, defines, [self.folder / "op_kernel", self.folder / "op_host"])[entry]
+        folders = [*self.include, self.folder / "op_kernel", self.folder / "op_host"]
+        return cpp(file, defines, folders)[entry]
 
     def formats(self, inputs: Sequence) -> list[np.dtype]:
         """The formats of the outputs, from the combination of OpDef in which the inputs have theirs."""

@@ -27,21 +27,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ascendc/softmax_tiling.h"
-#include "platform.h"
+#include "ascendc/host_library.h"
+#include "ascendc/securec.h"
 
 // ---- Types and shapes ---------------------------------------------------------------------------------------------------
 
 namespace ge {
 
 using graphStatus = uint32_t;
+constexpr int64_t UNKNOWN_DIM = -1, UNKNOWN_DIM_NUM = -2;
 constexpr graphStatus GRAPH_SUCCESS = 0, GRAPH_FAILED = 0xFFFFFFFF, GRAPH_PARAM_INVALID = 50331649;
 
-enum DataType {
-    DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_UINT8 = 4, DT_INT16 = 6, DT_UINT16 = 7, DT_UINT32 = 8,
-    DT_INT64 = 9, DT_UINT64 = 10, DT_DOUBLE = 11, DT_BOOL = 12, DT_STRING = 13, DT_COMPLEX64 = 16, DT_COMPLEX128 = 17,
-    DT_BF16 = 27, DT_UNDEFINED = 28, DT_INT4 = 29, DT_MAX = 43
-};
 enum Format {
     FORMAT_NCHW = 0, FORMAT_NHWC = 1, FORMAT_ND = 2, FORMAT_NC1HWC0 = 3, FORMAT_FRACTAL_Z = 4, FORMAT_HWCN = 16,
     FORMAT_NCDHW = 30, FORMAT_FRACTAL_NZ = 29, FORMAT_NDHWC = 27, FORMAT_NCL = 47
@@ -65,6 +61,7 @@ public:
         if (size > 0) length = uint32_t(size);
         return size > 0;
     }
+    static std::string FormatToSerialString(Format format) { return std::to_string(int(format)); }
     static std::string DataTypeToSerialString(DataType type) { return "DT_" + std::to_string(int(type)); }
 };
 
@@ -86,6 +83,7 @@ namespace gert {
 class Shape {
 public:
     static constexpr size_t kMaxDimNum = 25;
+    static constexpr int64_t kInvalidDimValue = std::numeric_limits<int64_t>::min();
     Shape() = default;
     Shape(std::initializer_list<int64_t> dims) {
         for (int64_t dim : dims) AppendDim(dim);
@@ -114,21 +112,6 @@ private:
 };
 
 }  // namespace gert
-
-namespace ge {
-class Shape {  // a shape apart from any tensor
-public:
-    Shape() = default;
-    explicit Shape(const std::vector<int64_t> &sizes) : sizes(sizes) {}
-    size_t GetDimNum() const { return sizes.size(); }
-    int64_t GetDim(size_t place) const { return sizes.at(place); }
-    int64_t GetShapeSize() const { return std::accumulate(sizes.begin(), sizes.end(), int64_t(1), std::multiplies<>()); }
-    std::vector<int64_t> GetDims() const { return sizes; }
-
-private:
-    std::vector<int64_t> sizes;
-};
-}  // namespace ge
 
 namespace gert {
 
@@ -270,6 +253,9 @@ public:
         return one ? &one->desc : nullptr;
     }
     const CompileTimeTensorDesc *GetOptionalInputDesc(size_t place) const { return GetInputDesc(place); }
+    const CompileTimeTensorDesc *GetRequiredInputDesc(size_t place) const { return GetInputDesc(place); }
+    const CompileTimeTensorDesc *GetDynamicInputDesc(size_t place, size_t relative) const { return GetInputDesc(place + relative); }
+    int32_t GetDeterministic() const { return 0; }
     const CompileTimeTensorDesc *GetOutputDesc(size_t place) const {
         return place < call->outputs.size() ? &call->outputs[place].desc : nullptr;
     }
@@ -550,59 +536,6 @@ private:
     static aclnn_viz::Registered ACLNN_VIZ_NAMED(shape_##Op, __LINE__) = aclnn_viz::Registered(#Op)
 #define IMPL_OP(Op) IMPL_OP_OPTILING(Op)
 
-// ---- Tiling structs -----------------------------------------------------------------------------------------------------
-// A class is its fields, each aligned to its own size, with set_ and get_ for each; the kernel reads the same bytes.
-
-#define BEGIN_TILING_DATA_DEF(Name)                                                                                        \
-    class Name {                                                                                                           \
-    public:                                                                                                                \
-        size_t GetDataSize() const { return (sizeof(*this) + 7) / 8 * 8; }                                                 \
-        void SaveToBuffer(void *to, size_t capacity) const {                                                               \
-            if (to && sizeof(*this) <= capacity) std::memcpy(to, (const void *)this, sizeof(*this));                       \
-        }                                                                                                                  \
-        void SetDataPtr(void *) {}                                                                                         \
-        Name() { std::memset((void *)this, 0, sizeof(*this)); }
-#define TILING_DATA_FIELD_DEF(type, name)                                                                                  \
-    type name;                                                                                                             \
-    void set_##name(type value) { name = value; }                                                                          \
-    type get_##name() const { return name; }
-#define TILING_DATA_FIELD_DEF_ARR(type, size, name)                                                                        \
-    type name[size];                                                                                                       \
-    void set_##name(const type *value) { std::memcpy(name, value, sizeof name); }                                          \
-    type *get_##name() { return name; }                                                                                    \
-    const type *get_##name() const { return name; }
-#define TILING_DATA_FIELD_DEF_STRUCT(Struct, name) alignas(8) Struct name;
-#define END_TILING_DATA_DEF };
-#define REGISTER_TILING_DATA_CLASS(Op, Name)
-
-// ---- Tiling of the library's calls --------------------------------------------------------------------------------------
-// Temporary buffers of any size fit, since the machine holds none of its own; the sizes are those of a tensor.
-
-namespace optiling {
-using ::SoftMaxTiling;
-}
-namespace AscendC {
-inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool) { return uint32_t(shape.GetShapeSize()) * size; }
-inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape &shape, uint32_t size, bool) { return uint32_t(shape.GetShapeSize()) * size; }
-inline void SoftMaxTilingFunc(const ge::Shape &shape, uint32_t, uint32_t, SoftMaxTiling &tiling, bool = false, bool = false) {
-    tiling.srcK = uint32_t(shape.GetDim(shape.GetDimNum() - 1)), tiling.srcSize = uint32_t(shape.GetShapeSize());
-    tiling.srcM = tiling.srcSize / (tiling.srcK ? tiling.srcK : 1);
-}
-inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC &, const ge::Shape &, const ge::Shape &to, uint32_t size, bool,
-                                      uint32_t &most, uint32_t &least) {
-    most = least = uint32_t(to.GetShapeSize()) * size;
-}
-#define ASCENDC_TMP_SIZE(Name)                                                                                            \
-    inline void Get##Name##MaxMinTmpSize(const ge::Shape &shape, uint32_t size, bool, uint32_t &most, uint32_t &least) {  \
-        most = least = uint32_t(shape.GetShapeSize()) * size;                                                             \
-    }                                                                                                                     \
-    inline void Get##Name##TmpBufferFactorSize(uint32_t size, uint32_t &factor, uint32_t &extra) {                        \
-        factor = size, extra = 0;                                                                                         \
-    }
-ASCENDC_TMP_SIZE(Sigmoid) ASCENDC_TMP_SIZE(Tanh) ASCENDC_TMP_SIZE(Gelu) ASCENDC_TMP_SIZE(Sin) ASCENDC_TMP_SIZE(Cos) ASCENDC_TMP_SIZE(Asinh)
-ASCENDC_TMP_SIZE(Erf) ASCENDC_TMP_SIZE(Power) ASCENDC_TMP_SIZE(Log) ASCENDC_TMP_SIZE(Exp) ASCENDC_TMP_SIZE(Sinh) ASCENDC_TMP_SIZE(Floor)
-}  // namespace AscendC
-
 // ---- Logs and checks ----------------------------------------------------------------------------------------------------
 
 namespace aclnn_viz {
@@ -656,12 +589,3 @@ inline const gert::Shape &EnsureNotScalar(const gert::Shape &shape) {
     return shape.IsScalar() ? one : shape;
 }
 }  // namespace Ops::Base
-
-using errno_t = int;
-constexpr errno_t EOK = 0;
-inline errno_t memset_s(void *to, size_t capacity, int value, size_t count) {
-    return count <= capacity ? (std::memset(to, value, count), EOK) : 34;
-}
-inline errno_t memcpy_s(void *to, size_t capacity, const void *from, size_t count) {
-    return count <= capacity ? (std::memcpy(to, from, count), EOK) : 34;
-}

@@ -41,6 +41,11 @@ enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERN
 #error "half needs g++ 12, clang 15 or a newer compiler"
 #endif
 using half = _Float16;
+using float16_t = half;
+using float32_t = float;
+#ifndef __clang__
+using __fp16 = half;
+#endif
 
 struct bfloat16_t {
     uint16_t bits = 0;
@@ -58,9 +63,19 @@ struct bfloat16_t {
     }
 };
 
+inline bool likely(bool condition) { return condition; }
+inline bool unlikely(bool condition) { return condition; }
+// Scalars of different types, as the device compares them.
+template <class A, class B>
+constexpr std::common_type_t<A, B> min(A a, B b) { return b < a ? b : a; }
+template <class A, class B>
+constexpr std::common_type_t<A, B> max(A a, B b) { return a < b ? b : a; }
+
 namespace AscendC {
 
 using ::bfloat16_t;
+using ::float16_t;
+using ::float32_t;
 struct int4b_t {  // two in a byte; no tensor of them is offered
     uint8_t bits;
 };
@@ -82,6 +97,12 @@ template <bool condition, class T, class F>
 using Conditional = std::conditional<condition, T, F>;
 template <class T, class U>
 using IsSameType = std::is_same<T, U>;
+constexpr uint32_t ONE_BLK_SIZE = 32, ONE_REPEAT_BYTE_SIZE = 256, DEFAULT_C0_SIZE = 32, MAX_REPEAT_TIMES = 255, DEFAULT_BLK_NUM = 8,
+                   DEFAULT_BLK_STRIDE = 1, DEFAULT_REPEAT_STRIDE = 8, TOTAL_VEC_LOCAL_SIZE = 184 * 1024, TOTAL_UB_SIZE = 192 * 1024,
+                   B16_BYTE_SIZE = 2, B32_BYTE_SIZE = 4, B64_BYTE_SIZE = 8, B16_DATA_NUM_PER_BLOCK = 16, B32_DATA_NUM_PER_BLOCK = 8,
+                   B64_DATA_NUM_PER_BLOCK = 4, B16_DATA_NUM_PER_REPEAT = 128, B32_DATA_NUM_PER_REPEAT = 64, ONE_REPEAT_FLOAT_SIZE = 64,
+                   ONE_REPEAT_HALF_SIZE = 128, ONE_BLK_FLOAT_NUM = 8, ONE_BLK_HALF_NUM = 16, BRCB_BROADCAST_NUMBER = 8;
+constexpr uint64_t FULL_MASK = ~0ull;
 
 template <class T>
 constexpr int format() {
@@ -193,6 +214,9 @@ using TEventID = int32_t;
 using event_t = int32_t;
 
 }  // namespace AscendC
+
+using AscendC::event_t;
+using AscendC::TEventID;
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_MTE1, PIPE_M, PIPE_FIX };
 constexpr AscendC::TEventID EVENT_ID0 = 0, EVENT_ID1 = 1, EVENT_ID2 = 2, EVENT_ID3 = 3, EVENT_ID4 = 4, EVENT_ID5 = 5, EVENT_ID6 = 6,

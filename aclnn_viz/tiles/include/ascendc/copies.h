@@ -93,13 +93,19 @@ void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const Da
     call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad || pad_set, pad.leftPadding, pad.rightPadding,
          pad.isPad ? double(pad.paddingValue) : pad_value));
 }
+template <class T, PaddingMode mode = PaddingMode::Normal>  // of braces
+void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params,
+                 const DataCopyPadExtParams<T> &pad, AT) {
+    DataCopyPad<T, mode, T>(dst, src, params, pad, at);
+}
 template <class T, PaddingMode mode = PaddingMode::Normal>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params, AT) {
     NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params);
 }
-template <class T>
-void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyParams &params, const DataCopyPadParams &pad, AT) {
+// Braces are taken for the forms above: the parameters of the older ones are deduced.
+template <class T, class Older, class = std::enable_if_t<std::is_same_v<Older, DataCopyParams>>>
+void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const Older &params, const DataCopyPadParams &pad, AT) {
     T value;
     std::memcpy(&value, &pad.paddingValue, sizeof value);
     call("DataCopyPad", at, dst, src, params, DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, value));
@@ -109,8 +115,8 @@ void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src, const Da
     NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params);
 }
-template <class T>
-void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src, const DataCopyParams &params, AT) {
+template <class T, class Older, class = std::enable_if_t<std::is_same_v<Older, DataCopyParams>>>
+void DataCopyPad(const GlobalTensor<T> &dst, const LocalTensor<T> &src, const Older &params, AT) {
     call("DataCopyPad", at, dst, src, params);
 }
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "order.h"
-#include "softmax_tiling.h"
+#include "library_tiling.h"
 
 namespace AscendC {
 

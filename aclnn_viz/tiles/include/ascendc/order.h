@@ -5,41 +5,43 @@
 
 namespace AscendC {
 
-template <HardEvent event>
-void SetFlag(TEventID id, AT) { call("SetFlag", at, Choice<0, HardEvent>{event}, id); }
-template <HardEvent event>
-void WaitFlag(TEventID id, AT) {
+inline void set(HardEvent event, TEventID id, Place at) { call("SetFlag", at, Choice<0, HardEvent>{event}, id); }
+inline void await(HardEvent event, TEventID id, Place at) {
     call("WaitFlag", at, Choice<0, HardEvent>{event}, id);
     if (event == HardEvent::V_S || event == HardEvent::MTE2_S || event == HardEvent::MTE3_S) all_done();
 }
+template <HardEvent event>
+void SetFlag(TEventID id, AT) { set(event, id, at); }
+template <HardEvent event>
+void WaitFlag(TEventID id, AT) { await(event, id, at); }
 template <pipe_t pipe>
 void PipeBarrier(AT) {
     static_assert(pipe <= PIPE_ALL, "PipeBarrier: MTE1, M and FIX are pipes of the matrix unit, which this machine does not have");
     call("PipeBarrier", at, Choice<5, pipe_t>{pipe});
     if (pipe == PIPE_ALL || pipe == PIPE_S) all_done();
 }
+constexpr HardEvent event_of(pipe_t from, pipe_t to) {
+    switch (from * 16 + to) {
+    case PIPE_S * 16 + PIPE_V: return HardEvent::S_V;
+    case PIPE_S * 16 + PIPE_MTE2: return HardEvent::S_MTE2;
+    case PIPE_S * 16 + PIPE_MTE3: return HardEvent::S_MTE3;
+    case PIPE_V * 16 + PIPE_S: return HardEvent::V_S;
+    case PIPE_V * 16 + PIPE_MTE2: return HardEvent::V_MTE2;
+    case PIPE_V * 16 + PIPE_MTE3: return HardEvent::V_MTE3;
+    case PIPE_MTE2 * 16 + PIPE_S: return HardEvent::MTE2_S;
+    case PIPE_MTE2 * 16 + PIPE_V: return HardEvent::MTE2_V;
+    case PIPE_MTE2 * 16 + PIPE_MTE3: return HardEvent::MTE2_MTE3;
+    case PIPE_MTE3 * 16 + PIPE_S: return HardEvent::MTE3_S;
+    case PIPE_MTE3 * 16 + PIPE_V: return HardEvent::MTE3_V;
+    case PIPE_MTE3 * 16 + PIPE_MTE2: return HardEvent::MTE3_MTE2;
+    default: return HardEvent::V_V;
+    }
+}
 template <pipe_t from, pipe_t to>
 class TQueSync {
 public:
-    static constexpr HardEvent event() {
-        switch (from * 16 + to) {
-        case PIPE_S * 16 + PIPE_V: return HardEvent::S_V;
-        case PIPE_S * 16 + PIPE_MTE2: return HardEvent::S_MTE2;
-        case PIPE_S * 16 + PIPE_MTE3: return HardEvent::S_MTE3;
-        case PIPE_V * 16 + PIPE_S: return HardEvent::V_S;
-        case PIPE_V * 16 + PIPE_MTE2: return HardEvent::V_MTE2;
-        case PIPE_V * 16 + PIPE_MTE3: return HardEvent::V_MTE3;
-        case PIPE_MTE2 * 16 + PIPE_S: return HardEvent::MTE2_S;
-        case PIPE_MTE2 * 16 + PIPE_V: return HardEvent::MTE2_V;
-        case PIPE_MTE2 * 16 + PIPE_MTE3: return HardEvent::MTE2_MTE3;
-        case PIPE_MTE3 * 16 + PIPE_S: return HardEvent::MTE3_S;
-        case PIPE_MTE3 * 16 + PIPE_V: return HardEvent::MTE3_V;
-        case PIPE_MTE3 * 16 + PIPE_MTE2: return HardEvent::MTE3_MTE2;
-        default: return HardEvent::V_V;
-        }
-    }
-    void SetFlag(TEventID id, AT) { AscendC::SetFlag<event()>(id, at); }
-    void WaitFlag(TEventID id, AT) { AscendC::WaitFlag<event()>(id, at); }
+    void SetFlag(TEventID id, AT) { AscendC::SetFlag<event_of(from, to)>(id, at); }
+    void WaitFlag(TEventID id, AT) { AscendC::WaitFlag<event_of(from, to)>(id, at); }
 };
 template <MemDsbT kind = MemDsbT::ALL>
 void DataSyncBarrier(AT) { PipeBarrier<PIPE_ALL>(at); }
@@ -123,12 +125,29 @@ inline void SetNextTaskStart() {}
 inline void WaitPreTaskEnd() {}
 template <class T>
 void ICachePreLoad(T) {}
-template <class T>
-T DivCeil(T a, T b) { return (a + b - 1) / b; }
-template <class T>
-T CeilDivision(T a, T b) { return (a + b - 1) / b; }
-template <class T>
-T AlignUp(T a, T b) { return (a + b - 1) / b * b; }
+#define ASCENDC_WHOLE_NUMBERS(Name, result)                                                                               \
+    template <class A, class B, class = std::enable_if_t<std::is_integral_v<A> && std::is_integral_v<B>>>                 \
+    constexpr std::common_type_t<A, B> Name(A a, B b) { return b == 0 ? 0 : result; }
+ASCENDC_WHOLE_NUMBERS(DivCeil, (a + b - 1) / b) ASCENDC_WHOLE_NUMBERS(CeilDivision, (a + b - 1) / b)
+ASCENDC_WHOLE_NUMBERS(CeilDiv, (a + b - 1) / b) ASCENDC_WHOLE_NUMBERS(Ceil, (a + b - 1) / b)
+ASCENDC_WHOLE_NUMBERS(AlignUp, (a + b - 1) / b * b) ASCENDC_WHOLE_NUMBERS(CeilAlign, (a + b - 1) / b * b)
+ASCENDC_WHOLE_NUMBERS(AlignDown, a / b * b)
+// A scalar from one type to another, as the scalar unit rounds.
+inline float ToFloat(bfloat16_t value) { return float(value); }
+inline bfloat16_t ToBfloat16(float value) { return bfloat16_t(value); }
+template <class T, class U, RoundMode mode>
+U ScalarCast(T value) {
+    static_assert(std::is_same_v<T, float> && (std::is_same_v<U, half> || std::is_same_v<U, int32_t>),
+                  "ScalarCast takes float to half or int32_t");
+    if (std::is_same_v<U, half>) return U(value);
+    switch (mode) {
+    case RoundMode::CAST_FLOOR: return U(std::floor(value));
+    case RoundMode::CAST_CEIL: return U(std::ceil(value));
+    case RoundMode::CAST_ROUND: return U(std::round(value));
+    case RoundMode::CAST_RINT: return U(std::nearbyint(value));
+    default: return U(value);
+    }
+}
 template <class T>
 int64_t GetBitCount(T value) { return __builtin_popcountll(uint64_t(value)); }
 template <int bit>
@@ -144,5 +163,7 @@ inline constexpr struct {
 inline constexpr struct {
     operator int64_t() const { return AscendC::GetBlockNum(); }
 } block_num;
+inline void set_flag(pipe_t from, pipe_t to, AscendC::TEventID id, AscendC::Place at = AscendC::Place::here()) { AscendC::set(AscendC::event_of(from, to), id, at); }
+inline void wait_flag(pipe_t from, pipe_t to, AscendC::TEventID id, AscendC::Place at = AscendC::Place::here()) { AscendC::await(AscendC::event_of(from, to), id, at); }
 #define pipe_barrier(pipe) AscendC::PipeBarrier<pipe>()
 #define set_atomic_none() AscendC::SetAtomicNone()

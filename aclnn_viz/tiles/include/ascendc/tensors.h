@@ -70,6 +70,32 @@ public:
     }
     void into(Arguments &to) const { to.letter('l', '0' + format<T>()), to.number(handle), to.number(offset); }
 
+    // dst = a + b: a call for all elements of dst, at the line in which it stands.
+    struct Second {
+        const LocalTensor &tensor;
+        Place at;
+        Second(const LocalTensor &tensor, AT) : tensor(tensor), at(at) {}
+    };
+    struct Pair {
+        const char *name;
+        int mode;  // of a comparison, else -1
+        LocalTensor first, second;
+        Place at;
+    };
+#define ASCENDC_OPERATOR(sign, name, mode) \
+    friend Pair operator sign(const LocalTensor &a, Second b) { return {name, mode, a, b.tensor, b.at}; }
+    ASCENDC_OPERATOR(+, "Add", -1) ASCENDC_OPERATOR(-, "Sub", -1) ASCENDC_OPERATOR(*, "Mul", -1) ASCENDC_OPERATOR(/, "Div", -1)
+    ASCENDC_OPERATOR(|, "Or", -1) ASCENDC_OPERATOR(&, "And", -1) ASCENDC_OPERATOR(<, "Compare", 0) ASCENDC_OPERATOR(>, "Compare", 1)
+    ASCENDC_OPERATOR(==, "Compare", 2) ASCENDC_OPERATOR(<=, "Compare", 3) ASCENDC_OPERATOR(>=, "Compare", 4)
+    ASCENDC_OPERATOR(!=, "Compare", 5)
+#undef ASCENDC_OPERATOR
+    template <class P, class = decltype(P::mode)>
+    const LocalTensor &operator=(const P &of) const {
+        if (of.mode < 0) call(of.name, of.at, *this, of.first, of.second, GetSize(of.at));
+        else call(of.name, of.at, ReinterpretCast<uint8_t>(), of.first, of.second, Choice<3, CMPMODE>{CMPMODE(of.mode)}, of.first.GetSize(of.at));
+        return *this;
+    }
+
 private:
     ShapeInfo shape;
 };

@@ -1,5 +1,6 @@
+// A host that tiles calls of the library.
 #ifdef ACLNN_VIZ_HOST
 #include "../host.h"
 #else
-#include "../kernel_tiling/kernel_tiling.h"
+#include "../ascendc/host_library.h"
 #endif

@@ -1,0 +1,1 @@
+#include "ascendc/securec.h"
