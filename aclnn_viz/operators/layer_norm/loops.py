@@ -1,36 +1,75 @@
-"""Layer norm row by row: one pass for the two means of a row and the sums over the rows, one for its gradient."""
+"""Layer norm row by row: one pass for the two means of a row, one for its gradient, and one over few rows for the sums over all.
+
+A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
+"""
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, real, write
+from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, real, step, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64")
+TOGETHER = 4
 
 
 def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weightSums, biasSums):
     n = weight.size
+    whole = n - n % (TOGETHER * LANES)
     straight, along = np.empty(LANES), np.empty(LANES)
-    ofWeight, ofBias = weightSums[part], biasSums[part]
-    for row in range(first, last):
-        grads, xs, centre, scale = gradOut[row], input[row], mean[row, 0], rstd[row, 0]
-        straight[:] = 0.0
-        along[:] = 0.0
-        for start in range(0, n, LANES):
-            for lane in range(min(LANES, n - start)):
-                i = start + lane
-                weighted = read(grads, i) * read(weight, i)
-                straight[lane] += weighted
-                along[lane] += weighted * ((read(xs, i) - centre) * scale)
-        # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
-        shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
-        results = gradInput[row]
-        for i in range(n):
-            grad, xhat = read(grads, i), (read(xs, i) - centre) * scale
-            write(ofWeight, i, read(ofWeight, i) + grad * xhat)
-            write(ofBias, i, read(ofBias, i) + grad)
-            along_both = shift + xhat * projection
-            write(results, i, (grad * read(weight, i) - along_both) * scale)
+    for begin in range(first, last, TOGETHER):
+        end = min(begin + TOGETHER, last)
+        for row in range(begin, end):
+            own = slice(row * n, row * n + n)
+            grads, xs, results, centre, scale = (
+                gradOut[own],
+                input[own],
+                gradInput[own],
+                mean[row],
+                rstd[row],
+            )
+            straight[:] = 0.0
+            along[:] = 0.0
+            for start in range(0, whole, TOGETHER * LANES):
+                add_terms(TOGETHER, start, grads, xs, weight, centre, scale, straight, along)
+            for start in range(whole, n, LANES):
+                left = n - start
+                add_terms(1, start, grads, xs, weight, centre, scale, straight[:left], along[:left])
+            # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
+            shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
+            for i in range(n):
+                along_both = shift + (read(xs, i) - centre) * scale * projection
+                write(results, i, (read(grads, i) * read(weight, i) - along_both) * scale)
+        if end - begin == TOGETHER:
+            add_rows(TOGETHER, begin, gradOut, input, mean, rstd, weightSums[part], biasSums[part])
+        else:
+            for row in range(begin, end):
+                add_rows(1, row, gradOut, input, mean, rstd, weightSums[part], biasSums[part])
+
+
+@step
+def add_terms(count, start, grads, xs, weight, centre, scale, straight, along):
+    """Add so many terms to each lane of the two sums of a row."""
+    for lane in range(straight.size):
+        shift, projection = straight[lane], along[lane]
+        for k in range(count):
+            i = start + k * LANES + lane
+            weighted = read(grads, i) * read(weight, i)
+            shift += weighted
+            projection += weighted * ((read(xs, i) - centre) * scale)
+        straight[lane], along[lane] = shift, projection
+
+
+@step
+def add_rows(count, first, gradOut, input, mean, rstd, weightSum, biasSum):
+    """Add so many rows to the two sums over rows."""
+    n = weightSum.size
+    for i in range(n):
+        ofWeight, ofBias = weightSum[i], biasSum[i]
+        for row in range(first, first + count):
+            grad = read(gradOut, row * n + i)
+            ofWeight += grad * ((read(input, row * n + i) - mean[row]) * rstd[row])
+            ofBias += grad
+        weightSum[i], biasSum[i] = ofWeight, ofBias
 
 
 def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
@@ -45,12 +84,12 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
     over(
         parts,
         rows,
-        gradOut,
-        input,
-        mean.astype(compute, copy=False),
-        rstd.astype(compute, copy=False),
+        gradOut.reshape(-1),
+        input.reshape(-1),
+        mean.astype(compute, copy=False).reshape(-1),
+        rstd.astype(compute, copy=False).reshape(-1),
         weight,
-        outputs.get("gradInputOut", np.empty_like(input)),
+        outputs.get("gradInputOut", np.empty_like(input)).reshape(-1),
         *sums,
     )
     for name, each in zip(("gradWeightOut", "gradBiasOut"), sums):
