@@ -32,6 +32,7 @@ MADE = message("{what}: the first {value:g} is made in {place}: {code}, of {oper
 GIVEN = message(
     "{what}: an input, a constant or a loop brings {value:g} to {place}: {code}, of {operands}"
 )
+PASSES, ENDS = message("  it passes: {operations}"), message("  others end in: {operations}")
 NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity of it")
 
 
@@ -146,15 +147,15 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
             code=code,
             operands=linked("{some}, {more}", first.operands),
         )
-    after = message("  it passes: {operations}", operations=_shown(chain))
-    ends = message("  others end in: {operations}", operations=_shown(trail.ends.values()))
-    return NanOrigin(file, line, (made, after, ends))
+    after, ends = _shown(PASSES, chain), _shown(ENDS, trail.ends.values())
+    return NanOrigin(file, line, (made, *after, *ends))
 
 
-def _shown(operations: Iterable[Operation]) -> str:
-    """The operations of the first few lines."""
+def _shown(what: str, operations: Iterable[Operation]) -> list[str]:
+    """A line of the operations of the first few lines; none without any."""
     lines = {operation.place: said(operation) for operation in operations}
-    return linked("{some}; {more}", [*lines.values()][:SHOWN] or [message("none")])
+    some = [*lines.values()][:SHOWN]
+    return [message(what, operations=linked("{some}; {more}", some))] * bool(some)
 
 
 def said(operation: Operation) -> str:

@@ -26,3 +26,41 @@ def rest(gradOutput, self):
     out.masked_fill_(x <= -3, 0.0)
     out[x > 3.5] = g[x > 3.5]
     return out
+
+
+class Forward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        large = x.exp()
+        ctx.save_for_backward(x, large / (large + 1))
+        return x * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, s = ctx.saved_tensors
+        return grad * s * (1 + x * (1 - s))
+
+
+class Backward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x.sigmoid()
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        e = x.exp()
+        s = e / (e + 1)
+        return grad * s * (1 + x * (1 - s))
+
+
+def forward(gradOutput, self):
+    x = torch.from_numpy(self).requires_grad_()
+    Forward.apply(x).backward(torch.from_numpy(gradOutput))
+    return x.grad
+
+
+def backward(gradOutput, self):
+    x = torch.from_numpy(self).requires_grad_()
+    return torch.autograd.grad(Backward.apply(x), x, torch.from_numpy(gradOutput))[0]
