@@ -35,7 +35,7 @@ if (
     from aclnn_viz.pictures import judge as judge
     from aclnn_viz.proving import derive as derive
     from aclnn_viz.proving import prove as prove
-    from aclnn_viz.storage.own import load as load
+    from aclnn_viz.storage.foreign_arrays import load as load
     from aclnn_viz.sweeps import sweep as sweep
     from aclnn_viz.words import glossary as glossary
     from aclnn_viz.words import language as language
@@ -56,7 +56,7 @@ _MODULES = {
     "glossary": "words",
     "judge": "pictures",
     "language": "words",
-    "load": "storage.own",
+    "load": "storage.foreign_arrays",
     "museum": "checking",
     "open_device": "devices",
     "operator": "operators",

@@ -5,9 +5,9 @@ from functools import reduce
 from importlib import import_module
 from inspect import ismodule
 
+from derivations.prover.equality import proves_equal
 from derivations.prover.evaluation import evaluate
-from derivations.prover.proving import proves_equal
-from derivations.prover.wording import SAID, said
+from derivations.prover.sentences import SAID, said
 
 
 def chapters(*outside):

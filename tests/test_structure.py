@@ -376,7 +376,7 @@ def test_the_public_names_are_those_that_editors_see():
 
 
 def test_a_package_is_found_when_it_is_first_named_and_nothing_else_is():
-    assert aclnn_viz.storage.own.load is aclnn_viz.load
+    assert aclnn_viz.storage.foreign_arrays.load is aclnn_viz.load
     with pytest.raises(AttributeError, match="no attribute 'cases_of'"):
         aclnn_viz.cases_of
 

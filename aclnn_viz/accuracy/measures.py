@@ -23,7 +23,7 @@ from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
 from aclnn_viz.errors import by_name, problem
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 from aclnn_viz.words.messages import message
 
 LENGTH = STRETCH

@@ -9,7 +9,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.errors import need
 from aclnn_viz.operators import operator
-from aclnn_viz.operators.contract.calling import refusal
+from aclnn_viz.operators.contract.calls import refusal
 from aclnn_viz.operators.plans import preset, run
 from aclnn_viz.operators.products import PRODUCTS, VERSIONS, product_of, version_of
 from aclnn_viz.tables import as_html, as_text

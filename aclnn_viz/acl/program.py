@@ -24,7 +24,7 @@ from aclnn_viz.operators.codes import (
     status_name,
 )
 from aclnn_viz.operators.contract import Contract
-from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor, span
+from aclnn_viz.operators.contract.calls import DTYPE_CODES, descriptor, span
 
 _ADVICE = {
     100002: "another library has initialised ACL in this process; this is harmless",

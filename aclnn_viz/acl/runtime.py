@@ -52,7 +52,7 @@ from aclnn_viz.operators.codes import (
     DATA_TYPE_SIZES,
 )
 from aclnn_viz.operators.products import WITH_BFLOAT16, Version
-from aclnn_viz.storage.reading import StoredError, machine_memory, read_file
+from aclnn_viz.storage.readers import StoredError, machine_memory, read_file
 from aclnn_viz.words.messages import message
 
 _DEVICES = 1

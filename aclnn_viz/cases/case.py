@@ -12,8 +12,8 @@ from aclnn_viz.cases.default import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
 from aclnn_viz.errors import lengths, need, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, registry
-from aclnn_viz.storage.own import is_own
-from aclnn_viz.storage.reading import machine_memory
+from aclnn_viz.storage.foreign_arrays import is_own
+from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 

@@ -14,7 +14,7 @@ from aclnn_viz.cases.atoms import atoms
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.recipe import ROWS, Recipe, family
 from aclnn_viz.operators import Attribute, Operator, registry
-from aclnn_viz.operators.contract.calling import refusal
+from aclnn_viz.operators.contract.calls import refusal
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of

@@ -27,8 +27,8 @@ from aclnn_viz.storage.cases import (
     is_folder_of_cases,
     opened,
 )
-from aclnn_viz.storage.own import is_number
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.foreign_arrays import is_number
+from aclnn_viz.storage.readers import (
     HEADER_ROOM,
     AlteredError,
     ForeignError,

@@ -24,7 +24,7 @@ from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
-from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
+from aclnn_viz.storage.readers import StoredError, dtype_named, parsed, read_file
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import message
 

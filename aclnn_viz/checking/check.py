@@ -36,8 +36,8 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator
-from aclnn_viz.storage.own import as_array, load, stored_bytes
-from aclnn_viz.storage.reading import machine_memory
+from aclnn_viz.storage.foreign_arrays import as_array, load, stored_bytes
+from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.words.messages import message
 
 TRIALS = "aclnn_viz.checking.tile_trials"  # loaded for a tile program alone

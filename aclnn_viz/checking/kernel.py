@@ -23,7 +23,7 @@ from aclnn_viz.checking.judge import in_float64, prepared
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import NotSupported, is_device, loaded, need, problem, shown
 from aclnn_viz.operators import Operator
-from aclnn_viz.storage.reading import SOURCES
+from aclnn_viz.storage.readers import SOURCES
 from aclnn_viz.words.messages import message
 
 MAKERS = {

@@ -18,8 +18,8 @@ from aclnn_viz.checking.meter import KERNEL, METER
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
 from aclnn_viz.storage.cases import StoredError
-from aclnn_viz.storage.fresh import FILL
-from aclnn_viz.storage.own import as_array, is_number
+from aclnn_viz.storage.foreign_arrays import as_array, is_number
+from aclnn_viz.storage.output_memory import FILL
 from aclnn_viz.words.messages import Message, linked, message
 
 # the kernel, or a record, has no answer to this case

@@ -17,7 +17,7 @@ from aclnn_viz.accuracy.measures import same
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.checking.operations import WATCH, Operation, watched
-from aclnn_viz.storage.own import as_array, is_number
+from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.words.messages import linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded for a tile program alone

@@ -32,7 +32,7 @@ from aclnn_viz.checking.judge import (
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
 from aclnn_viz.errors import flag, need, problem, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
-from aclnn_viz.operators.contract.calling import refusal
+from aclnn_viz.operators.contract.calls import refusal
 from aclnn_viz.operators.products import (
     CANN,
     SOC,

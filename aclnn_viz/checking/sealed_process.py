@@ -28,7 +28,7 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
 # What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.

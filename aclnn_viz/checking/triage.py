@@ -42,7 +42,7 @@ from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.plans import preset
 from aclnn_viz.operators.products import READ, SOC, VERSIONS
 from aclnn_viz.storage.dumps import Dump, NoNumbersError, read_dumps, tensors
-from aclnn_viz.storage.reading import StoredError
+from aclnn_viz.storage.readers import StoredError
 from aclnn_viz.tables import as_html, as_text, page
 from aclnn_viz.words.messages import enumerated, language_here, linked, message, ntr, tr
 

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.cli import agents, authoring, checking, cpp, sweeping
-from aclnn_viz.cli.checking import progress, show
+from aclnn_viz.cli import agents, checks, cpp, reference, sweeps
+from aclnn_viz.cli.checks import progress, show
 from aclnn_viz.cli.lessons import lab
 from aclnn_viz.cli.options import OPTIONS, add_options, given
 from aclnn_viz.errors import printable, problem
@@ -319,25 +319,25 @@ def device(options) -> int:
 
 FUNCTIONS = {
     "verify": verify,
-    "prove": authoring.prove,
+    "prove": reference.prove,
     "errata": errata,
-    "conventions": authoring.conventions,
-    "glossary": authoring.glossary,
-    "why": authoring.why,
-    "check": checking.check,
-    "museum": authoring.museum,
-    "tolerance": checking.tolerance,
-    "triage": checking.triage,
+    "conventions": reference.conventions,
+    "glossary": reference.glossary,
+    "why": reference.why,
+    "check": checks.check,
+    "museum": reference.museum,
+    "tolerance": checks.tolerance,
+    "triage": checks.triage,
     "run": run,
-    "sweep": sweeping.sweep,
-    "report": sweeping.report,
+    "sweep": sweeps.sweep,
+    "report": sweeps.report,
     "device": device,
     "lab": lab,
     "cpp": cpp,
     "mcp": agents.mcp,
-    "operators": authoring.operators,
-    "describe": authoring.describe,
-    "new": authoring.new,
+    "operators": reference.operators,
+    "describe": reference.describe,
+    "new": reference.new,
 }
 COMMANDS = {name: (function, OPTIONS[name]) for name, function in FUNCTIONS.items()}
 COMMANDS["cpp"] = cpp, {name: (getattr(cpp, name), own) for name, own in OPTIONS["cpp"].items()}

@@ -8,7 +8,7 @@ from contextlib import ExitStack, nullcontext, redirect_stdout
 from functools import wraps
 from pathlib import Path
 
-from aclnn_viz.cli.checking import show
+from aclnn_viz.cli.checks import show
 from aclnn_viz.cli.options import OPTIONS
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
@@ -42,7 +42,7 @@ def run(options) -> int:
     too long; 128 and the number of the signal that ended it. ACLNN_VIZ_SOC and ACLNN_VIZ_CANN choose product and version.
     What follows -- are the arguments of the program.
     """
-    from aclnn_viz.devices import whole
+    from aclnn_viz.devices import cpp_programs
     from aclnn_viz.devices.emulator import Emulator
     from aclnn_viz.tiles.hazards import KINDS
 
@@ -54,7 +54,7 @@ def run(options) -> int:
                 "name one of these",
             )
         )
-    program = whole.build([options.file, *options.sources], options.defines, options.include)
+    program = cpp_programs.build([options.file, *options.sources], options.defines, options.include)
     emulator = Emulator(options.soc, schedule=options.schedule)
     with ExitStack() as files:
         streams = [None, None]
@@ -66,7 +66,7 @@ def run(options) -> int:
                 for _ in range(2)
             ]
             files.enter_context(redirect_stdout(streams[0]))  # what kernels print
-        left = whole.run(
+        left = cpp_programs.run(
             program,
             options.words,
             emulator,

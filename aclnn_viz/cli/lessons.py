@@ -5,7 +5,7 @@ import os
 import sys
 from pathlib import Path
 
-from aclnn_viz.cli.checking import show
+from aclnn_viz.cli.checks import show
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language, tr

@@ -26,7 +26,7 @@ from aclnn_viz.storage.cases import (
     entry_of,
     index_files,
 )
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.readers import (
     AlteredError,
     ForeignError,
     StoredError,

@@ -40,9 +40,9 @@ from aclnn_viz.operators.codes import (
     ACL_OPT_DETERMINISTIC,
 )
 from aclnn_viz.operators.contract import TensorDescriptor
-from aclnn_viz.operators.contract.calling import call_of
+from aclnn_viz.operators.contract.calls import call_of
 from aclnn_viz.operators.products import Product, Version, product_of
-from aclnn_viz.storage.fresh import FILL
+from aclnn_viz.storage.output_memory import FILL
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import Message, kept, meant, message, tr
 

@@ -23,7 +23,7 @@ from aclnn_viz.dtypes import BFLOAT16, round_to
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.peers import in_torch
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 
 
 @contextmanager

@@ -20,8 +20,8 @@ from aclnn_viz.errors import NotSupported, by_name, problem, shown
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.operators.prototype import parse
-from aclnn_viz.storage.fresh import fresh
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
+from aclnn_viz.storage.output_memory import fresh
 
 #: The format of what C calls a type.
 C_TYPES = {

@@ -12,7 +12,7 @@ import numpy as np
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.shapes import is_plain
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 
 REQUIRED = object()
 

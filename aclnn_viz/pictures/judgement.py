@@ -21,7 +21,7 @@ from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
-from aclnn_viz.storage.own import is_own
+from aclnn_viz.storage.foreign_arrays import is_own
 from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import message, tr
 

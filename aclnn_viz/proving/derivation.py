@@ -17,10 +17,10 @@ from aclnn_viz.proving.steps import Refused, generic
 from aclnn_viz.proving.subjects import fixed, need_among, of_functions, parameter, rebound, size
 from aclnn_viz.proving.symbolic import INT, REAL, SymbolicArrays
 from aclnn_viz.words.messages import message
+from derivations.prover.equality import proves_equal
 from derivations.prover.notation import readable
-from derivations.prover.proving import proves_equal
+from derivations.prover.sentences import SAID
 from derivations.prover.tape import Step
-from derivations.prover.wording import SAID
 
 WHY = {
     "define": message("As in the forward pass."),

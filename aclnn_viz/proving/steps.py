@@ -24,7 +24,7 @@ from sympy import (
     expand,
 )
 
-from derivations.prover.proving import proves_equal
+from derivations.prover.equality import proves_equal
 from derivations.prover.ranges import is_nonnegative
 
 BOOL, INT, REAL = "bool", "int", "real"

@@ -30,10 +30,10 @@ from aclnn_viz.proving.steps import (
 )
 from aclnn_viz.proving.symbolic import Pieces
 from derivations.prover.canonical import is_total
+from derivations.prover.equality import proves_equal
 from derivations.prover.expressions import NotUnderstood, substitute
 from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
-from derivations.prover.proving import proves_equal
 from derivations.prover.ranges import Ranges, is_nonnegative
 
 # what compares nothing

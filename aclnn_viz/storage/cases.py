@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.errors import place_of
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.readers import (
     HEADER_ROOM,
     AlteredError,
     ForeignError,

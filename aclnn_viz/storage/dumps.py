@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.errors import place_of, printable, problem
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.readers import (
     AlteredError,
     ForeignError,
     StoredError,

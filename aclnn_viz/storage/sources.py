@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from aclnn_viz.errors import problem
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.readers import (
     AlteredError,
     FileKindError,
     ForeignError,

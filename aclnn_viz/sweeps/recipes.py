@@ -23,7 +23,7 @@ from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.operators import Operator, known, operator, operators
 from aclnn_viz.operators.products import SOC, product_of
 from aclnn_viz.storage.cases import LONGEST_INDEX
-from aclnn_viz.storage.reading import StoredError, dtype_named, parsed, read_file
+from aclnn_viz.storage.readers import StoredError, dtype_named, parsed, read_file
 
 ASKED = "a recipe is an object of JSON with the keywords of av.case"
 FIX = 'write such as {"operator": NAME, "shape": [4, 16], "seed": 3}'

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import NoneType
 
 from aclnn_viz.errors import place_of, printable, problem
-from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
+from aclnn_viz.storage.readers import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import Row
 

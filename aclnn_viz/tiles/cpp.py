@@ -31,7 +31,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.children import Child
 from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
-from aclnn_viz.storage.reading import need_text
+from aclnn_viz.storage.readers import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
 from aclnn_viz.tiles.compiler import (
     AMBIGUOUS,

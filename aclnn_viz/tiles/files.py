@@ -6,8 +6,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from aclnn_viz.errors import place_of, problem
-from aclnn_viz.storage.own import largest, load
-from aclnn_viz.storage.reading import StoredError, from_bin, read_file
+from aclnn_viz.storage.foreign_arrays import largest, load
+from aclnn_viz.storage.readers import StoredError, from_bin, read_file
 from aclnn_viz.tiles.cpp import CppKernel
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.program import poisoned, run

@@ -12,7 +12,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
-from aclnn_viz.storage.reading import machine_memory
+from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Instruction, Machine
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory

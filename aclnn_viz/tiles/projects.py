@@ -23,7 +23,7 @@ from aclnn_viz.children import Child
 from aclnn_viz.errors import place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
-from aclnn_viz.storage.reading import SOURCES
+from aclnn_viz.storage.readers import SOURCES
 from aclnn_viz.tiles import program
 from aclnn_viz.tiles.compiler import included
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake

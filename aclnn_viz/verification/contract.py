@@ -14,7 +14,7 @@ from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
 from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.operators.contract import Check as Step
-from aclnn_viz.operators.contract.calling import DTYPE_CODES, descriptor
+from aclnn_viz.operators.contract.calls import DTYPE_CODES, descriptor
 from aclnn_viz.operators.plans import predicting
 from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check

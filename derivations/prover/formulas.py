@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from sympy import Symbol
 
 from derivations.prover.notation import NAMES
-from derivations.prover.wording import SAID, said
+from derivations.prover.sentences import SAID, said
 
 
 @dataclass(frozen=True)

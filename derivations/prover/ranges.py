@@ -6,7 +6,7 @@ from functools import lru_cache
 from sympy import Add, Dummy, Expr, Idx, Indexed, IndexedBase, Integer, Mul, Symbol
 
 from derivations.prover.expressions import NotUnderstood, expanded
-from derivations.prover.understood import as_expression
+from derivations.prover.vocabulary import as_expression
 
 
 class Ranges:

@@ -10,7 +10,7 @@ from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
 from derivations.prover.notation import latex, readable
 from derivations.prover.ranges import Ranges
-from derivations.prover.wording import SAID, said
+from derivations.prover.sentences import SAID, said
 
 
 @dataclass(frozen=True)

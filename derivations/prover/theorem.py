@@ -7,8 +7,8 @@ from typing import Callable
 
 from sympy import Expr, Symbol, sympify
 
+from derivations.prover.equality import proves_equal
 from derivations.prover.notation import latex
-from derivations.prover.proving import proves_equal
 
 
 @dataclass(frozen=True)

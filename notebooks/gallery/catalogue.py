@@ -27,7 +27,7 @@ from notebooks.gallery.declared import declared, of_faults, steps
 ROOT = PLACE.parents[1]
 IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 MODULES = {
-    "aclnn_viz/sweeps": "place recipes reporting sweeping workers",
+    "aclnn_viz/sweeps": "place recipes reports scheduler workers",
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract numeric peers symbolic",
 }

@@ -26,7 +26,7 @@ from aclnn_viz.verification.errata import Lemma, errata
 from aclnn_viz.verification.errata.model import KINDS
 from aclnn_viz.words.messages import Message
 from derivations import chapters, theorems
-from derivations.prover.wording import REASONS, SAID
+from derivations.prover.sentences import REASONS, SAID
 
 
 @cache
@@ -39,7 +39,7 @@ def declared() -> dict[str, str]:
     def add(kind: str, name: str, texts: set[str]) -> None:
         found.update(dict.fromkeys(sorted(texts - {*found}), f"{kind}/{name}.py"))
 
-    add("derivations", "wording", {*SAID.values(), *REASONS})
+    add("derivations/prover", "sentences", {*SAID.values(), *REASONS})
     for theorem in theorems():
         add(
             "derivations",

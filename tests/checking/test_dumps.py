@@ -13,7 +13,7 @@ from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.cases import files
-from aclnn_viz.storage.reading import AlteredError, FileKindError, ForeignError
+from aclnn_viz.storage.readers import AlteredError, FileKindError, ForeignError
 
 
 @pytest.fixture(scope="module")

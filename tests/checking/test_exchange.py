@@ -15,7 +15,7 @@ from aclnn_viz.checking import check
 from aclnn_viz.checking.check import read_and_check, write_suite
 from aclnn_viz.devices import record
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.storage.reading import AlteredError
+from aclnn_viz.storage.readers import AlteredError
 
 pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 

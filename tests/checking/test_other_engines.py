@@ -12,7 +12,7 @@ from aclnn_viz.cases import files
 from aclnn_viz.checking.judge import judge, prepared_at, suite_recipes
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import NARROW
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 
 TORCH, JAX = (pytest.mark.needs(name) for name in ("torch", "jax"))
 GRIDS = "grid_sampler_2d", "grid_sampler_3d"

@@ -10,7 +10,7 @@ from machine import ROOT
 import aclnn_viz as av
 from aclnn_viz.cli import main
 from aclnn_viz.devices.signatures import CallError
-from aclnn_viz.storage.own import as_array
+from aclnn_viz.storage.foreign_arrays import as_array
 
 RMS = av.operator("rms_norm")
 NAMES = {"grad": "dy", "inp": "x", "r": "rstd", "w": "gamma"}

@@ -13,7 +13,7 @@ from small_capsule import SMALL
 import aclnn_viz as av
 from aclnn_viz.devices import Capsule, CapsuleError
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
-from aclnn_viz.storage.reading import AlteredError, FileKindError, ForeignError, TooLargeError
+from aclnn_viz.storage.readers import AlteredError, FileKindError, ForeignError, TooLargeError
 
 
 def rewrite(source, target, change):

@@ -19,7 +19,7 @@ from standin.generic import functions
 
 import aclnn_viz as av
 from aclnn_viz import cli
-from aclnn_viz.devices import emulator, headers, whole
+from aclnn_viz.devices import cpp_programs, emulator, headers
 from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.operators.codes import TYPES
 from aclnn_viz.tiles.compiler import CompileError
@@ -32,8 +32,8 @@ WHOLE = PROGRAM.read_text("utf-8")
 
 def ran(*files, words=(), seconds=30, defines=(), **how):
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-        left = whole.run(
-            whole.build(files, defines), words, Emulator(**how), seconds, (output, output)
+        left = cpp_programs.run(
+            cpp_programs.build(files, defines), words, Emulator(**how), seconds, (output, output)
         )
         output.seek(0)
         return left, output.read()
@@ -162,7 +162,7 @@ def test_a_struct_is_given_by_value_and_by_its_address_through_aclrt_launch_kern
     )
     if launch.endswith("(d, &numbers)") and "<<<" in launch:
         with pytest.raises(CompileError, match=r"program.cpp:8:\d+: error"):
-            whole.build(files)
+            cpp_programs.build(files)
     else:
         assert ran(*files)[1] == "2.5\n"
 
@@ -359,7 +359,7 @@ def test_a_project_of_ones_own_is_linked_with_the_flags(tmp_path, capsys):
 
 def test_launches_are_rewritten_in_their_line_alone():
     text = 'void f(int *x, int n) {}\nint a = 1 << 2; std::cerr << "a" << "b";\nn::f<T<int>> <<<\n8 >> 1,\n0, s>>>(x,\n1); auto t = "<<<8>>>(";\n'
-    made = whole.rewritten(text)
+    made = cpp_programs.rewritten(text)
     assert made.count("\n") == text.count("\n") and '"<<<8>>>("' in made and "1 << 2" in made
     assert re.search(
         r'aclnn_viz::launched\(n::f<T<int>>, "f", "x,n", \n8 >> 1,\n0, s\)\(x,\n1\);', made

@@ -25,10 +25,10 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.skeleton import gaps, new_operator
 from aclnn_viz.storage.cases import CHECKSUM, INDEX
 from aclnn_viz.storage.dumps import from_pt, read_dumps, tensors
-from aclnn_viz.storage.own import load
+from aclnn_viz.storage.foreign_arrays import load
 from aclnn_viz.sweeps.recipes import draw as drawn
 from aclnn_viz.sweeps.recipes import recipe, source
-from aclnn_viz.sweeps.reporting import report
+from aclnn_viz.sweeps.reports import report
 from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Judged, Row
 

@@ -19,7 +19,7 @@ import aclnn_viz as av
 from aclnn_viz.checking import triage
 from aclnn_viz.checking.triage import DAMAGED, NOT_JUDGED
 from aclnn_viz.cli import main
-from aclnn_viz.devices.whole import build
+from aclnn_viz.devices.cpp_programs import build
 from aclnn_viz.explorers.state import read_state
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.declaration_check import check

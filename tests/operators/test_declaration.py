@@ -137,7 +137,7 @@ def test_the_code_of_a_refusal_is_the_declared_one():
     op = declared("softmax")
     other = replace(op, attributes={"dim": replace(op.attributes["dim"], status=561002)})
     inputs = av.case(op, shape=(4, 6)).inputs
-    from aclnn_viz.operators.contract.calling import descriptor
+    from aclnn_viz.operators.contract.calls import descriptor
 
     call = Call(
         A2,

@@ -11,7 +11,7 @@ from tables import table
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.storage.own import as_array, load
+from aclnn_viz.storage.foreign_arrays import as_array, load
 
 CASE = av.case("rms_norm", dtype="bfloat16", shape=(4, 16))
 OUT = CASE.operator.backward(**CASE.inputs)

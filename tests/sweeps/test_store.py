@@ -9,7 +9,7 @@ import pytest
 from in_child import in_child
 from swept import held
 
-from aclnn_viz.storage.reading import AlteredError, ForeignError, StoredError
+from aclnn_viz.storage.readers import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import recipe
 from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Judged, Row

@@ -14,10 +14,10 @@ from machine import ROOT, SOAK
 from swept import Mortal, held, in_children, kernel
 
 import aclnn_viz as av
-from aclnn_viz.sweeps import sweeping
+from aclnn_viz.sweeps import scheduler
 from aclnn_viz.sweeps.place import Place
 from aclnn_viz.sweeps.recipes import draw, source
-from aclnn_viz.sweeps.sweeping import AHEAD
+from aclnn_viz.sweeps.scheduler import AHEAD
 from aclnn_viz.sweeps.work import identity
 
 CASES = [
@@ -168,7 +168,7 @@ def test_the_case_that_ends_its_worker_is_found_and_the_others_are_right(store, 
     def new():
         return Mortal(lambda recipe: recipe in deadly)
 
-    monkeypatch.setattr(sweeping, "executor_of", lambda executor: (new(), new))
+    monkeypatch.setattr(scheduler, "executor_of", lambda executor: (new(), new))
     av.sweep(CASES, store=store)
     rows, outputs = held(store)
     died = [row for row in rows if row["outcome"] == "died"]

@@ -10,8 +10,8 @@ from derivations.prover.normal_form import normal_form
 from derivations.prover.poles import require_no_poles
 from derivations.prover.ranges import Ranges
 from derivations.prover.rational import is_rationally_zero, operations, terms
-from derivations.prover.understood import as_expression, require_granted
-from derivations.prover.wording import SAID, Sentence
+from derivations.prover.sentences import SAID, Sentence
+from derivations.prover.vocabulary import as_expression, require_granted
 
 MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
 MAX_SHOWN = 60  # operations of a difference that a reason writes out

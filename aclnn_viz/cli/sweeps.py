@@ -1,6 +1,6 @@
 """The commands for many cases: sweep them, and report what the stores hold."""
 
-from aclnn_viz.cli.checking import progress, show, write_page
+from aclnn_viz.cli.checks import progress, show, write_page
 
 
 def sweep(options) -> int:

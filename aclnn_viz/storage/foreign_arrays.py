@@ -15,7 +15,7 @@ import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import lengths, place_of, problem, shown
-from aclnn_viz.storage.reading import (
+from aclnn_viz.storage.readers import (
     StoredError,
     dtype_named,
     from_bin,

@@ -6,7 +6,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from aclnn_viz.cli.checking import show
+from aclnn_viz.cli.checks import show
 from aclnn_viz.errors import place_of
 from aclnn_viz.words.messages import enumerated, message, tr
 
@@ -79,7 +79,7 @@ def new(options) -> int:
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """
     from aclnn_viz.operators.skeleton import gaps, new_operator
-    from aclnn_viz.storage.reading import need_text
+    from aclnn_viz.storage.readers import need_text
 
     if options.forward:
         from aclnn_viz.proving.new_operator import from_forward

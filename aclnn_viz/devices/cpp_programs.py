@@ -19,7 +19,7 @@ from aclnn_viz.children import Child
 from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.errors import place_of, problem, shown, signal_named
-from aclnn_viz.storage.reading import machine_memory, need_text
+from aclnn_viz.storage.readers import machine_memory, need_text
 from aclnn_viz.tiles.compiler import CompileError, compiler, included, kept, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of

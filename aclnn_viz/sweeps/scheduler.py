@@ -12,7 +12,7 @@ from aclnn_viz.errors import function, problem
 from aclnn_viz.notebook import noted
 from aclnn_viz.sweeps.place import Place
 from aclnn_viz.sweeps.recipes import source
-from aclnn_viz.sweeps.reporting import Report, of_run
+from aclnn_viz.sweeps.reports import Report, of_run
 from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Row, died, identity, work
 from aclnn_viz.sweeps.workers import count_of, executor_of
