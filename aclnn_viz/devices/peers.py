@@ -105,7 +105,7 @@ def processor() -> str:
 
 MISSING = re.compile(
     r"not implemented for|Could not run|not supported|expected scalar type"
-    r"|Expected 3D or 4D|should be between"
+    r"|should be between"
 )
 
 

@@ -71,12 +71,11 @@ def _case(peer, op: Operator, prepared: Prepared) -> list[tuple[object, str | No
     try:
         outputs = peer.run(op, **prepared.case.inputs)
     except UnsupportedError as refused:
-        known = [
-            text for text in registry.own("peer", op.name, "REFUSED", ()) if text in str(refused)
-        ]
+        reason = str(refused).partition(": got ")[0]
+        known = reason in registry.own("peer", op.name, "REFUSED", ())
         return [
             (
-                known[0] if known else str(refused).partition(": got ")[0],
+                reason,
                 None
                 if known
                 else message(

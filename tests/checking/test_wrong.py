@@ -59,6 +59,7 @@ def numbers(options):
 ROWS = [(name, row) for name, rows in ORDINARY.items() for row in rows.values()]
 
 
+@pytest.mark.usefixtures("unexplained")
 @in_one
 @pytest.mark.parametrize("name, row", ROWS)
 def test_each_is_wrong_on_its_inputs_where_the_right_one_is_right(name, row):

@@ -1,9 +1,13 @@
 """Max pooling in PyTorch: one function of ATen, which takes the indices."""
 
-REFUSED = ("Expected 3D or 4D",)  # and no plane without elements
+from aclnn_viz.errors import NotSupported, problem
+
+REFUSED = ("PyTorch pools planes that have elements",)
 
 
 def in_torch(torch, gradOutput, self, indices, kernelSize, stride, padding, dilation, ceilMode):
+    if 0 in self.shape[-3:]:
+        raise NotSupported(problem(REFUSED[0], "planes without any", "leave such cases out"))
     return {
         "gradInput": torch.ops.aten.max_pool2d_with_indices_backward(
             gradOutput,
