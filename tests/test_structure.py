@@ -501,7 +501,7 @@ def test_a_switch_of_a_mistake_is_noticed(line, count):
 words       | import numpy as np                                      | words uses numpy
 operators   | import ctypes                                           | operators uses ctypes
 arrays      | from aclnn_viz.operators.rms_norm import page           | arrays imports aclnn_viz.operators.rms_norm.page
-operators   | from aclnn_viz.explorers.by_operator import rms_norm    | operators imports aclnn_viz.explorers.by_operator.rms_norm
+operators   | from aclnn_viz.explorers.by_operator import hardswish   | operators imports aclnn_viz.explorers.by_operator.hardswish
 cases       | from aclnn_viz.tiles.by_operator.sampling import tiling | cases imports aclnn_viz.tiles.by_operator.sampling.tiling
 arrays      | def f():\n    from aclnn_viz import operators           | arrays imports aclnn_viz.operators
 arrays      | from ..operators import operator                        | arrays imports aclnn_viz.operators.operator

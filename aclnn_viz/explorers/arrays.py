@@ -56,3 +56,14 @@ def only(xp, there, mark) -> tuple:
             mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})
         ),
     )
+
+
+def placed(moved, shape: tuple):
+    """Return dragged points (rows, columns, 2) at their places, nan where none is; of a trace they are so already."""
+    if not isinstance(moved, tuple):
+        return moved
+    dragged = np.full(shape, np.nan)
+    for row, column, x, y in moved:
+        if row < shape[0] and column < shape[1]:
+            dragged[row, column] = x, y
+    return dragged

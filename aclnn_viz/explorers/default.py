@@ -16,10 +16,18 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, lift, response
+from aclnn_viz.explorers import fields, lift, norms, response
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
-from aclnn_viz.explorers.state import StateError, choice, flag, real, vendors, whole
+from aclnn_viz.explorers.state import (
+    StateError,
+    check_points,
+    choice,
+    flag,
+    real,
+    vendors,
+    whole,
+)
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
@@ -74,12 +82,16 @@ def of(op) -> Subject:
         op.name,
         lambda state: op,
         state_of(op),
-        lambda state: drawn(op, state).inputs,
+        lambda state: inputs(op, state),
         lambda state, backward=None: compute(op, state, backward),
         panels,
         headline,
         lambda data: text(op, data),
-        lambda subject, state: lift.pytest_of_case(op, options(op, state)),
+        lambda subject, state: lift.pytest_of_case(op, options(op, state) | _by_hand(op, state)),
+        caption=lambda data: (
+            data.answer.caption(data.xp) if _has_stage(data) else headline(data)[0]
+        ),
+        plays=lambda data: data.answer.plays() if isinstance(data.answer, norms.Norm) else (),
         live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
         drawn_of=lambda state: {
             name: value
@@ -101,9 +113,15 @@ def state_of(op) -> type:
         for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op))
         if made
     ]
+    if norms.is_norm(op):
+        first = norms.epsilon_of(op).name
+        moved.sort(key=lambda pair: pair[0] != first)
+        own = norms.own_fields()
+        moved[1:1] = own[:2]
+        moved += own[2:]
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
-        for k, (length, label) in enumerate(zip(_shape(op), _labels(op)))
+        for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
     ]
     shapes = getattr(op, "shapes", ())
     if shapes:
@@ -146,8 +164,31 @@ def state_of(op) -> type:
         ("cann", fields.cann()),
         ("plan", fields.plan()),
     ]
-    return make_dataclass(
-        "State", [(name, type(made.default), made) for name, made in moved], frozen=True
+    return _made(op, [(name, type(made.default), made) for name, made in moved])
+
+
+def _made(op, listed: list) -> type:
+    if not norms.is_norm(op):
+        return make_dataclass("State", listed, frozen=True)
+    own = {"__post_init__": lambda state: check_points(state, 1, norms.MOST)}
+    return make_dataclass("State", [*listed, ("moved", tuple, ())], namespace=own, frozen=True)
+
+
+def _opening(op) -> tuple[int, ...]:
+    """The lengths that an explorer opens with."""
+    shape = _shape(op)
+    if not norms.is_norm(op):
+        return shape
+    arranged = op.arrange_backward(**case(op).inputs)
+    block, _ = norms.block_of(op, arranged, 0)
+    return norms.lengths(
+        shape,
+        prod(shape)
+        // prod(
+            arranged.results[op.main].shape[at]
+            for at, letter in enumerate(op.page.AXES[op.main])
+            if letter in block
+        ),
     )
 
 
@@ -301,6 +342,29 @@ def drawn(op, state):
         raise StateError.of(next(named, "axis_0"), error) from error
 
 
+def inputs(op, state) -> dict:
+    """Return the inputs of op.backward: those of the case, of a norm with what a hand has moved."""
+    given = drawn(op, state).inputs
+    if not norms.is_norm(op):
+        return given
+    return norms.moved(op, state, given, _of_forward(op, state), XP, op.forward)
+
+
+def _of_forward(op, state) -> dict:
+    """What forward takes in a state, and backward may not."""
+    asked = options(op, state)
+    source = default.Draw(float_format(state.dtype), state.seed, asked)
+    return default.draw_forward(op, source, asked["shape"])[0]
+
+
+def _by_hand(op, state) -> dict:
+    """The inputs of a norm that no case draws."""
+    if not norms.is_norm(op):
+        return {}
+    given = inputs(op, state)
+    return {name: given[name] for name in (op.gradient_of[op.main], *op.upstream)}
+
+
 # What is computed
 
 
@@ -321,11 +385,18 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
         if xp is XP
         else replace(
             moved,
-            **{name: value.held.item() for name, value in vars(moved).items() if not _stays(value)},
+            **{
+                name: value.held.item() if value.size == 1 else ()
+                for name, value in vars(moved).items()
+                if not _stays(value)
+            },
         )
     )
-    given, notices, author = drawn(op, state).inputs, (), computed_by(state)
-    given, attributes = (given, {}) if xp is XP else _moving(op, state, moved, given, traced)
+    notices, author, attributes = (), computed_by(state), {}
+    if xp is XP:
+        given = inputs(op, state)
+    else:
+        given, attributes = _moving(op, state, moved, drawn(op, state).inputs, traced)
     try:
         outputs, notices = (
             backward(state, given | attributes) if backward else (op.backward(**given), ())
@@ -358,7 +429,7 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
         xp,
         traced or op,
         given | attributes,
-        getattr(state, "plane", 0),
+        moved,
         getattr(traced, "both", None),
     )
     return {
@@ -372,7 +443,7 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
 
 
 def _stays(value) -> bool:
-    return isinstance(value, (str, STILL))
+    return isinstance(value, (str, tuple, STILL))
 
 
 def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
@@ -382,16 +453,14 @@ def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
         for p in _parameters(op)
         if not _stays(value := getattr(moved, p.name, 0))
     }
-    if op.saved and any(p.name in moving for p in op.forward_parameters):
-        asked, known = options(op, state), given
+    if norms.is_norm(op):
+        known = _of_forward(op, state) | moving
+        given = norms.moved(op, moved, given, known, traced._xp, traced.forward)
+    elif op.saved and any(p.name in moving for p in op.forward_parameters):
+        known = given
         # drawn again, what forward alone takes is there, too
         if not registry.own("cases", op.name, "draw"):
-            known = (
-                default.draw_forward(
-                    op, default.Draw(float_format(state.dtype), state.seed, asked), asked["shape"]
-                )[0]
-                | given
-            )
+            known = _of_forward(op, state) | given
         made = traced.forward(
             **{name: value for name, value in (known | moving).items() if name in op.takes}
         )
@@ -427,8 +496,8 @@ def panels(data: Data) -> list[Panel]:
     planes = any(value.ndim > 2 for value in data.outputs.values())
     spans = _spans(n + 2 * many) if planes else _spans(n) + 2 * _spans(many)
     tall, low = (PLANE, PLANE) if planes else (TALL, LOW)
-    answered = response.panels(data.xp, data.answer)
-    height = (SCREEN - max((p.height for p in answered), default=0)) // max(sum(spans) // 20, 1)
+    answered = data.answer.panels(data.xp) if _has_stage(data) else []
+    height = SCREEN if answered else SCREEN // max(sum(spans) // 20, 1)
     made = [_tensor(data, name, value, GIVEN, min(tall, height)) for name, value in tensors.items()]
     made += [
         _tensor(data, name, value, OUT, min(tall, height)) for name, value in data.outputs.items()
@@ -436,8 +505,16 @@ def panels(data: Data) -> list[Panel]:
     made += [_error(data, name, value, min(low, height)) for name, value in data.errors.items()]
     return [
         *answered,
-        *(replace(p, span=span, square=planes and has_cells(p)) for p, span in zip(made, spans)),
+        *(
+            replace(p, span=span, square=planes and has_cells(p), more=bool(answered))
+            for p, span in zip(made, spans)
+        ),
     ]
+
+
+def _has_stage(data: Data) -> bool:
+    """Whether an answer is drawn; else it says why there is none."""
+    return hasattr(data.answer, "panels")
 
 
 def _spans(count: int) -> list[int]:
@@ -516,7 +593,7 @@ def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
 def headline(data: Data) -> list[str]:
     """How one element answers, one sentence an output, and who computed it."""
     return [
-        *response.headline(data.xp, data.answer),
+        *(data.answer.headline(data.xp) if _has_stage(data) else [tr(data.answer)]),
         *(_sentence(data, name) for name in list(data.errors)[:4]),
         tr("Computed by {who}.", who=tr(data.computed_by)),
     ]

@@ -1,5 +1,7 @@
 """Export: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
+import numpy as np
+
 from aclnn_viz.cases import Case
 from aclnn_viz.devices.cpp import cpp_sample
 from aclnn_viz.dtypes import FLOAT32, float_format
@@ -68,7 +70,12 @@ def pytest_case(subject, state) -> str:
 
 def pytest_of_case(op, options: dict) -> str:
     """Return a test module that runs a kernel on the case that `av.case` draws with these options."""
-    text = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    text = ", ".join(
+        f"{name}=np.array({value.tolist()}, {value.dtype.name!r})"
+        if isinstance(value, np.ndarray)
+        else f"{name}={value!r}"
+        for name, value in options.items()
+    )
     return _test(op, options["dtype"], "", f"av.case(OPERATOR, {text}).inputs")
 
 

@@ -528,6 +528,7 @@ class _Form:
             "rows": one.rows,
             "least": one.least,
             "below": one.below,
+            "more": one.more,
             "marks": [self.page._pooled(self.mark(each)) for each in one.marks],
             "x": self.plain(one.x),
             "y": self.plain(one.y),

@@ -14,6 +14,7 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases.default import kinks_of
+from aclnn_viz.explorers import norms
 from aclnn_viz.explorers.arrays import double
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
@@ -54,6 +55,26 @@ class Slope:
     at: np.ndarray
     held: dict  # the other inputs, which stay
 
+    def panels(self, xp) -> list[Panel]:
+        return _slopes(xp, self)
+
+    def headline(self, xp) -> list[str]:
+        return [
+            tr(
+                "At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.",
+                name=self.name,
+                kink=number(self.kinks[k]),
+                at=number(self.at[k]),
+                below=number(self.slope[at - 2]),
+                above=number(self.slope[at]),
+            )
+            for k in range(self.kinks.size)
+            for at in [(k + 1) * (POINTS + 1)]
+        ] or [tr("No kink of {name} is declared.", name=self.name)]
+
+    def caption(self, xp):
+        return self.headline(xp)[0]
+
 
 @dataclass(frozen=True, eq=False)
 class Spread:
@@ -66,9 +87,28 @@ class Spread:
     gradient: np.ndarray | None = None  # of the row
     own: np.ndarray | None = None  # the part of it that comes from the output at the same place
 
+    def panels(self, xp) -> list[Panel]:
+        return _matrices(xp, self)
 
-def response(xp, op, given: dict, block: int, run=None):
-    """Return the Slope or the Spread of an operator, whose arrays are of `xp`; a sentence says why there is none.
+    def headline(self, xp) -> list[str]:
+        sentences = ALONG if len(self.matrices) == 2 else (IN_ROW,)
+        return [
+            tr(
+                sentence,
+                to=_ends(xp, matrix, 1),
+                of=_ends(xp, matrix, 0),
+                columns=matrix.shape[1],
+                rows=matrix.shape[0],
+            )
+            for sentence, matrix in zip(sentences, self.matrices)
+        ]
+
+    def caption(self, xp):
+        return self.headline(xp)[0]
+
+
+def response(xp, op, given: dict, state, run=None):
+    """Return the Norm, the Slope or the Spread of an operator, whose arrays are of `xp`; a sentence says why there is none.
 
     `run(page, values)` calls a page; without it, over `xp`.
     """
@@ -83,6 +123,9 @@ def response(xp, op, given: dict, block: int, run=None):
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
         for name, array in arrays.items()
     }
+    if norms.is_norm(op):
+        return norms.norm(xp, op, run, arrays, arranged, given, state)
+    block = getattr(state, "plane", 0)
     alone = "." not in op.page.AXES[op.main] or op.tensors[op.gradient_of[op.main]].kinks
     return (
         slope(xp, op, run, arrays, arranged.attributes, given)
@@ -231,17 +274,6 @@ def spread(xp, op, run, arrays, arranged, given, block):
 # What is seen, and in words
 
 
-def panels(xp, found) -> list[Panel]:
-    """Return the panels of a response, which fill whole rows of 20 columns; none where nothing is drawn."""
-    return (
-        _slopes(xp, found)
-        if isinstance(found, Slope)
-        else _matrices(xp, found)
-        if isinstance(found, Spread)
-        else []
-    )
-
-
 def _slopes(xp, found: Slope) -> list[Panel]:
     held = reduce(
         lambda some, more: tr("{some}, {more}", some=some, more=more),
@@ -325,36 +357,6 @@ def _matrices(xp, found: Spread) -> list[Panel]:
             )
         )
     return made
-
-
-def headline(xp, found) -> list[str]:
-    """Return sentences about a response: its kinks, how far gradients spread, or why there is none."""
-    if isinstance(found, Slope):
-        return [
-            tr(
-                "At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.",
-                name=found.name,
-                kink=number(found.kinks[k]),
-                at=number(found.at[k]),
-                below=number(found.slope[at - 2]),
-                above=number(found.slope[at]),
-            )
-            for k in range(found.kinks.size)
-            for at in [(k + 1) * (POINTS + 1)]
-        ] or [tr("No kink of {name} is declared.", name=found.name)]
-    if not isinstance(found, Spread):
-        return [tr(found)]
-    sentences = ALONG if len(found.matrices) == 2 else (IN_ROW,)
-    return [
-        tr(
-            sentence,
-            to=_ends(xp, matrix, 1),
-            of=_ends(xp, matrix, 0),
-            columns=matrix.shape[1],
-            rows=matrix.shape[0],
-        )
-        for sentence, matrix in zip(sentences, found.matrices)
-    ]
 
 
 def _ends(xp, matrix, axis: int) -> str:

@@ -65,9 +65,16 @@ def flag(default: bool, label: str, group: str, help: str = ""):
 
 
 def whole(
-    default: int, low: int, high: int, label: str, group: str, help: str = "", below: str = ""
+    default: int,
+    low: int,
+    high: int,
+    label: str,
+    group: str,
+    help: str = "",
+    below: str = "",
+    moves: bool = False,
 ):
-    """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks."""
+    """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks, or `moves` alone."""
     return _field(
         default,
         kind="whole",
@@ -78,6 +85,7 @@ def whole(
         group=group,
         help=help,
         below=below,
+        moves=moves,
     )
 
 
@@ -196,6 +204,35 @@ def check_choices(state) -> None:
                     shown(getattr(state, name)),
                     message("choose one"),
                 )
+
+
+def check_points(state, rows: int, columns: int) -> None:
+    """Make `moved` of a state a tuple of (row, column, x, y); raise StateError for what is no such list."""
+    if not isinstance(state.moved, (list, tuple)):
+        raise StateError(
+            "moved",
+            "moved must be a list of (row, column, x, y)",
+            repr(state.moved),
+            "pass a list",
+        )
+    points = tuple(_point(point, rows, columns) for point in state.moved)
+    object.__setattr__(state, "moved", points)
+
+
+def _point(point, rows: int, columns: int) -> tuple:
+    try:
+        row, column, x, y = point
+        inside = 0 <= row < rows and 0 <= column < columns
+        if inside and row == int(row) and column == int(column) and abs(x) < inf and abs(y) < inf:
+            return int(row), int(column), float(x), float(y)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise StateError(
+        "moved",
+        "each moved point is (row, column, x, y), on the grid and finite",
+        repr(point),
+        f"choose a row below {rows} and a column below {columns}",
+    )
 
 
 def check_names(state_class, values: dict) -> None:

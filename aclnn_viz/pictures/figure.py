@@ -48,7 +48,10 @@ def figure(picture, theme: str = "light"):
     if not isinstance(theme, str) or theme not in THEMES:
         raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
     look, wide = THEMES[theme], picture.width
-    placed = laid_out([_grown(panel, wide) for panel in picture.panels])
+    seen = [
+        panel for panel in picture.panels if not panel.more
+    ]  # what is folded a still leaves out
+    placed = laid_out([_grown(panel, wide) for panel in seen])
     heights = {}
     for panel, row, _ in placed:
         if panel.rows == 1:

@@ -35,7 +35,7 @@ class Panel:
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
     With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
     Where there are fewer than `least` pixels across, the browser scrolls it sideways. `below` names a panel above it, with whose x axis
-    its own is in line; a `height` of 0 is what a square panel of its span takes.
+    its own is in line; a `height` of 0 is what a square panel of its span takes. One of `more` is folded away beside the others.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Panel:
     rows: int = 1
     least: int = 0
     below: str = ""
+    more: bool = False
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -180,6 +181,7 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 "rows": panel.rows,
                 "least": panel.least,
                 "below": panel.below,
+                "more": panel.more,
                 "marks": marks,
                 **axes,
             }
@@ -194,4 +196,8 @@ def _fields(mark: type) -> list[tuple[str, type]]:
 
 def _plain(value):
     """A value that JSON can carry: a number that is not finite has no place and becomes None."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.item()
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -166,7 +166,7 @@ def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
 @by_name("rms_norm")
 def test_an_interrupted_kernel_goes_on_with_the_next_movement(explorer):
     for k in range(5):
-        explorer.set(("epsilon", -k), ("scale", k / 10))
+        explorer.set(("epsilon", -k), ("pull", k / 10))
         explorer.page.evaluate(
             "window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.interrupt()"
         )

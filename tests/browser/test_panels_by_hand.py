@@ -1,15 +1,14 @@
-"""Panels under the pointer: hints, clicks, and the judge of their pixels; on the explorer of group norm and swish."""
+"""Panels under the pointer: hints, clicks, and the judge of their pixels; on the explorer of layer norm."""
 
 import json
 
+import numpy as np
 import panel_picture
 import pytest
 
-from aclnn_viz.explorers.by_operator.group_norm_swish import State
-
 pytestmark = [
     pytest.mark.needs("chromium"),
-    pytest.mark.parametrize("explorer", ["group_norm_swish"], indirect=True),
+    pytest.mark.parametrize("explorer", ["layer_norm"], indirect=True),
 ]
 
 
@@ -37,69 +36,87 @@ def shown(explorer, state):
     return axes, panels, arrays
 
 
-def test_a_click_on_a_cell_chooses_it(explorer):
-    canvas(explorer, "map").click(position=point(explorer, "map", 13.3, 1.8))
+def test_a_click_on_a_bar_chooses_its_element(explorer):
+    canvas(explorer, "arrives").click(position=point(explorer, "arrives", 6.2, 0.1))
     explorer.settle()
-    state = explorer.state()
-    assert (state.position, state.channel) == (13, 2)
-    panel_picture.check(explorer, state)
+    assert explorer.state().element == 6
+    panel_picture.check(explorer, explorer.state())
 
 
-def test_dragging_chooses_all_the_way_and_stops_at_the_limits(explorer):
-    canvas(explorer, "parameters").scroll_into_view_if_needed()
-    box = canvas(explorer, "parameters").bounding_box()
-    places = [point(explorer, "parameters", x, 20.0) for x in (2, 4, 6, 8, 11.39)]
+def test_dragging_chooses_all_the_way(explorer):
+    canvas(explorer, "taken").scroll_into_view_if_needed()
+    box = canvas(explorer, "taken").bounding_box()
+    places = [point(explorer, "taken", x, 0.1) for x in (2, 4, 6, 8, 11.3)]
     explorer.page.mouse.move(box["x"] + places[0]["x"], box["y"] + places[0]["y"])
     explorer.page.mouse.down()
     for place in places:
         explorer.page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
     explorer.page.mouse.up()
     explorer.settle()
-    assert explorer.state().channel == 11 and explorer.problem() == ""
+    assert explorer.state().element == 11 and explorer.problem() == ""
 
 
-@pytest.mark.parametrize("at", [5.8, 6.2])
-def test_a_hint_says_the_channel_of_bars_that_stand_side_by_side(explorer, at):
+def test_a_dot_says_its_datum_and_goes_where_the_hand_leads_it(explorer):
+    found = explorer.data(explorer.state()).answer
+    k = int(np.argmax(found.xhat))
+    x, y = found.xhat[k], found.arriving[k]
+    words = hint(explorer, "norm", x, y).split("\n")
+    assert words[0] == f"element {k}"
+    assert [float(one.rsplit(" ", 1)[1]) for one in words[1:]] == pytest.approx([x, y], rel=1e-3)
+    there, canvas_box = point(explorer, "norm", x, y), canvas(explorer, "norm").bounding_box()
+    here = point(explorer, "norm", x, y - 1.0)
+    explorer.page.mouse.move(canvas_box["x"] + there["x"], canvas_box["y"] + there["y"])
+    explorer.page.mouse.down()
+    explorer.page.mouse.move(canvas_box["x"] + here["x"], canvas_box["y"] + here["y"], steps=5)
+    explorer.page.mouse.up()
+    explorer.settle()
+    after = explorer.data(explorer.state()).answer
+    assert explorer.state().element == k
+    assert after.arriving[k] == pytest.approx(y - 1.0, abs=0.02)
+    panel_picture.check(explorer, explorer.state())
+    explorer.reset()
+
+
+def test_a_hint_says_the_element_of_a_bar_between_two(explorer):
     """And no coordinate of the drawing: the places of bars are beside the number that they belong to."""
-    assert hint(explorer, "parameters", at, 1.0).startswith("channel 6\n")
+    assert hint(explorer, "arrives", 5.8, 0.1).startswith("element 6\n")
 
 
 def test_moving_without_a_button_chooses_nothing(explorer):
-    canvas(explorer, "map").hover(position=point(explorer, "map", 3, 3))
+    explorer.reset()
+    canvas(explorer, "taken").hover(position=point(explorer, "taken", 3, 0.1))
     explorer.settle()
-    assert explorer.state() == State()
+    assert explorer.state() == explorer.subject.state()
 
 
 def test_a_cell_tells_its_value(explorer):
-    _, panels, arrays = shown(explorer, State())
-    value = arrays[panels[0]["marks"][0]["values"]][2, 13]
-    words = hint(explorer, "map", 13, 2)
-    assert words.startswith("channel 2, position 13: ")
+    value = explorer.data(explorer.state()).outputs["gradInputOut"][2, 7]
+    words = hint(explorer, "gradInputOut", 7, 2)
     assert float(words.rsplit(" ", 1)[1]) == pytest.approx(value, rel=1e-3)
 
 
-def test_series_tell_their_names_and_values(explorer):
-    _, panels, arrays = shown(explorer, State())
-    marks = {
-        mark.get("label"): mark
-        for text in panels
-        if text["name"] == "parameters"
-        for mark in text["marks"]
-    }
-    words = hint(explorer, "parameters", float(arrays[marks["dgammaOut"]["x"]][5]), 10.0)
-    assert words.startswith("channel")
-    text = dict(line.split(": ") for line in words.split("\n")[1:])
-    assert float(text["dgammaOut"]) == pytest.approx(arrays[marks["dgammaOut"]["y"]][5], rel=1e-3)
+@pytest.mark.parametrize("panel", ["row", "arrives", "taken", "remains"])
+def test_bars_tell_the_values_of_the_data(explorer, panel):
+    found = explorer.data(explorer.state()).answer
+    values = {
+        "row": found.x,
+        "arrives": found.arriving,
+        "taken": found.taken,
+        "remains": found.arriving - found.taken,
+    }[panel]
+    words = hint(explorer, panel, 5, 0.1 * values.max()).split("\n")
+    assert words[0] == "element 5"
+    assert float(words[1].rsplit(" ", 1)[1]) == pytest.approx(values[5], rel=1e-3)
 
 
 def test_outside_the_axes_nothing_is_shown(explorer):
-    assert hint(explorer, "map", 13, 2)
-    canvas(explorer, "map").hover(position={"x": 2, "y": 2})
-    assert explorer.page.locator("[data-panel=map] .ae-hint").is_hidden()
+    assert hint(explorer, "taken", 3, 0.1)
+    canvas(explorer, "taken").hover(position={"x": 2, "y": 2})
+    assert explorer.page.locator("[data-panel=taken] .ae-hint").is_hidden()
 
 
 def test_right_numbers_are_found(explorer):
-    assert panel_picture.misplaced(explorer, *shown(explorer, State())) == []
+    assert panel_picture.misplaced(explorer, *shown(explorer, explorer.state())) == []
 
 
 def mirrored(array, ends, scale):
@@ -107,9 +124,9 @@ def mirrored(array, ends, scale):
     return low * high / array if scale == "log" else low + high - array
 
 
-@pytest.mark.parametrize("panel", ["map", "line", "growth", "parameters"])
+@pytest.mark.parametrize("panel", ["norm", "arrives", "gradInputOut"])
 def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
-    axes, panels, arrays = shown(explorer, State())
+    axes, panels, arrays = shown(explorer, explorer.state())
     text = next(one for one in panels if one["name"] == panel)
     wrong = {}
     for mark in text["marks"]:
@@ -126,8 +143,8 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
 
 
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):
-    axes, panels, arrays = shown(explorer, State())
-    text = next(one for one in panels if one["name"] == "parameters")
+    axes, panels, arrays = shown(explorer, explorer.state())
+    text = next(one for one in panels if one["name"] == "arrives")
     shorter = {
         name: 0.7 * array if name.endswith(".y") else array for name, array in arrays.items()
     }

@@ -134,7 +134,9 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
         for c in controls(subject.state):
             if c["field"] not in written["alive"] or c["field"] in written["options"]:
                 continue
-            if c.get("moves"):
+            if c.get("moves") and c["kind"] == "whole":
+                values[c["field"]] = int(rng.integers(c["low"], c["high"] + 1))
+            elif c.get("moves"):
                 values[c["field"]] = c["options"][rng.integers(len(c["options"]))][0]
             elif c.get("below"):
                 values[c["field"]] = int(rng.integers(start[c["below"]]))
@@ -157,7 +159,8 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
             x, y = (
                 float(each) for each in rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2)
             )
-            values["moved"] = [[values["row"], values["column"], x, y]] * int(rng.integers(2))
+            place = [values.get("row", 0), values.get("column", values.get("element"))]
+            values["moved"] = [[*place, x, y]] * int(rng.integers(2))
         with suppress(StateError), np.errstate(all="ignore"):  # what Python refuses is not compared
             subject.inputs(build(subject.state, values))
             found.append(values)

@@ -350,9 +350,9 @@ def test_of_what_a_device_computes_a_page_records_nothing():
 
 def test_a_page_says_what_it_leaves_and_speaks_both_languages():
     page = page_of(saved("rms_norm")[-1])
-    assert {"rows", "seed", "device", "dy"} <= page["texts"]["en"]["needs"].keys() and not {
+    assert {"axis_0", "seed", "device"} <= page["texts"]["en"]["needs"].keys() and not {
         "epsilon",
-        "row",
+        "pull",
     } & page["texts"]["zh"]["needs"].keys()
     assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
@@ -403,7 +403,7 @@ def test_a_text_that_is_no_state_is_refused_in_three_parts(text):
 
 def test_a_state_and_its_text_are_one():
     for name, values in (
-        ("rms_norm", {"epsilon": -3.5, "dy": "ones"}),
+        ("rms_norm", {"epsilon": -3.5, "moved": [(0, 2, 1.5, 0.0)]}),
         ("two_phase", {"mistake": "no init"}),
         ("tiles", {}),
     ):

@@ -7,7 +7,8 @@ from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.explorers import default
-from aclnn_viz.explorers.response import Slope, Spread, headline, panels
+from aclnn_viz.explorers.norms import Norm
+from aclnn_viz.explorers.response import Slope, Spread
 
 STEP = 1e-6
 
@@ -18,18 +19,18 @@ def answer(name, **values):
 
 
 def marks(found, panel):
-    return next(one for one in panels(np, found) if one.name == panel).marks
+    return next(one for one in found.panels(np) if one.name == panel).marks
 
 
 @in_one
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
 def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)
-    drawn = panels(np, found)
+    drawn = found.panels(np)
     assert (
-        isinstance(found, Slope | Spread)
-        and sum(panel.span for panel in drawn) == 20
-        and 1 <= len(headline(np, found)) <= 2
+        isinstance(found, Norm | Slope | Spread)
+        and sum(panel.span * panel.rows for panel in drawn) % 20 == 0
+        and 1 <= len(found.headline(np)) <= 2
     )
 
 
@@ -63,7 +64,7 @@ def test_a_slope_is_that_of_the_forward_operator(name):
 )
 def test_a_slope_says_what_it_is_of_and_what_is_held(name, held, title):
     found = answer(name)
-    shown = panels(np, found)[-1]
+    shown = found.panels(np)[-1]
     assert list(found.held) == held and shown.title == title
     assert shown.x.label == "self" + "".join(
         f", at {key} = {found.held[key].item():.4g}" for key in held
@@ -72,7 +73,7 @@ def test_a_slope_says_what_it_is_of_and_what_is_held(name, held, title):
 
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
-    assert headline(np, found) == [
+    assert found.headline(np) == [
         "At the kink self = -0.5 the slope is 0; just below it 0, just above 1.",
         "At the kink self = 0.25 the slope is 0; just below it 1, just above 0.",
     ]
@@ -105,11 +106,11 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     ).T
     given = {"x": x} if name == "swi_glu" else {"output": op.forward(self=x)[output]}
     case = av.case(op, "float64", shape=(1, 6), **given)
-    found = default.response.response(default.XP, op, case.inputs, 0)
+    found = default.response.response(default.XP, op, case.inputs, made.state())
     np.testing.assert_allclose(found.matrices[0], jacobian, atol=1e-8)
     np.testing.assert_allclose(found.gradient, op.backward(**case.inputs)[op.main].ravel())
     assert made.headline and (found.own is None) == (name == "swi_glu")
-    drawn = panels(np, found)[-1]
+    drawn = found.panels(np)[-1]
     assert (drawn.x.label, drawn.y.label) == (f"{found.output}[j]", f"{found.upstream}[i]")
     if found.own is not None:
         np.testing.assert_allclose(
@@ -127,7 +128,7 @@ def test_taps_are_those_of_plain_loops():
     np.testing.assert_allclose(found.matrices[0], rows)
     assert (
         "Along rows the gradient of one output goes to 1 to 2 of 5 elements; one element adds up those of 1 of 3"
-        in headline(np, found)[0]
+        in found.headline(np)[0]
     )
     reflected = answer("reflection_pad_2d").matrices[1]  # padding (1, 0) of 4 columns
     np.testing.assert_array_equal(reflected, np.eye(4)[[1, 0, 1, 2, 3]])
@@ -143,4 +144,7 @@ def test_the_plane_that_is_shown_is_that_of_the_tensors():
 def test_what_is_not_drawn_is_said():
     made = default.of(av.operator("grid_sampler_3d"))
     data = made.compute(made.state(outputMask="− +"))
-    assert panels(np, data.answer) == [] and "inputGrad is not asked for" in made.headline(data)[0]
+    assert (
+        all(panel.name != "row" for panel in made.panels(data))
+        and "inputGrad is not asked for" in made.headline(data)[0]
+    )

@@ -16,9 +16,9 @@ import numpy as np
 
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
-from aclnn_viz.explorers.arrays import XP, double, element
+from aclnn_viz.explorers.arrays import XP, double, element, placed
 from aclnn_viz.explorers.device import host
-from aclnn_viz.explorers.state import StateError, check_indices, choice, flag, real, whole
+from aclnn_viz.explorers.state import check_indices, check_points, choice, flag, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.grid_sampler_2d import page
@@ -170,35 +170,7 @@ class State:
 
     def __post_init__(self):
         check_indices(self)
-        if not isinstance(self.moved, (list, tuple)):
-            raise StateError(
-                "moved",
-                "moved must be a list of (row, column, x, y)",
-                repr(self.moved),
-                "pass a list",
-            )
-        object.__setattr__(self, "moved", tuple(self._checked(point) for point in self.moved))
-
-    def _checked(self, point):
-        try:
-            row, column, x, y = point
-            inside = 0 <= row < self.grid_height and 0 <= column < self.grid_width
-            if (
-                inside
-                and row == int(row)
-                and column == int(column)
-                and abs(x) < np.inf
-                and abs(y) < np.inf
-            ):
-                return int(row), int(column), float(x), float(y)
-        except (TypeError, ValueError, OverflowError):
-            pass
-        raise StateError(
-            "moved",
-            "each moved point is (row, column, x, y), on the grid and finite",
-            repr(point),
-            f"choose a row below {self.grid_height} and a column below {self.grid_width}",
-        )
+        check_points(self, self.grid_height, self.grid_width)
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,21 +235,13 @@ def points(state: State, xp=XP):
     cosine, sine = xp.cos(turn), xp.sin(turn)
     shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
     grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
-    dragged = placed(state.moved, (*shape, 2)) if isinstance(state.moved, tuple) else state.moved
+    dragged = placed(state.moved, (*shape, 2))
     return xp.where(xp.isnan(dragged), grid, dragged)
 
 
 @lru_cache(4)
 def _steps(seed: int, shape: tuple) -> np.ndarray:
     return np.random.default_rng(seed).standard_normal(shape)
-
-
-def placed(moved: tuple, shape) -> np.ndarray:
-    """Return the dragged points (Hout, Wout, 2) at their places, nan where none is."""
-    dragged = np.full(shape, np.nan)
-    for row, column, x, y in moved:
-        dragged[row, column] = x, y
-    return dragged
 
 
 def pixel_units(size: int, aligned: bool) -> tuple[float, float]:

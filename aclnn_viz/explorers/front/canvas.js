@@ -56,7 +56,7 @@ class Panel {
     this.seen = this.figure.clientWidth;
     this.sideways = this.width > this.seen;
     this.figure.dataset.sideways = this.sideways ? tr("⇆ wider than the page: scroll sideways") : "";
-    this.room = this.kit.panels.getBoundingClientRect().right - this.stage.getBoundingClientRect().left;
+    this.room = this.kit.el.getBoundingClientRect().right - this.stage.getBoundingClientRect().left;
     this.ratio = devicePixelRatio || 1;
     const [width, height] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];
     if (this.top.width !== width || this.top.height !== height) Object.assign(this.top, { width, height });

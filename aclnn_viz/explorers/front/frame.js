@@ -30,7 +30,7 @@ class Frame extends Marks {
       write(context, text, box.left - 4, at, theme.text, TEXT, "right");
     }
     context.stroke();
-    if (x.label) {
+    if (x.label && !this.shared) {
       const kept = shortened(context, x.label, this.panel.width);
       const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, kept) / 2);
       write(context, kept, middle, this.panel.height - LINE / 2, theme.text);

@@ -2,9 +2,13 @@
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+// Row and column of the chosen point; where no field holds its row, there is only one.
+const chosenOf = ({ values }, { choose }) => choose.map((field) => (field ? values[field] : 0));
+
 // Where the chosen point is held now, which may be ahead of the kernel.
-function held({ values }, { x, y, columns, rows, row, column, choose, move, units: [[ox, fx], [oy, fy]] }) {
-  const [r, c] = choose.map((field) => values[field]), moved = values[move].find(([a, b]) => a === r && b === c);
+function held(kit, handle) {
+  const { x, y, columns, rows, row, column, move, units: [[ox, fx], [oy, fy]] } = handle, { values } = kit;
+  const [r, c] = chosenOf(kit, handle), moved = values[move].find(([a, b]) => a === r && b === c);
   const k = r < rows && c < columns ? r * columns + c : row * columns + column;
   return [moved && fx ? (moved[2] - ox) / fx : x[k], moved && fy ? (moved[3] - oy) / fy : y[k]];
 }
@@ -55,8 +59,8 @@ function grab(drawing, node, start, move, end = () => {}) {
 
 function takeHand(drawing) {
   const { kit, panel: { top: canvas, stage } } = drawing;
-  const chosen = () => drawing.handle.choose.map((field) => kit.values[field]);
-  const choose = (point) => kit.set(Object.fromEntries(drawing.handle.choose.map((field, k) => [field, point[k]])));
+  const chosen = () => chosenOf(kit, drawing.handle);
+  const choose = (point) => kit.set(Object.fromEntries(drawing.handle.choose.map((field, k) => [field, point[k]]).filter(([field]) => field)));
   const others = () => {
     const [row, column] = chosen();
     return kit.values[drawing.handle.move].filter(([r, c]) => r !== row || c !== column);

@@ -205,6 +205,8 @@ function explorer(build) {
     const twin = element("details", { class: "ae-twin" }, element("summary", {}, tr("The picture in words")), words);
     const foot = element("div", { class: "ae-foot" });
     const more = element("details", { class: "more" }, element("summary", {}, tr("More: numbers, inputs, export")), controls, head, foot);
+    const aside = element("div", { class: "ae-panels ae-aside" });  // panels beside the lesson
+    more.firstChild.after(aside);
     const body = element("div", { class: "ae-body" }, top, problem, panels, more);
     const plays = element("div", { class: "ae-plays" });
     panels.append(plays, caption);
@@ -249,7 +251,7 @@ function explorer(build) {
       el.setAttribute("data-traced", "");
     };
     const kit = {
-      model, el, panels, caption, head, words, all: [], theme: readTheme(el, model),
+      model, el, panels, aside, caption, head, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
       set(moved) {
         if (!player.playing) player.halt();
@@ -290,7 +292,7 @@ function explorer(build) {
       }
       problem.textContent = Object.keys(wrong).filter((field) => !(field in inputs)).map((field) => wrong[field]).join(" ");
       const picture = shown ?? model.get("picture");
-      if (!picture.index || !kit.all.every((panel) => panel.width)) { done(); return; }
+      if (!picture.index || (kit.all.length && !kit.all.some((panel) => panel.width))) { done(); return; }
       glide?.();
       glide = null;
       const before = last, now = last = { panels: picture.panels, arrays: unpacked(picture), modes: modes() };

@@ -52,7 +52,8 @@ class Marks {
   }
 
   // The fill of bars: plain, or hatched by kind.
-  pattern(context, { shape, colour }) {
+  pattern(context, { shape, colour, kind }) {
+    if (kind >= this.kit.model.get("colours").kinds.length) return colour;  // of a stage: one meaning in all panels
     const { back } = this.kit.theme, key = `${shape} ${colour} ${back}`;
     if (!tiles.has(key)) tiles.set(key, this.tile(shape, colour, back));
     return context.createPattern(tiles.get(key), "repeat");

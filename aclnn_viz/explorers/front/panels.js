@@ -83,7 +83,7 @@ class Drawing extends Frame {
     }
     const legend = this.legend(context), { x, y } = spec;
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
-    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
+    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && !this.shared ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: wide || y.label ? left : this.above ? 30 : 2, top, right: width - 9, bottom };
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
@@ -126,10 +126,11 @@ class Drawing extends Frame {
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
     const name = (axis, value) => [axis.label || (axis === spec.x ? "x" : "y"), said(axis, value)].join(" ");
-    const point = this.handle && (this.holds ? this.handle.choose.map((field) => this.kit.values[field]) : nearest(this, x, y, 8));
+    const point = this.handle && (this.holds ? chosenOf(this.kit, this.handle) : nearest(this, x, y, 8));
     if (point) {
       const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
       const [u, v] = this.holds ? held(this.kit, this.handle) : [xs[k], ys[k]];
+      if (!this.handle.choose[0]) return [tr("element {k}", { k: point[1] }), `${spec.x.label} ${number(u)}`, `${spec.y.label} ${number(v)}`].join("\n");
       const at = { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) };
       return tr("row {row}, column {column}: x {x}, y {y}", at);
     }
@@ -222,7 +223,7 @@ function buildPanels(kit) {
       for (const name of names) {
         drawings.set(name, kept.get(name) ?? new Drawing(kit, name));
         kept.delete(name);
-        kit.panels.append(drawings.get(name).panel.figure);
+        (panels.find((one) => one.name === name).more ? kit.aside : kit.panels).append(drawings.get(name).panel.figure);
       }
       for (const { panel } of kept.values()) {
         panel.figure.remove();
@@ -238,6 +239,7 @@ function buildPanels(kit) {
     panels.forEach(({ name }, k) => {
       const { figure } = drawings.get(name).panel;
       figure.classList.toggle("stage", !k);
+      drawings.get(name).shared = panels[k + 1]?.span === panels[k].span && panels[k + 1].x.label === panels[k].x.label;  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
@@ -254,6 +256,7 @@ function buildPanels(kit) {
       for (const spec of picture.panels) {
         const drawing = drawings.get(spec.name);
         if (drawing.panel.width) drawing.draw(spec, arrays);
+        else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it has a size
       }
       for (const spec of picture.panels) drawings.get(spec.name).say(spec.title);
     },

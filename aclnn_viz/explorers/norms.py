@@ -1,0 +1,384 @@
+"""The stage of norms: which part of a gradient does a norm take away? One statistic's elements are dots, what is taken lies on a line.
+
+Over x-hat stands the gradient that arrives there. A norm forbids one direction of change, with a mean two, and backward takes them
+away: the least-squares line through the dots, in which epsilon is one dot more, at height 0. What remains, times rstd, is dx.
+The sentence to teach: whatever lies on the line cannot change y, so it gets no gradient.
+"""
+
+from dataclasses import dataclass
+from math import sqrt
+
+import numpy as np
+
+from aclnn_viz.arrays.driver import place_of
+from aclnn_viz.explorers.arrays import double, element, placed, point
+from aclnn_viz.explorers.state import flag, real, whole
+from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.words.messages import message, tr
+
+MOST, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
+GUIDE, TAKEN, MOVED, REMAINS = 4, 5, 7, 8  # kinds of marks
+LOUD = 0.6  # of all squares of x-hat: an element that outshouts the others
+
+
+def is_norm(op) -> bool:
+    """Whether an operator saves what it divided by, which an epsilon keeps from 0."""
+    return bool(op.saved) and epsilon_of(op) is not None and "." in op.page.AXES[op.main]
+
+
+def epsilon_of(op):
+    """The parameter of forward that is a tiny number."""
+    found = [p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01]
+    return found[0] if found else None
+
+
+def own_fields() -> list[tuple]:
+    """What the stage moves beside the operator's own parameters: in sight, and folded."""
+    return [
+        ("wrong", flag(False, message("a bug: without 1/n"), message("Element"))),
+        (
+            "pull",
+            real(
+                1.5,
+                -3.0,
+                3.0,
+                0.05,
+                message("pull on y"),
+                message("Element"),
+                message("how much the loss wants y longer"),
+            ),
+        ),
+        ("element", whole(2, 0, MOST - 1, message("element"), message("Element"), moves=True)),
+        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), message("Element"))),
+    ]
+
+
+def lengths(shape: tuple, block: int) -> tuple:
+    """A shape whose blocks have about a dozen elements, where they have `block`."""
+    return (*shape[:-1], max(1, round(shape[-1] * SHOWN / block)))
+
+
+def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
+    """Of the letters that part what has a statistic of its own: the slices of one block, and its place."""
+    letters = {
+        letter: n
+        for letter, n in zip(op.page.AXES[op.main], arranged.results[op.main].shape)
+        if letter != "."
+    }
+    place = [
+        int(k)
+        for k in np.unravel_index(
+            min(which, int(np.prod([*letters.values()])) - 1), (*letters.values(),)
+        )
+    ]
+    return {letter: slice(k, k + 1) for letter, k in zip(letters, place)}, place
+
+
+def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
+    """The inputs with what a hand moved of the shown block, and the pull of the loss; what forward saves is made anew."""
+    arranged, x, upstream = (
+        op.arrange_backward(**given),
+        op.gradient_of[op.main],
+        next(iter(op.upstream)),
+    )
+    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
+    shape = arranged.arrays[x].shape
+    own = np.arange(np.prod(shape)).reshape(shape)[
+        place_of(arranged.arrays[x], op.page.AXES[x], block)
+    ]
+    own, size = own.ravel()[:MOST], given[x].size
+    places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))
+    where = np.full(size, own.size)
+    where[own] = np.arange(own.size)
+    hands = xp.take(xp.concat([places, np.full((1, 2), np.nan)]), where, axis=0)
+
+    def held(name, column, values):
+        hand = xp.reshape(hands[:, column], given[name].shape)
+        return xp.round_to(xp.where(xp.isnan(hand), values, hand), given[name].dtype)
+
+    given = given | {x: held(x, 0, double(xp, given[x]))}
+    made = forward(**{name: (known | given)[name] for name in op.takes if name in known | given})
+    pulled = double(xp, given[upstream]) + state.pull * double(xp, made[op.upstream[upstream]])
+    return (
+        given
+        | {upstream: held(upstream, 1, pulled)}
+        | {name: made[output] for name, output in op.saved.items()}
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Norm:
+    """The elements of one statistic, (n,) each: x-hat, the gradient that arrives there, and what backward takes of it."""
+
+    xp: object
+    output: str
+    place: list[int]
+    x: np.ndarray
+    upstream: np.ndarray
+    xhat: np.ndarray
+    weights: (
+        np.ndarray
+    )  # of the incoming gradient on its way to x-hat: gamma, and a slope behind it
+    arriving: np.ndarray
+    taken: np.ndarray
+    left: np.ndarray  # of 1 that is added to the gradient of an element, what it keeps itself
+    line: tuple  # height at 0 and slope of what is taken
+    rstd: np.ndarray
+    epsilon: np.ndarray
+    has_mean: bool
+    state: object
+
+    @property
+    def n(self) -> int:
+        return self.xhat.size
+
+    @property
+    def chosen(self):
+        return self.xp.minimum(self.state.element, self.n - 1)
+
+    @property
+    def times(self) -> int:
+        """How much too steep the line is."""
+        return self.n if self.state.wrong else 1
+
+    def panels(self, xp) -> list[Panel]:
+        return [_scatter(xp, self), *_bars(xp, self)]
+
+    def plays(self) -> tuple[dict, ...]:
+        frames = [{"taken": share} for share in (0.0, 1.0)]
+        return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+
+    def headline(self, xp) -> list[str]:
+        k, line = self.chosen, self.taken * self.times
+        arriving, taken, remains = (
+            element(xp, values, k) for values in (self.arriving, line, self.arriving - line)
+        )
+        return [
+            tr(
+                "Element {k}: {arriving} arrives, {taken} is taken away; {remains} times rstd {rstd} is its {output}, {dx}.",
+                k=written(k, "d"),
+                output=self.output,
+                **{
+                    name: number(value)
+                    for name, value in (
+                        ("arriving", arriving),
+                        ("taken", taken),
+                        ("remains", remains),
+                        ("rstd", self.rstd),
+                        ("dx", remains * self.rstd),
+                    )
+                },
+            )
+        ]
+
+    def caption(self, xp):
+        state, share = self.state, self.epsilon * self.rstd**2
+        most = xp.max(xp.abs(self.taken)) > 1e-12 * xp.max(xp.abs(self.arriving))
+        loudest = xp.argmax(xp.abs(self.xhat))
+        loud = xp.max(self.xhat**2) > LOUD * self.n
+        which = xp.where(
+            ~most,
+            1,
+            xp.where(state.taken > 0.0, 2, xp.where(share > 0.1, 3, xp.where(loud, 4, 0))),
+        )
+        kept, n = written(100.0 * share, ".0f"), self.n
+        stretched = (
+            tr("Shift or stretch x, and y stays the same.")
+            if self.has_mean
+            else tr("Stretch x, and y stays the same.")
+        )
+        usual = tr(
+            "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x.",
+            stretched=stretched,
+        )
+        if state.wrong:
+            usual = tr(
+                "Without 1/n the [5:line] is {n} times too steep. [b:It takes away what was never there:] the [8:sticks] grow with n.",
+                n=n,
+            )
+        return choose(
+            which,
+            usual,
+            tr("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
+            tr(
+                "The [5:line] is laid flat, and every dot comes down with it. [b:What is left are the] [8:sticks]: times rstd they are the gradient of x."
+            ),
+            tr(
+                "[7:Epsilon] is a dot of its own, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
+                kept=kept,
+            ),
+            tr(
+                "[7:Element {k}] outshouts the others, and they go pale. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains.",
+                k=written(loudest, "d"),
+                left=written(element(xp, self.left, loudest), ".2f"),
+            ),
+        )
+
+
+def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
+    """Return what the stage shows of a block: what backward makes of a gradient of 1 at each element tells x-hat and its weights."""
+    page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
+    block, place = block_of(op, arranged, getattr(state, "plane", 0))
+    part = {
+        name: array if array is None else array[place_of(array, axes[name], block)]
+        for name, array in arrays.items()
+    }
+    shape, known = part[upstream].shape, arranged.attributes | part
+    x = op.gradient_of[op.main]
+    output = [name for name, of in op.gradient_of.items() if axes[of] == axes[x]][-1]
+    scales = [
+        (name, of)
+        for of in page.backward.__code__.co_varnames[1:]
+        for name, to in op.gradient_of.items()
+        if to == of and axes[to] != axes[x]
+    ]
+    shifts = [
+        name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != scales[0][0]
+    ]
+    size = min(part[upstream].size, MOST)
+    ones = [
+        run(page.backward, known | {upstream: np.reshape(np.eye(1, part[upstream].size, k), shape)})
+        for k in range(size)
+    ]
+
+    def each(name):
+        return xp.stack([xp.sum(one[name]) for one in ones])
+
+    slope = each(shifts[0]) if shifts else np.ones(size)
+    xhat = each(scales[0][0]) / xp.where(slope == 0.0, 1.0, slope)
+    weights = slope * _scaled(xp, op, arranged.attributes, part, scales[0][1], upstream)[:size]
+    gradient = xp.reshape(run(page.backward, known)[output], (-1,))[:size]
+    rstd = xp.reshape(part[[*op.saved][-1]], (-1,))[0]
+    arriving = weights * xp.reshape(part[upstream], (-1,))[:size]
+    taken = arriving - gradient / rstd
+    own = xp.stack([xp.reshape(one[output], (-1,))[k] for k, one in enumerate(ones)])
+    pull = rstd * weights
+    middle, off = xp.mean(taken), xhat - xp.mean(xhat)
+    spread = xp.mean(off * off)
+    steep = xp.mean(off * taken) / xp.where(spread == 0.0, 1.0, spread)
+    return Norm(
+        xp,
+        output,
+        place,
+        xp.reshape(part[x], (-1,))[:size],
+        xp.reshape(part[upstream], (-1,))[:size],
+        xhat,
+        weights,
+        arriving,
+        taken,
+        own / xp.where(pull == 0.0, 1.0, pull),
+        (middle - steep * xp.mean(xhat), steep),
+        rstd,
+        10.0 ** getattr(state, epsilon_of(op).name),
+        len(op.saved) > 1,
+        state,
+    )
+
+
+def _scaled(xp, op, attributes, part, scale: str, upstream: str):
+    """What a parameter multiplies each element of a block by."""
+    gamma, shape = part[scale], part[upstream].shape
+    if gamma is None:
+        return np.ones(part[upstream].size)
+    own, wide = (op.page_axes(name, attributes) for name in (scale, upstream))
+    long = dict(zip(own, gamma.shape))
+    laid = xp.reshape(gamma, [long.get(name, 1) for name in wide])
+    return xp.reshape(xp.broadcast_to(laid, shape), (-1,))
+
+
+def _reach(xp, least: float, values, step: float = 1.5):
+    """The end of an axis: a step farther each time that values come near it, so that it stands still under a hand."""
+    most, end = _most(xp, values) / 0.95, least
+    for _ in range(16):
+        end = xp.where(most > end, step * end, end)
+    return end
+
+
+def _most(xp, values):
+    return xp.max(xp.where(xp.isfinite(values), xp.abs(values), 0.0))
+
+
+def _scatter(xp, found: Norm) -> Panel:
+    k, t = found.chosen, found.state.taken
+    heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
+    wide = _reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
+    high = _reach(xp, 3.2, found.arriving)
+    flat = 1.0 - t
+    (start, steep), taken = found.line, found.taken * found.times
+    ends = xp.stack([-wide, wide])
+    dots, low, gap = found.arriving - t * taken, flat * taken, np.full(found.n, np.nan)
+
+    def sticks(one, other):
+        x = xp.stack([found.xhat, found.xhat, gap], axis=1)
+        return xp.reshape(x, (-1,)), xp.reshape(xp.stack([one, other, gap], axis=1), (-1,))
+
+    weight, at = element(xp, found.weights, k), element(xp, dots, k)
+    factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
+    across = element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd
+    marks = (
+        Rule("y", 0.0, kind=GUIDE),
+        Rule("x", 0.0, kind=GUIDE),
+        Line(*sticks(low, 0.0 * low), TAKEN, "", 1.0),
+        Line(ends, flat * found.times * (start + steep * ends), TAKEN, tr("taken away"), 3.5),
+        Line(*sticks(low, dots), REMAINS, tr("remains"), 5.0),
+        Handles(
+            found.xhat[None, :],
+            dots[None, :],
+            0,
+            k,
+            ("", "element"),
+            "moved",
+            ((across, 1.0 / found.rstd), (element(xp, found.upstream, k) - at * factor, factor)),
+            0.1,
+            tr("elements"),
+        ),
+        Dots(found.xhat, dots, REMAINS, "", 5.5),
+        Dots(point(heavy), point(flat * start), MOVED, "ε", 6.0),
+    )
+    title = tr("which part of the gradient is taken away? Drag a dot.")
+    return Panel(
+        "norm",
+        title,
+        marks,
+        Axis(tr("x̂, the normalised x"), -wide, wide),
+        Axis(tr("gradient that arrives"), -high, high),
+        12,
+        416,
+        rows=4,
+    )
+
+
+def _bars(xp, found: Norm) -> list[Panel]:
+    at, taken = np.arange(found.n, dtype=np.float64), found.taken * found.times
+    high = 1.1 * _most(xp, found.arriving) + 1e-30
+    rows = (
+        ("row", tr("x of this row"), found.x, MOVED, 1.1 * _most(xp, found.x) + 1e-30),
+        ("arrives", tr("gradient that arrives"), found.arriving, REMAINS, high),
+        ("taken", tr("− taken away: what lies on the line"), taken, TAKEN, high),
+        (
+            "remains",
+            tr("= what remains: {output} / rstd", output=found.output),
+            found.arriving - taken,
+            REMAINS,
+            high,
+        ),
+    )
+    return [
+        Panel(
+            name,
+            title,
+            (
+                Rule("y", 0.0, kind=GUIDE),
+                Bars(at, values, kind),
+                Rule("x", found.chosen, kind=MOVED),
+            ),
+            Axis(tr("element"), -0.6, found.n - 0.4, ticks=()),
+            Axis("", -reach, reach, ticks=((0.0, "0"),)),
+            8,
+            86,
+            ("element",),
+        )
+        for name, title, values, kind, reach in rows
+    ]

@@ -1,0 +1,202 @@
+"""The stage of norms against loops written from the definition: x-hat, what arrives, what is taken, and what the caption says of it."""
+
+import json
+from math import exp, sqrt
+
+import numpy as np
+import pytest
+from panelled_explorer import mark, marks, panel
+
+import aclnn_viz as av
+from aclnn_viz.explorers import norms, subject_of
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line
+from aclnn_viz.pictures.text import unmarked
+
+NORMS = "batch_norm deep_norm group_norm group_norm_swish layer_norm rms_norm".split()
+EVERY = pytest.mark.parametrize("name", NORMS)
+
+
+def opened(name, **values):
+    """(subject, data) of a norm's explorer in float64, so that nothing is rounded."""
+    subject = subject_of(name)
+    return subject, subject.compute(build(subject.state, {"dtype": "float64"} | values))
+
+
+def group(name, given) -> tuple:
+    """x, gradient, gamma, beta of the elements of the first statistic, one after another, and what they are called."""
+    if name in ("rms_norm", "layer_norm", "deep_norm"):
+        x, grad, gamma = {
+            "rms_norm": ("x", "dy", "gamma"),
+            "layer_norm": ("input", "gradOut", "weightOptional"),
+            "deep_norm": ("x", "dy", "gamma"),
+        }[name]
+        u = given[x][0] if name != "deep_norm" else given["alpha"] * given[x][0] + given["gx"][0]
+        return u, given[grad][0], given[gamma], 0.0 * given[gamma]
+    if name == "batch_norm":
+        ones = np.ones(given["input"][:, 0].size)
+        return (
+            given["input"][:, 0].ravel(),
+            given["gradOut"][:, 0].ravel(),
+            given["weight"][0] * ones,
+            0.0 * ones,
+        )
+    x, grad = ("x", "dy") if name == "group_norm_swish" else ("input", "gradOut")
+    deep = given[x].shape[1] // given.get("numGroups", given.get("group"))
+    wide = given[x][0, :deep].size // deep
+    return (
+        given[x][0, :deep].ravel(),
+        given[grad][0, :deep].ravel(),
+        np.repeat(given["gamma"][:deep], wide),
+        np.repeat(given.get("beta", given["gamma"] * 0.0)[:deep], wide),
+    )
+
+
+def silu(z):
+    return z / (1.0 + exp(-z))
+
+
+def by_hand(name, given, epsilon) -> tuple:
+    """x-hat, what arrives there, and what remains of it: dx / rstd."""
+    x, grad, gamma, beta = group(name, given)
+    mean = 0.0 if name == "rms_norm" else sum(x) / len(x)
+    root = sqrt(sum((v - mean) ** 2 for v in x) / len(x) + epsilon)
+    xhat = [(v - mean) / root for v in x]
+    slope = [1.0] * len(x)
+    if name == "group_norm_swish":
+        z = [v * g + b for v, g, b in zip(xhat, gamma, beta)]
+        slope = [(silu(v + 1e-5) - silu(v - 1e-5)) / 2e-5 for v in z]
+    arriving = [d * g * s for d, g, s in zip(grad, gamma, slope)]
+    along = sum(a * v for a, v in zip(arriving, xhat)) / len(x)
+    shift = 0.0 if name == "rms_norm" else sum(arriving) / len(x)
+    return xhat, arriving, [a - shift - v * along for a, v in zip(arriving, xhat)], root
+
+
+def test_the_norms_are_found_by_their_declarations():
+    assert sorted(op.name for op in av.operators() if norms.is_norm(op)) == NORMS
+
+
+@EVERY
+@pytest.mark.parametrize("epsilon", [-6.0, 0.3])
+def test_the_stage_shows_what_the_definition_says(name, epsilon):
+    field = norms.epsilon_of(av.operator(name)).name
+    subject, data = opened(name, **{field: epsilon})
+    xhat, arriving, remains, root = by_hand(name, data.inputs, 10.0**epsilon)
+    found = data.answer
+    # the slope of swish is a difference; rstd is saved in float32 by some
+    close = 1e-6
+    np.testing.assert_allclose(found.xhat, xhat, atol=close)
+    np.testing.assert_allclose(found.arriving, arriving, atol=5 * close)
+    np.testing.assert_allclose(found.arriving - found.taken, remains, atol=5 * close)
+    np.testing.assert_allclose(found.rstd, 1 / root, rtol=close)
+    start, steep = found.line
+    np.testing.assert_allclose(found.taken, start + steep * found.xhat, atol=5 * close)
+    shown = subject.show(data)
+    (dots, *_), (line,) = marks(shown, "norm", Dots), marks(shown, "norm", Line)[1:2]
+    np.testing.assert_array_equal(dots.y, found.arriving)
+    np.testing.assert_allclose(line.y, start + steep * line.x)
+    np.testing.assert_allclose(mark(shown, "remains", Bars).y, remains, atol=5 * close)
+
+
+@EVERY
+def test_epsilon_is_one_dot_more_of_the_least_squares_line(name):
+    _, data = opened(name, **{norms.epsilon_of(av.operator(name)).name: 0.2})
+    found = data.answer
+    start, steep = found.line
+    heavy = sqrt(found.n * 10.0**0.2) * found.rstd
+    off = found.arriving - start
+    wanted = np.sum(found.xhat * off) / (np.sum(found.xhat**2) + heavy**2)
+    assert steep == pytest.approx(wanted, abs=1e-6)
+    assert mark(subject_of(name).show(data), "norm", Dots, "ε").x == pytest.approx(heavy)
+
+
+@EVERY
+def test_of_1_that_is_added_to_an_element_remains_what_is_said(name):
+    subject, data = opened(name, moved=[(0, 4, 40.0, 1.0)])
+    found = data.answer
+    step = 1.0 / found.weights[4]
+    _, more = opened(name, moved=[(0, 4, 40.0, 1.0 + step)])
+    change = (more.answer.arriving - more.answer.taken) - (found.arriving - found.taken)
+    assert found.left[4] == pytest.approx(change[4], abs=1e-6) and found.left[4] < 0.2
+    said = unmarked(subject.said(data))
+    assert said.startswith("Element 4 outshouts")
+    assert f"add to its gradient, {found.left[4]:.2f} remains" in said
+
+
+@EVERY
+def test_a_hand_moves_one_element_and_the_statistics_with_it(name):
+    op = av.operator(name)
+    x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
+    _, before = opened(name, pull=0.0)
+    _, after = opened(name, pull=0.0, moved=[(0, 1, 3.0, -2.0)])
+    assert (after.answer.x[1], after.answer.upstream[1]) == (3.0, -2.0)
+    for key in (x, upstream):
+        assert (before.inputs[key] != after.inputs[key]).sum() == 1
+    saved = [*op.saved][-1]
+    assert (before.inputs[saved] != after.inputs[saved]).sum() == 1
+    np.testing.assert_allclose(
+        after.answer.xhat, by_hand(name, after.inputs, after.answer.epsilon)[0], atol=1e-6
+    )
+
+
+@pytest.mark.parametrize("name", ["rms_norm", "group_norm_swish"])
+def test_a_handle_leads_its_dot_where_the_hand_is(name):
+    subject, data = opened(name, element=3)
+    handle = mark(subject.show(data), "norm", Handles)
+    (across, wide), (up, high) = handle.units
+    place = handle.x[0, 3], handle.y[0, 3] + 1.0
+    moved = [(0, 3, across + wide * place[0], up + high * place[1])]
+    _, after = opened(name, element=3, moved=moved)
+    assert after.answer.x[3] == pytest.approx(data.answer.x[3])
+    assert after.answer.arriving[3] == pytest.approx(data.answer.arriving[3] + 1.0)
+
+
+@EVERY
+def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
+    subject, data = opened(name, taken=1.0)
+    shown, found = subject.show(data), data.answer
+    np.testing.assert_allclose(marks(shown, "norm", Dots)[0].y, found.arriving - found.taken)
+    np.testing.assert_allclose(marks(shown, "norm", Line)[1].y, 0.0, atol=1e-12)
+    assert "laid flat" in subject.said(data)
+    (play,) = subject.plays(data)
+    assert [frame["taken"] for frame in play["frames"]] == [0.0, 1.0]
+
+
+@EVERY
+def test_without_1_over_n_the_line_is_n_times_too_steep(name):
+    subject, wrong = opened(name, wrong=True)
+    found, shown = wrong.answer, subject.show(wrong)
+    np.testing.assert_allclose(mark(shown, "taken", Bars).y, found.n * found.taken)
+    assert f"{found.n} times too steep" in subject.said(wrong)
+
+
+def test_the_caption_tells_epsilon_and_statistics_that_stay():
+    subject, data = opened("rms_norm", epsilon=0.0)
+    share = 100 * float(data.answer.epsilon * data.answer.rstd**2)
+    assert f"x keeps {share:.0f} %" in subject.said(data)
+    np.testing.assert_allclose(  # of a gradient along x-hat that share remains
+        np.sum((data.answer.arriving - data.answer.taken) * data.answer.xhat)
+        / np.sum(data.answer.arriving * data.answer.xhat),
+        share / 100,
+    )
+    subject, data = opened("batch_norm", training=False)
+    np.testing.assert_allclose(data.answer.taken, 0.0, atol=1e-12)
+    assert "all of the gradient goes on to x" in subject.said(data)
+    subject, data = opened("layer_norm")
+    assert subject.said(data).startswith("Shift or stretch x")
+    assert opened("rms_norm")[0].said(opened("rms_norm")[1]).startswith("Stretch x")
+
+
+@EVERY
+def test_a_kernel_can_send_the_picture(name):
+    subject, data = opened(name, dtype="float32")
+    json.dumps([subject.drawn(data)[1], subject.words(data), subject.plays(data)])
+
+
+def test_every_tensor_is_folded_and_the_stage_is_not():
+    subject, data = opened("layer_norm")
+    shown = subject.show(data)
+    assert [
+        one.name for one in shown.panels if not one.more
+    ] == "norm row arrives taken remains".split()
+    assert panel(shown, "gradInputOut").more
