@@ -43,6 +43,8 @@ from aclnn_viz.checking.wrong_outputs import (
 )
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html, page
+from aclnn_viz.tiles.precision import cause
+from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message(
@@ -508,7 +510,7 @@ def conclude(
         )
         if tested and not tested.lost
         else None,
-        notes=_conventions(wrong),
+        notes=(*_conventions(wrong), *_of_precision(tested, small)),
         vacuity=_can_show(op, [run.prepared.case for run in seen]),
         depth=depth.name,
         trials=trials,
@@ -577,6 +579,22 @@ def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | No
     names = [*prepared.expected]
     text = fault_of_memory(tested.kernel, prepared.case, names, tested.limit)
     return Diagnosis(None, True, text) if text else None
+
+
+def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iterator[str]:
+    """Whether a tile program is wrong for an approximate instruction, for rounding in 16 bits, or for its formula."""
+    if small and tested and tested.tiles and isinstance(tested.kernel, Program):
+        inputs = small.prepared.case.inputs
+
+        def right(**how) -> bool:
+            with suppress(Exception):  # whatever a program raises
+                return not judge(small.prepared, tested.kernel.under(**how)(**inputs))
+            return False
+
+        with suppress(Exception):
+            used = launch(tested.kernel, traced=False, **inputs).approximate
+            found = cause(right, used, small.prepared.case.dtype in ("float16", "bfloat16"))
+            yield from [found] * bool(found)
 
 
 def _explained(

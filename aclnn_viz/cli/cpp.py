@@ -101,6 +101,7 @@ def check(options) -> int:
     """
     from aclnn_viz.checking import check as judged
     from aclnn_viz.tiles.files import on_files
+    from aclnn_viz.tiles.projects import HOST
 
     if bool(options.op) == bool(options.golden):
         raise ValueError(
@@ -124,6 +125,14 @@ def check(options) -> int:
             )
         )
     kernel = _kernel(options)
+    if not 0 <= options.padding <= 1 << 15:
+        raise ValueError(
+            problem(
+                "a tensor is padded by 0 to 32768 bytes", f"{options.padding}", "pass such as 1024"
+            )
+        )
+    for name in HOST:
+        setattr(kernel, name, getattr(options, name))
     with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
         result = (
             judged(
@@ -144,7 +153,19 @@ def check(options) -> int:
             )
         )
     print(result.to_json() if options.json else result)
+    if options.op and result.passed and not options.json:
+        print("\n".join(map(tr, _advice(kernel.program(options.op)))))
     return 0 if result.passed and not (options.op and result.stopped) else 1
+
+
+def _advice(program) -> list:
+    """What one launch of a program says of its buffers and waits."""
+    from aclnn_viz.cases import case
+    from aclnn_viz.tiles.advice import advice
+    from aclnn_viz.tiles.program import launch
+
+    inputs = case(program.operator).inputs
+    return [*advice(lambda **how: launch(program, **how, **inputs), launch(program, **inputs))]
 
 
 def _kernel(options):

@@ -259,6 +259,7 @@ def run(
             process.wait(seconds)
         except subprocess.TimeoutExpired:
             late = True
+            emulator.stop()
         except BaseException:  # Ctrl-C
             emulator.stop()
             raise

@@ -60,6 +60,7 @@ class Emulator:
     schedule: str | int = "eager"
     until: float = math.inf  # on the monotonic clock
     hazards: list[Hazard] = field(default_factory=list)
+    warnings: list[Hazard] = field(default_factory=list)
     misuse: list[str] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
     crashed: str | None = None
@@ -270,7 +271,7 @@ class Emulator:
         said = [
             *self.faults,
             *([str(self.crashed)] if self.crashed else []),
-            *map(str, self.hazards),
+            *map(str, (*self.hazards, *self.warnings)),
         ]
         return said + [tr("CANN would not have noticed: {what}", what=one) for one in self.misuse]
 
@@ -330,6 +331,7 @@ class Task:
         machine.run(self.kernel, self.kernel.values)
         stopped = any(core.ended_at is None for core in machine.cores)
         emulator.hazards += machine.hazards
+        emulator.warnings += machine.hazards.warnings
         machine.part()
         if stopped:
             raise Failed(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, f"{self.name}: the kernel stopped")
@@ -410,10 +412,10 @@ def regrain(memory: GlobalMemory, form: np.dtype) -> None:
     size = form.itemsize
     if memory.size % size or memory.grain is not None and memory.grain <= size:
         return
-    memory.array = memory.bytes.view(form)
+    memory.array = memory.bytes[: memory.size].view(form)
     if memory.grain is None:
         memory.unit = size
-        memory.state = None if memory.state is None else np.zeros(memory.size // size, np.uint8)
+        memory.state = None if memory.state is None else memory.unwritten()
     else:
         times, memory.unit = memory.unit // size, size
         memory.state = None if memory.state is None else np.repeat(memory.state, times)

@@ -231,7 +231,7 @@ def PipeBarrier(pipe: int | None):
                 "PipeBarrier does not take {pipe}, which is in order by itself", pipe=PIPE_NAMES[S]
             ),
         )
-    if not core.skipped():
+    if not core.skipped(True):
         core.barrier(pipe)
 
 
@@ -243,7 +243,7 @@ def SyncAll(*workspaces):
     core = current()
     for workspace in workspaces:
         workspace.span("SyncAll", True, len(core.machine.cores) * BLOCK)
-    if not core.skipped():
+    if not core.skipped(True):
         core.barrier()
         core.machine.meet(core)
 

@@ -14,7 +14,6 @@ import signal
 import struct
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -44,7 +43,7 @@ from aclnn_viz.tiles.compiler import (
     translate,
 )
 from aclnn_viz.tiles.machine import Core, Machine, current
-from aclnn_viz.tiles.memory import Address, GlobalMemory
+from aclnn_viz.tiles.memory import POISON, Address, GlobalMemory
 from aclnn_viz.tiles.program import Program, Tiling
 from aclnn_viz.words.messages import Message, message, tr
 
@@ -58,7 +57,8 @@ FLAGS = (
     "-DASCENDC_CPU_DEBUG=1",
     "-D__CCE_KT_TEST__=1",
 )
-SECONDS, BYTES = 60.0, 4 << 30  # a launch may take so long, and a core so much memory
+# A core may be so long between two calls, wait so often for an answer, and take so much memory.
+SECONDS, STEPS, BYTES = 60.0, 1 << 20, 4 << 30
 STARTS = 10.0  # seconds until the first entry can be called
 PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
 # bytes between tensors in global memory, so that an address beyond one lies in none
@@ -376,10 +376,12 @@ class Source:
 class CppKernel:
     """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
 
-    `seconds` is what a launch may take in all, `key` the tiling key (TILING_KEY_IS).
+    `seconds` is what may pass without a call, `key` the tiling key (TILING_KEY_IS). What its host does can be said, too: `padding`
+    bytes behind each tensor are the tensor's own, outputs are `zeroed`, inputs may be overwritten (`in_place`).
     """
 
     seconds, key = SECONDS, 0
+    padding, zeroed, in_place = 0, False, False
 
     def __init__(
         self,
@@ -457,13 +459,7 @@ class _Arranged(CppKernel):
     """An entry as the kernel of a program, which is given tensors, outputs, a workspace and a Tiling."""
 
     def __init__(self, kernel: CppKernel):
-        super().__init__(
-            kernel.file,
-            kernel.binary,
-            kernel.name,
-            kernel.__code__.co_firstlineno,
-            kernel.parameters,
-        )
+        vars(self).update(vars(kernel))
 
     def opened(self, machine: Machine, arguments):
         *pointers, tiling = arguments
@@ -516,11 +512,7 @@ class Launched:
                     "pass each",
                 )
             )
-        self.kernel, self.machine, self.until = (
-            kernel,
-            machine,
-            time.monotonic() + kernel.seconds,
-        )
+        self.kernel, self.machine, self.steps = kernel, machine, 0
         # where it begins, the memory, its own array
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
         # bytes of each argument, or the offset of what a pointer points to
@@ -533,9 +525,7 @@ class Launched:
         for start, content in regions:
             if isinstance(content, GlobalMemory):
                 self.memories.append((start, content, content.array))
-                self.shared[start : start + content.size] = content.bytes
-                content.bytes = self.shared[start : start + content.size]
-                content.array = content.bytes.view(content.array.dtype).reshape(content.array.shape)
+                self.share(content, start)
             else:
                 self.shared[start : start + len(content)] = np.frombuffer(content, np.uint8)
         pairs = [socketpair(AF_UNIX, SOCK_SEQPACKET) for _ in machine.cores]
@@ -565,6 +555,20 @@ class Launched:
         os.close(reporting)
         for end in theirs:
             end.close()
+
+    def share(self, memory: GlobalMemory, start: int):
+        """Move a memory into the shared one, with the rest of its allocation behind it: that is rounded up to 32 bytes, and 32 more."""
+        size, kernel = memory.size, self.kernel
+        memory.padded, memory.room = bool(kernel.padding), kernel.padding or -size % 32 + 32
+        shared = self.shared[start : start + size + memory.room]
+        shared[:size], shared[size:] = memory.bytes, POISON
+        memory.read_only &= not kernel.in_place
+        if memory.state is not None and memory.name != "workspace" and kernel.zeroed:
+            memory.state, shared[:size] = None, 0
+        elif memory.state is not None:
+            memory.state = memory.unwritten()
+        memory.bytes = shared
+        memory.array = shared[:size].view(memory.array.dtype).reshape(memory.array.shape)
 
     def laid_out(self, arguments) -> tuple[list, int]:
         """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
@@ -611,17 +615,19 @@ class Launched:
 
     def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
         """The next message of a core, or b"" and why it cannot go on."""
-        left = self.until - time.monotonic()
-        mine.settimeout(max(left, 1e-3))
+        self.steps += 1
+        if self.steps > STEPS:
+            return b"", message("the kernel waits {n} times: it may never end", n=STEPS)
+        mine.settimeout(self.kernel.seconds)
         try:
-            text = mine.recv(64) if left > 0 else None
+            text = mine.recv(64)
         except TimeoutError:
             text = None
         except ConnectionError:
             text = b""
         if text is None:
             return b"", message(
-                "the kernel takes longer than {n} s: it may never end", n=self.kernel.seconds
+                "the kernel makes no call for {n} s: it may never end", n=self.kernel.seconds
             )
         return text, None if text else self._end(core.index)
 
@@ -656,7 +662,10 @@ class Launched:
             end.close()
         self.process.end()
         for _start, memory, array in self.memories:
-            array.reshape(-1).view(np.uint8)[...] = memory.bytes
+            array.reshape(-1).view(np.uint8)[...] = memory.bytes[: memory.size]
+            if memory.state is not None:
+                memory.state = memory.state[: memory.size // memory.unit]
+            memory.room = 0
             memory.array, memory.bytes = array, array.reshape(-1).view(np.uint8)
         os.close(self.report)
         os.close(self.file)

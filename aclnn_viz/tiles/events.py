@@ -155,7 +155,7 @@ def WaitFlag(event: HardEvent, event_id: int):
                 event=event.name,
             ),
         )
-    if not core.skipped():
+    if not core.skipped(True):
         core.wait(event.destination, clock)
 
 

@@ -8,9 +8,11 @@ import numpy as np
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.storage.foreign_arrays import largest, load
 from aclnn_viz.storage.readers import StoredError, from_bin, read_file
+from aclnn_viz.tiles.advice import advice
 from aclnn_viz.tiles.cpp import CppKernel
-from aclnn_viz.tiles.memory import GlobalMemory
-from aclnn_viz.tiles.program import poisoned, run
+from aclnn_viz.tiles.memory import NARROW, GlobalMemory
+from aclnn_viz.tiles.precision import cause
+from aclnn_viz.tiles.program import Run, poisoned, run
 from aclnn_viz.tiles.projects import TYPES, Project
 from aclnn_viz.words.messages import tr
 
@@ -19,7 +21,9 @@ class Files:
     """The verdict on a kernel that ran on files: the hazards of its run, and for each output how far it is from its golden file."""
 
     def __init__(self, run, golden: list, rtol: float):
-        self.hazards, self.rtol, self.outputs = run.hazards, rtol, []
+        self.hazards, self.warnings, self.run = run.hazards, run.warnings, run
+        self.cause, self.advice = None, []
+        self.approximate, self.rtol, self.outputs = run.approximate, rtol, []
         for (name, output), right in zip(list(run.outputs.items())[-len(golden) :], golden):
             with np.errstate(all="ignore"):
                 wide, wanted = (array.astype(np.float64) for array in (output, right))
@@ -48,6 +52,9 @@ class Files:
             {
                 "passed": self.passed,
                 "hazards": [str(hazard) for hazard in self.hazards],
+                "cause": self.cause,
+                "advice": self.advice,
+                "warnings": [str(warning) for warning in self.warnings],
                 "outputs": [
                     dict(zip(("name", "wrong", "of", "first", "got", "golden"), output))
                     for output in self.outputs
@@ -57,7 +64,7 @@ class Files:
         )
 
     def __str__(self) -> str:
-        lines = [str(hazard) for hazard in self.hazards]
+        lines = [str(hazard) for hazard in (*self.hazards, *self.warnings)]
         for name, wrong, size, *first in self.outputs:
             lines.append(
                 tr(
@@ -79,6 +86,7 @@ class Files:
                     golden=first[2],
                 )
             )
+        lines += map(tr, [*[self.cause] * bool(self.cause), *self.advice])
         return "\n".join([*lines, tr("ok") if self.passed else tr("FAILED")])
 
 
@@ -104,18 +112,35 @@ def on_files(
         )
     inputs, golden = ([array_of(path) for path in paths] for paths in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (word.partition("=")[::2] for word in values)}
+
+    def left(**how) -> Run:
+        return _left(kernel, inputs, golden, numbers, cores, schedule, how)
+
+    def judged(**how) -> Files:
+        return Files(left(**how), golden, rtol)
+
+    found = judged()
+    found.advice = [*advice(left, found.run)]
+    if not found.hazards and not found.passed:
+        narrow = any(array.dtype in NARROW for array in (*inputs, *golden))
+        found.cause = cause(lambda **how: judged(**how).passed, found.approximate, narrow)
+    return found
+
+
+def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, how: dict) -> Run:
+    """What a kernel or a project leaves of a run on files."""
     if isinstance(kernel, Project):
-        left = kernel.launch(
+        return kernel.launch(
             *inputs,
             shapes=[array.shape for array in golden],
             cores=cores,
             schedule=schedule,
+            **how,
             **numbers,
         )
-        return Files(left, golden, rtol)
     tensors = iter(
         [
-            *inputs,
+            *(array.copy() for array in inputs),
             *(
                 GlobalMemory(f"output {place}", poisoned(array.shape, array.dtype), False)
                 for place, array in enumerate(golden)
@@ -135,9 +160,7 @@ def on_files(
                 "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE",
             )
         )
-    return Files(
-        run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule), golden, rtol
-    )
+    return run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule, **how)
 
 
 def array_of(text: str) -> np.ndarray:

@@ -16,6 +16,9 @@ class Kind:
     fix: str
     on_read: str = ""
     on_write: str = ""
+    warns: bool = (
+        False  # a device goes on unharmed, and the numbers are right or wrong by themselves
+    )
 
 
 KINDS = {
@@ -38,6 +41,15 @@ KINDS = {
     ),
     message("beyond global memory"): Kind(
         message("shorten the last tile"), "ErrorRead3", "ErrorWrite2"
+    ),
+    message("read past the end"): Kind(
+        message("shorten the last tile, or say which padding the tensor has"), warns=True
+    ),
+    message("queue position"): Kind(
+        message("name a position of the Unified Buffer: VECIN, VECCALC or VECOUT"), warns=True
+    ),
+    message("buffer without bytes"): Kind(
+        message("leave it out, or call InitBuffer before"), warns=True
     ),
     message("misaligned"): Kind(
         message("round offsets and lengths up to 32 bytes"), "ErrorRead4", "ErrorWrite4"
@@ -199,7 +211,9 @@ class Hazards:
         self._found[key] = Hazard(kind, text, core, line, file, vendor)
 
     def __iter__(self):
-        return iter(self._found.values())
+        return (one for one in self._found.values() if not KINDS[one.kind].warns)
 
-    def __len__(self):
-        return len(self._found)
+    @property
+    def warnings(self) -> tuple[Hazard, ...]:
+        """What a device does not mind, kept apart from hazards."""
+        return tuple(one for one in self._found.values() if KINDS[one.kind].warns)

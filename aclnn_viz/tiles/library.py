@@ -328,6 +328,14 @@ def GetPhyAddr(tensor) -> int:
     return tensor.start
 
 
+def Position(name: str):
+    """Note a queue at a position of no buffer."""
+    current().hazard(
+        "queue position",
+        message("{name} is at a position outside of the Unified Buffer", name=name),
+    )
+
+
 def Absent(name: str, what: str):
     """Stop the core: the kit does not run this form of a call."""
     current().stop("format", message("{name}: {what}", name=name, what=what))

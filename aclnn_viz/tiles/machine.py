@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.tiles.hazards import Hazards, Stop
+from aclnn_viz.tiles.hazards import KINDS, Hazards, Stop
 from aclnn_viz.tiles.memory import (
     MTE2,
     MTE3,
@@ -24,6 +24,7 @@ from aclnn_viz.tiles.memory import (
     PIPES,
     UNWRITTEN,
     WRITTEN,
+    GlobalMemory,
     S,
     Span,
     UnifiedBuffer,
@@ -34,6 +35,7 @@ from aclnn_viz.words.messages import Message, message
 
 _MACHINE = frozenset(map(str, Path(__file__).parent.glob("*.py")))
 _local = threading.local()
+PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
@@ -127,7 +129,8 @@ class Core:
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0
         self.platform, self.auto = machine.platform, machine.auto
-        self.ub = UnifiedBuffer(machine.platform.GetCoreMemSize())
+        # all of it: TPipe may hand out the bytes that the host's question leaves out
+        self.ub = UnifiedBuffer(machine.platform.unified_buffer, machine.precise)
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
@@ -173,7 +176,8 @@ class Core:
         """Note a hazard of the line that runs, or of `where` an instruction that runs late was issued."""
         where = where or self.where()
         self.machine.hazards.add(kind, what, self.index, where, writing)
-        self.machine.hazardous.add((self.index, sum(self.count), where))
+        if not KINDS[kind].warns:
+            self.machine.hazardous.add((self.index, sum(self.count), where))
 
     def stop(self, kind: str, what: Message, writing: bool = False):
         """Note a hazard after which the core cannot go on."""
@@ -182,10 +186,12 @@ class Core:
 
     # ---- order ---------------------------------------------------------------------------------------------------
 
-    def skipped(self) -> bool:
-        """Whether the wait in this line of the program is taken out, to see what it is good for."""
+    def skipped(self, own: bool = False) -> bool:
+        """Whether the wait in this line is taken out, to see what it is good for; its `own` wait a program may leave out."""
         line = self.where()[1]
         self.machine.waits.add(line)
+        if own:
+            self.machine.own_waits.add(line)
         return line in self.machine.without
 
     def snapshot(self, pipe: int) -> list[int]:
@@ -385,7 +391,10 @@ class Core:
 
 
 class Machine:
-    """Cores that run one kernel. `without` holds lines of the program whose waits are taken out."""
+    """Cores that run one kernel. `without` holds lines of the program whose waits are taken out.
+
+    `precision` "documented" lets approximate instructions be as far off as their pages say, `precise` keeps 16-bit formats in float32.
+    """
 
     def __init__(
         self,
@@ -395,19 +404,34 @@ class Machine:
         sync: str = "auto",
         traced: bool = False,
         without=frozenset(),
+        precision: str = "documented",
+        precise: bool = False,
     ):
+        if precision not in PRECISIONS:
+            raise ValueError(
+                problem(
+                    "precision is one of " + ", ".join(PRECISIONS), f"{precision!r}", "choose one"
+                )
+            )
+        self.exact, self.precise = precision == "exact", precise
+        self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, and where
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
         self.landed: list[Instruction] | None = [] if traced else None
         self.hazardous: set[tuple[int, int, tuple[str, int]]] = set()
-        self.waits: set[int] = set()  # the lines of the program that make something wait
+        # the lines of the program that make something wait, and those whose call does nothing else
+        self.waits: set[int] = set()
+        self.own_waits: set[int] = set()
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
         self.launched = None  # the processes of a kernel that is not in Python
 
     def run(self, kernel: Callable, arguments):
         """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raises what a program raises."""
+        memories = [one for one in arguments if self.precise and isinstance(one, GlobalMemory)]
         with kernel.opened(self, arguments) if hasattr(kernel, "opened") else nullcontext():
+            for memory in memories:
+                memory.widen()
             if len(self.cores) == 1:
                 _Thread(self.cores[0], kernel, arguments).work()
             else:
@@ -418,6 +442,8 @@ class Machine:
                     for thread in self._threads.values():
                         thread.end()
             self.schedule.drain(self.cores)
+            for memory in memories:
+                memory.narrow()
         for core in self.cores:
             self._finish(core)
 

@@ -12,12 +12,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.tiles.platforms import bfloat16_t, half
+
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
 # so that the least of a span tells whether all of it is data
 UNWRITTEN, PADDING, WRITTEN = range(3)
 POISON = 0xFF  # as bytes of any floating format: a nan
+NARROW = half, bfloat16_t
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
 CACHE = 64  # bytes of a line of the scalar unit's cache
@@ -56,13 +59,28 @@ class Span(NamedTuple):
         )
 
     def values(self, memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """The elements that lie in bytes, as an array that shares them."""
+        """The elements that lie in bytes, as an array that shares them; in float32 where a memory keeps 16-bit ones so."""
         count = self.length // dtype.itemsize
+        if dtype in NARROW and getattr(memory, "wide", None) is not None:
+            steps = (*(2 * step for step in self.strides), 4)
+            return np.ndarray((*self.shape, count), np.float32, memory.wide, 2 * self.start, steps)
         if not self.shape:
             return np.ndarray(count, dtype, memory, self.start)
         return np.ndarray(
             (*self.shape, count), dtype, memory, self.start, (*self.strides, dtype.itemsize)
         )
+
+
+class Bytes(np.ndarray):
+    """Bytes of a memory; `wide` holds a float32 for each two of them, where 16-bit formats are not to round."""
+
+    wide = None
+
+    @classmethod
+    def of(cls, memory: np.ndarray) -> "Bytes":
+        made = memory.view(cls)
+        made.wide = np.full(memory.size // 2, np.nan, np.float32)
+        return made
 
 
 def meet(span: Span, other: Span) -> bool:
@@ -90,13 +108,14 @@ class UnifiedBuffer:
 
     unit = 1
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, precise: bool = False):
         self.size = size
         try:
             self.bytes, self.marks = _spare[size].pop()
         except IndexError:  # to ask before is too early: other threads launch as well
             self.bytes, self.marks = np.empty(size, np.uint8), bytearray(size)
         self.bytes[...] = POISON
+        self.bytes = Bytes.of(self.bytes) if precise else self.bytes
         self.state = np.frombuffer(self.marks, np.uint8)  # the same, which can be searched as bytes
         self.state[...] = UNWRITTEN
         self.writes: list[dict[Span, int]] = [{} for _ in PIPES]  # the latest comes last
@@ -153,7 +172,8 @@ class UnifiedBuffer:
 
     def give_back(self):
         """Keep the memory for another core, as nobody reads it any more: to allocate new pages takes longer than most kernels."""
-        _spare[self.size].append((self.bytes, self.marks))
+        if getattr(self.bytes, "wide", None) is None:
+            _spare[self.size].append((self.bytes, self.marks))
 
     def forget(self, start: int, end: int):
         """Mark the bytes as not written: AllocTensor promises nothing about their content."""
@@ -177,7 +197,9 @@ class GlobalMemory:
         self.name, self.array, self.read_only = name, array, written
         self.bytes = array.reshape(-1).view(np.uint8)
         self.size, self.unit = self.bytes.size, array.itemsize
-        self.state = None if written else np.zeros(self.size // self.unit, np.uint8)
+        # bytes of its allocation behind it, and whether these are the tensor's own
+        self.room, self.padded = 0, False
+        self.state = None if written else self.unwritten()
         # Verb -> stamp of the last such access, and 4 * position + pipe of it; made at the first.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         # (core, line of 64 bytes) in the caches of the scalar units -> "clean", "dirty" (written there), "old" (since written
@@ -186,6 +208,23 @@ class GlobalMemory:
 
     def __add__(self, offset: int) -> Address:
         return Address(self, int(offset))
+
+    def widen(self):
+        """Keep elements of 16-bit formats in float32."""
+        self.bytes = Bytes.of(self.bytes)
+        if self.array.dtype in NARROW:
+            self.bytes.wide[: self.array.size] = self.array.reshape(-1)
+
+    def narrow(self):
+        """Round what is kept in float32 to the format of the memory."""
+        if self.array.dtype in NARROW:
+            self.array.reshape(-1)[...] = self.bytes.wide[: self.array.size]
+
+    def unwritten(self) -> np.ndarray:
+        """The state of a memory that nobody has written; of the room behind it nobody asks."""
+        state = np.zeros((self.size + self.room) // self.unit, np.uint8)
+        state[self.size // self.unit :] = WRITTEN
+        return state
 
     def drop(self, core, line: int | None):
         """Forget a line in the cache of a core, or all of them."""
@@ -257,7 +296,7 @@ class GlobalMemory:
             return  # nothing may be written there, so nothing can meet a read
         verb = "reads" if not writing else "adds to" if atomic else "writes"
         if verb not in self.records:
-            count = self.size // self.unit
+            count = (self.size + self.room) // self.unit
             self.records[verb] = np.zeros(count, np.int32), np.zeros(count, np.int64)
         held, at = (span.view(record, self.unit) for record in self.records[verb])
         stamp, floor = core.epoch * _CORES + core.index + 1, core.epoch * _CORES

@@ -127,12 +127,17 @@ class Run:
 
     outputs: dict[str, np.ndarray]
     hazards: tuple[Hazard, ...]
+    warnings: tuple[Hazard, ...]  # what a device does not mind
+    approximate: dict[
+        str, tuple[str, int]
+    ]  # calls that their pages say are not exact, with file and line
     trace: list[Instruction] | None
     ub_bytes: int
     gm_bytes: int
     tiling: Tiling
     platform: Platform
     waits: tuple[int, ...]
+    waits_of_its_own: tuple[int, ...]  # those whose call does nothing else
     landed: list[Instruction] | None
     buffers: tuple[tuple[Block, ...], ...]
     hazardous: frozenset[tuple[int, int, tuple[str, int]]]
@@ -153,7 +158,7 @@ class Run:
                 hazards=len(self.hazards),
             )
         ]
-        return "\n  ".join([*lines, *map(str, self.hazards)])
+        return "\n  ".join([*lines, *map(str, (*self.hazards, *self.warnings))])
 
 
 def launch(
@@ -167,6 +172,8 @@ def launch(
     traced: bool = True,
     without=frozenset(),
     unified_buffer: int | None = None,
+    precision: str = "documented",
+    precise: bool = False,
     **inputs,
 ) -> Run:
     """Run a tile program on the emulated vector cores of a SoC.
@@ -192,6 +199,10 @@ def launch(
         The lines of waits that are left out, of `run.waits`.
     unified_buffer : int, optional
         The bytes of the Unified Buffer, where fewer than the SoC has.
+    precision : {"documented", "exact"}
+        "documented": Rsqrt and Reciprocal are as far off as their pages say. "exact": rounded once.
+    precise : bool
+        Keep every 16-bit format in float32: what is right then is a formula, what was lost precision.
     **inputs : array or value
         The parameters of `op.backward`.
 
@@ -242,7 +253,7 @@ def launch(
     tensors, outputs = _memories(op, bound, results)
     pointers = (outputs.get(name) for name in op.outputs)
     arguments = *tensors, *pointers, workspace_of(tiling), tiling
-    machine = Machine(platform, tiling.blockDim, timing, sync, traced, without)
+    machine = Machine(platform, tiling.blockDim, timing, sync, traced, without, precision, precise)
     if tiling.blockDim:
         machine.run(program.kernel, arguments)
     _look_back(machine, program.kernel, outputs)
@@ -257,6 +268,9 @@ def run(
     cores: int = 1,
     schedule="eager",
     sync: str = "auto",
+    without=frozenset(),
+    precision: str = "documented",
+    precise: bool = False,
 ) -> Run:
     """Run a kernel that belongs to no operator, with arrays for pointers to global memory.
 
@@ -273,6 +287,12 @@ def run(
     schedule : {"eager", "late"} or int
         That of `launch`.
     sync : {"auto", "strict"}
+        That of `launch`.
+    without : set of int
+        That of `launch`.
+    precision : {"documented", "exact"}
+        That of `launch`.
+    precise : bool
         That of `launch`.
 
     Returns
@@ -321,7 +341,9 @@ def run(
         elif isinstance(value, GlobalMemory) and not value.read_only and value.name != "workspace":
             outputs[value.name] = value
         values.append(value)
-    machine = Machine(platform, cores, schedule_of(schedule), sync, True)
+    machine = Machine(
+        platform, cores, schedule_of(schedule), sync, True, without, precision, precise
+    )
     machine.run(kernel, values)
     _look_back(
         machine,
@@ -336,12 +358,15 @@ def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) 
     run = Run(
         {name: memory.array for name, memory in outputs.items()},
         tuple(machine.hazards),
+        machine.hazards.warnings,
+        machine.approximate,
         machine.trace,
         max((pipe.top for core in machine.cores for pipe in core.pipes), default=0),
         sum(core.moved for core in machine.cores),
         tiling,
         machine.platform,
         tuple(sorted(machine.waits)),
+        tuple(sorted(machine.own_waits)),
         machine.landed,
         tuple(
             tuple(block for pipe in core.pipes for block in pipe.buffers) for core in machine.cores

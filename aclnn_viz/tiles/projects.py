@@ -50,6 +50,7 @@ TYPES = {
     )
 }
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
+HOST = "seconds", "padding", "zeroed", "in_place"  # what can be said of a host, of CppKernel
 OPTIONAL = 1  # ParamType of OpDef
 # A source that only registers or calls operators of others: layer 0, aclnn.
 CALLS_ONLY = re.compile(r'#\s*include\s*[<"](?:aclnn\w*|opdev|level[02]|op_api|acl)/')
@@ -73,7 +74,7 @@ class Project:
     """One operator of a folder: `inputs`, `outputs` and `attributes` of its OpDef, its `kernel` file and its tiling function.
 
     `op` names the operator where a folder defines several, `defines` and `include` are those of `cpp`; `left_out` names the
-    sources that only register or call operators. Raises FileNotFoundError, ValueError where a part is not found,
+    sources that only register or call operators; of the host can be said what CppKernel says. Raises FileNotFoundError, ValueError where a part is not found,
     CompileError with the compiler's own words, and NotImplementedError for tilings of the matrix unit and of HCCL.
     """
 
@@ -84,6 +85,7 @@ class Project:
         defines: Mapping[str, str] | None = None,
         include: Sequence = (),
     ):
+        self.seconds, self.padding, self.zeroed, self.in_place = SECONDS, 0, False, False
         self.defines, self.include = dict(defines or {}), [place_of(one) for one in include]
         folder = place_of(folder).resolve()
         hosts = [host for host in _own(folder, "op_host") if (host.parent / "op_kernel").is_dir()]
@@ -289,7 +291,10 @@ class Project:
                     f"FORMAT_{name}": "FORMAT_ND",
                 }
         folders = [*self.include, self.folder / "op_kernel", self.folder / "op_host"]
-        return cpp(file, defines, folders)[entry]
+        kernel = cpp(file, defines, folders)[entry]
+        for name in HOST:
+            setattr(kernel, name, getattr(self, name))
+        return kernel
 
     def formats(self, inputs: Sequence) -> list[np.dtype]:
         """The formats of the outputs, from the combination of OpDef in which the inputs have theirs."""
@@ -331,6 +336,9 @@ class Project:
         cores: int | None = 8,
         schedule="eager",
         sync: str = "auto",
+        without=frozenset(),
+        precision: str = "documented",
+        precise: bool = False,
         **attributes,
     ) -> Run:
         """Tile and run one call: arrays (or None) for the inputs of OpDef, attributes by name; outputs are in the Run.
@@ -378,6 +386,9 @@ class Project:
             cores=tiling.blockDim,
             schedule=schedule,
             sync=sync,
+            without=without,
+            precision=precision,
+            precise=precise,
         )
 
     def _memories(self, inputs: Sequence, shapes: Sequence, dtypes: Sequence) -> tuple[list, list]:

@@ -72,7 +72,8 @@ class GlobalTensor(Tensor):
                 writing,
             )
         span = Span(self.start, length, shape, strides)
-        if self.start < 0 or span.end > self.memory.size:
+        past = span.end > self.memory.size + self.memory.padded * self.memory.room
+        if self.start < 0 or past:
             held = self.memory.array.dtype
             what = message(
                 "{name} reaches for bytes {start} to {end} of {tensor}, which has {size}",
@@ -89,10 +90,15 @@ class GlobalTensor(Tensor):
                     held=c_name(held),
                     dtype=c_name(self.dtype),
                 )
-            core.stop("beyond global memory", what, writing)
-        if self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
+            if self.start < 0 or span.end > self.memory.size + self.memory.room:
+                core.stop("beyond global memory", what, writing)
+            core.hazard("beyond global memory" if writing else "read past the end", what, writing)
+        elif self.size is not None and span.end - self.start > self.size * self.dtype.itemsize:
+            rounded = -(-self.size * self.dtype.itemsize // BLOCK) * BLOCK
             core.hazard(
-                "beyond tensor",
+                "read past the end"
+                if not writing and span.end - self.start <= rounded
+                else "beyond tensor",
                 message(
                     "{name} reaches {n} elements far into a GlobalTensor of {size}",
                     name=name,
@@ -279,6 +285,16 @@ class Block:
             )
 
 
+WITHOUT = message("Get is called for a TBuf without InitBuffer")
+
+
+class _Unmade(Block):
+    """What Get gives of a TBuf without InitBuffer: its first use ends the program."""
+
+    def check_use(self, core, name: str, writing: bool, turn: int):
+        core.stop("not initialised", WITHOUT, writing)
+
+
 def _variable(value, frame) -> str:
     """What a frame calls a value: by an attribute of one of its objects, else by a variable."""
     owners = [
@@ -327,8 +343,13 @@ class TPipe:
                     most=self.core.platform.arch.buffers,
                 ),
             )
+        where = self.core.where()
+        name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
+        label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
+        blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         if self.top + num * length > self.core.ub.size:
             taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
+            self.buffers += blocks  # for who asks how much it is
             self.core.stop(
                 "unified buffer full",
                 message(
@@ -341,10 +362,6 @@ class TPipe:
                 ),
                 True,
             )
-        where = self.core.where()
-        name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
-        label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
-        blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         self.top += num * length
         self.buffers += blocks
         buffer.blocks, buffer.pipe = blocks, self
@@ -557,9 +574,8 @@ class TBuf:
     def GetWithOffset(self, dtype, size: int | None, bufOffset: int) -> LocalTensor:
         """`size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
         if self.blocks is None:
-            current().stop(
-                "not initialised", message("Get is called for a TBuf without InitBuffer")
-            )
+            current().hazard("buffer without bytes", WITHOUT)
+            return _Unmade(WITHOUT, "", 0, 0).tensor(dtype)
         self.pipe.check_newest("Get")
         block = self.blocks[0]
         block.state, start = DEQUE, block.start + int(bufOffset)

@@ -49,7 +49,7 @@ def beyond_tensor(x, y):
 
 def beyond_unified_buffer(x, y):
     pipe = TPipe()
-    buffer(pipe, FLOAT, 49000)
+    buffer(pipe, FLOAT, 49064)
     Duplicate(buffer(pipe, FLOAT, 64), 1.0, 128)
 
 

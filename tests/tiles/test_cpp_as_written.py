@@ -1,10 +1,13 @@
 """Sources as people write them: the names, operators and folders of their own that the device's compiler takes."""
 
+import sys
+
 import numpy as np
 import pytest
 from tables import table
 
 import aclnn_viz as av
+from aclnn_viz import cli
 from aclnn_viz.tiles.compiler import CompileError
 from aclnn_viz.tiles.cpp import cpp
 from aclnn_viz.tiles.projects import Project
@@ -106,6 +109,97 @@ def test_a_call_of_an_operator_is_at_its_line(tmp_path):
     )
     line = text[: text.index("a - d")].count("\n") + 1
     assert {one.line for one in strict.hazards} == {line}
+
+
+WEIGHED = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void add_one(GM_ADDR x, GM_ADDR y, int32_t read, int32_t write, int32_t use) {
+    TPipe pipe;
+    TQueBind<TPosition::GM, TPosition::VECIN, 1> in;
+    TQueBind<TPosition::VECOUT, TPosition::GM, 1> out;
+    TBuf<> never;
+    pipe.InitBuffer(in, 1, 16384), pipe.InitBuffer(out, 1, 16384);
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
+    auto taken = in.AllocTensor<float>(), made = out.AllocTensor<float>(), unmade = never.Get<float>();
+    DataCopy(taken, from, read);
+    in.EnQue(taken), taken = in.DeQue<float>();
+    Adds(made, taken, 1.0f, read);
+    if (use) Adds(unmade, taken, 1.0f, 8);
+    out.EnQue(made), made = out.DeQue<float>();
+    DataCopyPad(to, made, {1, uint32_t(write * 4), 0, 0});
+    in.FreeTensor(taken), out.FreeTensor(made);
+}
+"""
+WARNED = ["queue position", "buffer without bytes"]
+# Of 50 elements, 200 bytes: an allocation ends at 256, its rounding up to 32 bytes and 32 more.
+WEIGHTS = table("""
+read | write | use | what the host says | hazards              | more warnings
+56   | 50    | 0   |                    |                      | read past the end
+64   | 50    | 0   |                    |                      | read past the end
+72   | 50    | 0   |                    | beyond global memory |
+56   | 56    | 0   |                    | beyond global memory | read past the end
+80   | 80    | 0   | padding=128        |                      |
+96   | 50    | 0   | padding=128        | beyond global memory |
+56   | 50    | 1   |                    | not initialised      | read past the end
+""")[1:]
+
+
+@pytest.mark.parametrize("read, write, use, host, hazard, more", WEIGHTS)
+def test_what_a_device_does_not_mind_is_a_warning_and_the_numbers_are_seen(
+    read, write, use, host, hazard, more, tmp_path
+):
+    (file := tmp_path / "weighed.cpp").write_text(WEIGHED, "utf-8")
+    kernel = cpp(file)["add_one"]
+    for setting in host.split():
+        setattr(kernel, setting.partition("=")[0], int(setting.partition("=")[2]))
+    x, y = np.arange(50, dtype=np.float32), np.zeros(50, np.float32)
+    run = av.tiles.run(kernel, x, y, *map(int, (read, write, use)))
+    assert [one.kind for one in run.hazards] == [hazard] * bool(hazard)
+    assert {one.kind for one in run.warnings} == {*WARNED, *([more] if more else [])}
+    if not hazard or write == "56":  # what would stop a device stops
+        np.testing.assert_array_equal(y, x + 1)
+
+
+HOSTS = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void hosted(GM_ADDR x, GM_ADDR y, int32_t waits) {
+    LocalMemAllocator<> ub;
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
+    auto tile = ub.Alloc<float>(8);
+    for (int i = 0; i < waits; ++i) from.GetValue(0);
+    DataCopy(tile, from, 8);
+    pipe_barrier(PIPE_ALL);
+    SetAtomicAdd<float>();
+    DataCopy(to, tile, 8);
+    SetAtomicNone();
+    DataCopy(from, tile, 8);
+}
+"""
+
+
+def test_what_the_host_does_can_be_said(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hosted.cpp").write_text(HOSTS, "utf-8")
+    x = np.arange(8, dtype=np.float32)
+    np.save("x.npy", x)
+
+    def said(*more, waits=0):
+        words = ["hosted.cpp", "--input", "x.npy", "--golden", "x.npy", "--set", f"waits={waits}"]
+        status = cli.main(["cpp", "check", *words, *more])
+        return status, capsys.readouterr()
+
+    status, text = said()
+    assert status == 1 and "dirty atomics" in text.out
+    status, text = said("--zeroed")
+    assert status == 0 and text.out.count("all 8 elements") == 1
+    assert said("--padding", "-1")[0] == 2
+    # more waits than a loop that ends has; 60 s have no say in it
+    monkeypatch.setattr(sys.modules[cpp.__module__], "STEPS", 100)
+    assert said("--zeroed", waits=90)[0] == 0
+    status, text = said("--zeroed", waits=200)
+    assert status == 1 and "waits 100 times: it may never end" in text.out
 
 
 UNKNOWN = table("""

@@ -23,7 +23,7 @@ HAZARDS = table("""
 unwritten                    | unwritten                 | ErrorRead2   | reads 128 of 256 bytes that nobody wrote
 padding                      | padding                   | ErrorRead2   | reads 12 bytes that only pad a copy
 beyond_tensor                | beyond tensor             | ErrorWrite2  | writes up to byte 288 of a tensor of 256 bytes
-beyond_unified_buffer        | beyond unified buffer     | ErrorWrite2  | reaches byte 196512 of 196352
+beyond_unified_buffer        | beyond unified buffer     | ErrorWrite2  | reaches byte 196768 of 196608
 beyond_global_memory         | beyond global memory      | ErrorRead3   | bytes 800 to 1056 of x, which has 1024
 misaligned                   | misaligned                | ErrorWrite4  | from byte 8 on, 8 past a multiple of 32
 shortened                    | shortened copy            | -            | 13 elements, 52 bytes, leaves out the last 20 bytes
@@ -55,7 +55,7 @@ two_fetched                  | flag set twice            | ErrorSync4   | SetFla
 event_of_the_system          | event                     | -            | SetFlag uses id 6 of V_S, which is the system's
 many_buffers                 | too many buffers          | -            | makes 66 buffers of a TPipe that holds 64
 no_bytes                     | buffer of no bytes        | -            | 1 blocks of 0 bytes
-full                         | unified buffer full       | -            | asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196352
+full                         | unified buffer full       | -            | asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196608
 second_pipe                  | second pipe               | -            | AllocTensor is called for a buffer of an earlier one of 2 TPipes
 flag_twice                   | flag set twice            | ErrorSync4   | SetFlag of V_S sets id 0
 flag_never_set               | flag unpaired             | ErrorSync3   | WaitFlag waits for id 0 of V_S
@@ -107,7 +107,10 @@ def test_each_hazard_is_named_under_any_schedule(name, kind, vendor, text, sched
 
 def test_every_kind_has_its_smallest_program():
     # these two are tested with declared programs and in C++
-    assert {kind for _, kind, *_ in HAZARDS} | {"output not written", "program ended"} == set(KINDS)
+    heavy = {
+        name for name, kind in KINDS.items() if not kind.warns
+    }  # warnings: test_cpp_as_written.py
+    assert {kind for _, kind, *_ in HAZARDS} | {"output not written", "program ended"} == heavy
 
 
 @EACH
@@ -185,7 +188,7 @@ def at_their_limits(x, y):
         queue(pipe, VECIN, 2, 32)
     one, rest = (
         buffer(pipe, np.dtype(np.int32), 64),
-        buffer(pipe, FLOAT, (196352 - 62 * 32 - 256) // 4),
+        buffer(pipe, FLOAT, (196608 - 62 * 32 - 256) // 4),
     )
     Duplicate(one, 2**31 - 2, 64)
     Duplicate(rest, 1.0, 64, 255, 1, 8)

@@ -13,7 +13,12 @@ public:
     int blocks = 0, taken = 0, waiting = 0;
     Queue(TPosition from, TPosition to, int depth) : from(from), to(to), depth(depth) {}
     Handle made(Place at) {
-        if (from > TPosition::VECOUT || to > TPosition::VECOUT) absent("TQue", "its position is not in the Unified Buffer", at);
+        if (from > TPosition::GM || to > TPosition::GM) absent("TQue", "its position is one of the matrix unit, which is not offered", at);
+        if (from == TPosition::GM || to == TPosition::GM) {  // what copies from there fill, and to there empty
+            call("Position", at, Text{"TQueBind"});
+            if (from == TPosition::GM) from = TPosition::VECIN;
+            if (to == TPosition::GM) to = TPosition::VECOUT;
+        }
         if (handle < 0) handle = make("TQueBind", at, Choice<1, TPosition>{from}, Choice<1, TPosition>{to}, depth);
         return {handle};
     }

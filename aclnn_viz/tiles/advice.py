@@ -1,0 +1,79 @@
+"""What a run says of a kernel's choices: how much of the Unified Buffer its tiles take, and which of its waits no order needs."""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.tiles.platforms import BLOCK
+from aclnn_viz.tiles.program import Run
+from aclnn_viz.words.messages import Message, linked, message
+
+SECONDS = 20.0  # for the runs without a wait
+
+
+def advice(launched: Callable[..., Run], run: Run) -> Iterator[Message]:
+    """Of a run, and of others of the same kernel by `launched(without=..., sync=...)`."""
+    if any(run.buffers):
+        yield _memory(run)
+    if not run.hazards and (lines := _spare(launched, run)):
+        yield message(
+            "no order needs these waits: lines {lines}",
+            lines=linked("{some}, {more}", map(str, lines)),
+        )
+
+
+def _memory(run: Run) -> Message:
+    """What each buffer takes, in which products that fits, and the longest tile that does."""
+    blocks = max(run.buffers, key=len)
+    taken = sum(block.length for block in blocks)
+    each = Counter((str(block.name), block.length) for block in blocks)
+    parts = [
+        message("{name} {n} x {size:,}", name=name, n=n, size=size)
+        for (name, size), n in each.items()
+    ]
+    fitting = [
+        str(one.name) for one in PRODUCTS if one.unified_buffer and taken <= one.unified_buffer
+    ]
+    said = message(
+        "Unified Buffer: {parts}: {taken:,} of {size:,} bytes; fits {products}",
+        parts=linked("{some} + {more}", parts),
+        taken=taken,
+        size=run.platform.unified_buffer,
+        products=linked("{some}, {more}", fitting or [message("no product")]),
+    )
+    if longest := _longest(run, blocks):
+        said = message("{said}; {longest}", said=said, longest=longest)
+    return said
+
+
+def _longest(run: Run, blocks) -> Message | None:
+    """The longest tile: buffers that grow with the longest copy grow on, others stay."""
+    copies = [
+        span.length
+        for one in run.trace or ()
+        for memory, span in (*one.reads, *one.writes)
+        if memory.__class__.__name__ == "UnifiedBuffer" and one.name.startswith("DataCopy")
+    ]
+    commonest = Counter(block.length for block in blocks).most_common(1)[0][0]
+    tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK  # a run may stop before a copy
+    growing = sum(block.length for block in blocks if block.length >= tile)
+    if not tile or not growing:
+        return None
+    rest = sum(block.length for block in blocks) - growing
+    most = int((run.platform.unified_buffer - rest) * tile / growing) // BLOCK * BLOCK
+    return message(
+        "tiles of {tile:,} bytes, of which {most:,} would fit", tile=tile, most=max(most, 0)
+    )
+
+
+def _spare(launched: Callable[..., Run], run: Run) -> list[int]:
+    """The lines of waits that can be left out together, tried one after another."""
+    end, spare = time.monotonic() + SECONDS, []
+    sync = "auto" if launched(sync="strict").hazards else "strict"
+    for line in run.waits_of_its_own:
+        if time.monotonic() > end:
+            break
+        if not launched(without=frozenset([*spare, line]), sync=sync).hazards:
+            spare.append(line)
+    return spare

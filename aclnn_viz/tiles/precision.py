@@ -1,0 +1,26 @@
+"""What makes a kernel's numbers wrong: an approximate instruction, rounding in 16 bits, or its formula."""
+
+from collections.abc import Callable, Mapping
+
+from aclnn_viz.words.messages import Message, linked, message
+
+DOCUMENTED = message(
+    "right with an exact {names}: its page says that half misses 1e-3 and float 1e-4; use Div and Sqrt"
+)
+PRECISION = message("right with every format float32: the precision of 16 bits, not the formula")
+FORMULA = message("wrong with every format float32, too: the formula, not the precision of 16 bits")
+
+
+def cause(
+    right: Callable[..., bool], approximate: Mapping[str, tuple[str, int]], narrow: bool
+) -> Message | None:
+    """Why a kernel is wrong; `right(precision=..., precise=...)` tells whether it is right so, `narrow` whether it has 16-bit formats."""
+    if approximate and right(precision="exact"):
+        names = [
+            message("{name} (line {line})", name=name, line=line)
+            for name, (_, line) in approximate.items()
+        ]
+        return message(DOCUMENTED, names=linked("{some}, {more}", names))
+    if narrow:
+        return PRECISION if right(precise=True) else FORMULA
+    return None
