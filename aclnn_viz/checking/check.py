@@ -36,7 +36,7 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator
-from aclnn_viz.storage.foreign_arrays import as_array, load, stored_bytes
+from aclnn_viz.storage.foreign_arrays import array_of, as_array, stored_bytes
 from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.words.messages import message
 
@@ -419,8 +419,7 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
 def _from_file(name: str, value) -> np.ndarray:
     if not isinstance(value, (str, Path)):
         return as_array(value, name)
-    path, _, form = str(value).partition(".bin:")
-    place = place_of(f"{path}.bin" if form else value)
+    place = place_of(str(value).rsplit(":", 2)[0])
     if place.is_file() and (size := stored_bytes(place)) > (most := machine_memory() // JUDGED):
         raise ValueError(
             problem(
@@ -429,18 +428,7 @@ def _from_file(name: str, value) -> np.ndarray:
                 "cut a part out of the case, along axes that the operator treats alike",
             )
         )
-    if not form:
-        return load(value)
-    dtype, _, shape = form.partition(":")
-    if not all(part.strip().isdecimal() for part in shape.split(",") if part):
-        raise ValueError(
-            problem(
-                "a shape is numbers with commas",
-                f"{name}={value}",
-                "write such as x.bin:float16:4,16",
-            )
-        )
-    return load(f"{path}.bin", dtype, tuple(int(part) for part in shape.split(",") if part))
+    return array_of(str(value))
 
 
 def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:

@@ -4,6 +4,7 @@ bfloat16 comes in many forms, none of which loses a bit here: as itself, as NumP
 it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.
 """
 
+import re
 import sys
 import zipfile
 from collections.abc import Iterator
@@ -116,6 +117,39 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     )
     _need_fit(path.name, found, wanted, shape)
     return found if shape is None else found.reshape(shape)
+
+
+def array_of(text: str) -> np.ndarray:
+    """Return the array of FILE.npy or FILE.npz, or the bare numbers of FILE:DTYPE:SHAPE, such as x.bin:float16:4,16 or 4x16.
+
+    Raises as `load`, and ValueError for what is no such text and for a file that does not fill its shape.
+    """
+    if text.endswith((".npy", ".npz")):
+        return load(text)
+    try:
+        name, dtype, shape = text.rsplit(":", 2)
+        found = dtype_named(dtype)
+        sizes = tuple(int(part) for part in re.split("[,x]", shape) if part)
+        if min(sizes, default=0) < 0:
+            raise ValueError
+    except ValueError:
+        raise ValueError(
+            problem(
+                "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
+                text,
+                "pass such as x.bin:float16:4,16",
+            )
+        ) from None
+    try:
+        return from_bin(read_file(place_of(name), largest()), name, sizes, found)
+    except StoredError as error:
+        raise ValueError(
+            problem(
+                f"{name} holds {shape} elements of {dtype}",
+                str(error),
+                "mend the shape or the dtype",
+            )
+        ) from None
 
 
 def _need_fit(file: str, found: np.ndarray, wanted: np.dtype | None, shape) -> None:

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aclnn_viz.errors import place_of, problem
-from aclnn_viz.storage.foreign_arrays import largest, load
-from aclnn_viz.storage.readers import StoredError, from_bin, read_file
+from aclnn_viz.errors import problem
+from aclnn_viz.storage.foreign_arrays import array_of
 from aclnn_viz.tiles.advice import advice
 from aclnn_viz.tiles.cpp import CppKernel
 from aclnn_viz.tiles.memory import NARROW, GlobalMemory
@@ -110,7 +109,7 @@ def on_files(
                 "a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"
             )
         )
-    inputs, golden = ([array_of(path) for path in paths] for paths in (inputs, golden))
+    inputs, golden = ([*map(_typed, paths)] for paths in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (word.partition("=")[::2] for word in values)}
 
     def left(**how) -> Run:
@@ -163,40 +162,17 @@ def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, ho
     return run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule, **how)
 
 
-def array_of(text: str) -> np.ndarray:
-    """The array of FILE.npy, or of FILE:DTYPE:SHAPE, such as x.bin:float16:8x2048."""
-    if text.endswith(".npy"):
-        if (array := load(text)).dtype.name not in {dtype.name for dtype in TYPES}:
-            raise ValueError(
-                problem(
-                    "a file holds one of " + ", ".join(dtype.name for dtype in TYPES),
-                    f"{array.dtype} in {text}",
-                    "convert it",
-                )
-            )
-        return array
-    try:
-        name, dtype, shape = text.rsplit(":", 2)
-        lengths = tuple(int(length) for length in shape.split("x")) if shape else ()
-        dtype = next(kind for kind in TYPES if kind.name == dtype and min(lengths, default=0) >= 0)
-    except (ValueError, StopIteration):
+def _typed(text: str) -> np.ndarray:
+    """The array of a file, of a type that kernels have."""
+    if (array := array_of(text)).dtype not in TYPES:
         raise ValueError(
             problem(
-                "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
-                text,
-                "pass such as x.bin:float16:8x2048",
+                "a file holds one of " + ", ".join(dtype.name for dtype in TYPES),
+                f"{array.dtype} in {text}",
+                "convert it",
             )
-        ) from None
-    try:
-        return from_bin(read_file(place_of(name), largest()), name, lengths, dtype)
-    except StoredError as error:
-        raise ValueError(
-            problem(
-                f"{name} holds {shape} elements of {dtype}",
-                str(error),
-                "mend the shape or the dtype",
-            )
-        ) from None
+        )
+    return array
 
 
 def value_of(text: str):

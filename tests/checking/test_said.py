@@ -156,7 +156,7 @@ def test_a_golden_that_is_wrong_is_blamed(tmp_path):
         ({"dzOut": "x.npy"}, "use the vendor's names"),
         ({"gamma": None}, "name their files, too"),
         ({"dxOut": None, "golden.dxOut": None}, "output"),
-        ({"x": "{folder}/x.bin:float16:4,a"}, "a shape is numbers with commas"),
+        ({"x": "{folder}/x.bin:float16:4,a"}, "a file is given as FILE.npy or FILE:DTYPE:SHAPE"),
     ],
 )
 def test_files_that_make_no_case_are_refused(change, words, tmp_path):
