@@ -29,11 +29,8 @@ from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
-ROW, BATCH, LONGEST_BATCH = (
-    3,
-    4,
-    64,
-)  # the row that is looked at, rows of a batch in which it moves, and of the largest
+# the row that is looked at, rows of a batch in which it moves, of one for all cores that are tried, and of the largest
+ROW, BATCH, FEW, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
 # What is varied, and its first value, with which the others are compared.
@@ -209,12 +206,13 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """What is changed, and two views between which it is."""
-    rows, large, whole_batch = View(), View(count=LONGEST_BATCH), View(0, LONGEST_BATCH, place=None)
+    rows, few = View(), FEW if tiles else LONGEST_BATCH  # what tiles do takes its time
+    large, whole_batch = View(count=few), View(0, few, place=None)
     yield CALLS, rows, rows
     yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
     yield from ((SIZE, View(count=1), View(count=size)) for size in SIZES)
     yield from ((PLACE, rows, View(ROW - place, place=place)) for place in range(1, BATCH))
-    yield PLACE, large, View(0, LONGEST_BATCH, place=ROW)
+    yield PLACE, large, whole_batch._replace(place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
         first, *others = (whole_batch._replace(how=((name, value),)) for value in values)
         yield from ((what, first, other) for other in others)
