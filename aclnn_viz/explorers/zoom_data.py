@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.arrays.terms import Term, same_element, stepped
 from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import element
 from aclnn_viz.explorers.state import StateError
+from aclnn_viz.explorers.terms import Term, same_element, stepped
 from aclnn_viz.explorers.tiles_data import FAULTS, MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2

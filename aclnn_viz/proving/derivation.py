@@ -7,7 +7,7 @@ from textwrap import indent
 
 from sympy import Eq, Symbol
 
-from aclnn_viz.arrays.terms import watched
+from aclnn_viz.arrays.calls import watched
 from aclnn_viz.errors import listed, problem, shown
 from aclnn_viz.proving.graph import Noted, NotedArrays
 from aclnn_viz.proving.page_text import PLAIN, Writer, wrapped

@@ -7,10 +7,10 @@ import pytest
 from machine import SOAK
 
 from aclnn_viz import case, operator
-from aclnn_viz.arrays.terms import Link, Term, same_element
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.state import StateError
+from aclnn_viz.explorers.terms import Link, Term, same_element
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import FIRST, TERMS, read, tiles_of
 from aclnn_viz.pictures.marks import Box, Note, Spots

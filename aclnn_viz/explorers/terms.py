@@ -4,7 +4,6 @@ A run may take the numbers of its first steps from another run; the difference o
 to all later ones. Each step records which elements it makes of which, so that one element can be followed through every term.
 """
 
-import sys
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
+from aclnn_viz.arrays.calls import watched
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.errors import NotSupported, problem
 
@@ -253,22 +253,6 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
         ):
             raise ValueError(f"several elements of {link.part.label} for one of {term.label}")
     return places
-
-
-def watched(function, mine) -> tuple:
-    """Return what a function returns, and (name, locals, result) of each call in it for whose frame `mine` holds, in the order of their ends."""
-    seen = []
-
-    def watch(frame, event, result):
-        if event == "return" and mine(frame):
-            seen.append((frame.f_code.co_name, dict(frame.f_locals), result))
-
-    before = sys.getprofile()
-    sys.setprofile(watch)
-    try:
-        return function(), seen
-    finally:
-        sys.setprofile(before)
 
 
 def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
