@@ -63,8 +63,8 @@ class _Quick(NumPyArrays):
     """NumPy with its own sums: thousands of pages are run, and the order of a sum is not what is compared."""
 
     def __getattr__(self, name):
-        found = vars(self)[name] = getattr(np, name)
-        return found
+        function = vars(self)[name] = getattr(np, name)
+        return function
 
     where = staticmethod(np.where)  # of few elements the faster one
 
@@ -147,7 +147,7 @@ class CaseRun:
 
         A tolerance of inf stands where nothing can be said.
         """
-        single, found = is_single(self.outputs), {}
+        single, wanted = is_single(self.outputs), {}
         for name, value in self.outputs.items():
             expected, shape, fmt = (
                 self.prepared.expected[name],
@@ -165,11 +165,11 @@ class CaseRun:
                     + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0)
                     + self.slack * np.max(size, initial=0.0)
                 )
-            found[name] = (
+            wanted[name] = (
                 wide.reshape(shape),
                 np.where(expected.undecided, np.inf, near).reshape(shape),
             )
-        return found
+        return wanted
 
     @cached_property
     def truth(self) -> dict[str, np.ndarray]:
@@ -268,10 +268,10 @@ class CaseRun:
         `single` computes in float32; `nudge` is by how much of themselves floating inputs are moved.
         """
         op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, variant.page()
-        arranged, given = self.arranged, bound(self.prepared.case)
+        arranged, values_bound = self.arranged, bound(self.prepared.case)
         if variant.bound:
-            given = variant.bound(given)
-            arranged = op.arrange_backward(**given)
+            values_bound = variant.bound(values_bound)
+            arranged = op.arrange_backward(**values_bound)
         arrays = (
             {name: _widened(array, single, nudge) for name, array in arranged.arrays.items()}
             if (variant.bound or single or nudge)
@@ -283,7 +283,7 @@ class CaseRun:
             if variant.arrays:
                 arrays = variant.arrays(arrays)
             if arranged.prelude is not None:
-                arrays = arrays | prelude_of(page.PRELUDE, given)(xp, arrays)
+                arrays = arrays | prelude_of(page.PRELUDE, values_bound)(xp, arrays)
             values = page.backward(xp, **arrays, **arranged.attributes)
             return variant.outputs(values, before) if variant.outputs else values
 
@@ -321,7 +321,7 @@ class CaseRun:
     def _between(self, name: str, some: list[dict]) -> np.ndarray:
         """Where the kernel's value of an output lies among those that a page gives on inputs that differ by the rounding."""
         wide, near = self.wanted[name]
-        values = [np.asarray(one[name], np.float64).reshape(wide.shape) for one in some]
+        values = [np.asarray(values_of[name], np.float64).reshape(wide.shape) for values_of in some]
         low, high = np.min(values, axis=0), np.max(values, axis=0)
         with np.errstate(all="ignore"):
             apart = SPREAD * (high - low) + near
@@ -331,9 +331,9 @@ class CaseRun:
         """Whether the elements that are not the same are so where a page, of which all else is right, is computed as the truth is."""
         if variant.bound or variant.arrays or variant.outputs:
             return False
-        made = self.prepared.case
+        case = self.prepared.case
         sharp = self._same(
-            replace(made.operator, page=variant.page()).truth(**made.inputs), variant.only
+            replace(case.operator, page=variant.page()).truth(**case.inputs), variant.only
         )
         return all((part | sharp[name]).all() for name, part in same.items())
 
@@ -356,7 +356,7 @@ class CaseRun:
 
     def _same(self, values: dict, only: frozenset[str] | None = None) -> dict[str, np.ndarray]:
         """By output (those in `only`, or all) where the values are the kernel's; nowhere if an output has too many elements."""
-        found = {}
+        places = {}
         for name, (wide, near) in self.wanted.items():
             if only is not None and name not in only:
                 continue
@@ -380,10 +380,10 @@ class CaseRun:
                     same |= (
                         round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
                     )
-            found[name] = same | np.isinf(near)
-            if self._finite and not _nearly(found[name]):
-                return {name: found[name]}
-        return found
+            places[name] = same | np.isinf(near)
+            if self._finite and not _nearly(places[name]):
+                return {name: places[name]}
+        return places
 
     def _is_wrong(self, values: dict, outputs: frozenset[str]) -> bool:
         """Whether values of some outputs would be judged wrong themselves, and in the same elements, but for a few."""
@@ -441,10 +441,10 @@ class Candidate:
         vars(self).update(zip(("where", "before", "after"), self.texts()))
         return vars(self)[name]
 
-    def same(self, one: CaseRun) -> bool:
+    def same(self, run: CaseRun) -> bool:
         """Whether the change gives the outputs of a run."""
         try:
-            return self.test(one)
+            return self.test(run)
         except Exception:
             # whatever a broken page raises, an axis that is not there, an input that is not given
             return False
@@ -493,22 +493,22 @@ class Candidate:
 def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
     """The failing runs in an order that rejects wrong candidates fast, as thousands are tried: first the one on which the page
     executes the fewest lines, the smallest and one of middle size (each with at least SOME elements), then the others."""
-    usable = [one for one in failing if one.usable]
+    usable = [run for run in failing if run.usable]
     if not usable:
         return list(failing)
-    some = [one for one in usable if one.size >= SOME] or usable
+    some = [run for run in usable if run.size >= SOME] or usable
     first = dict.fromkeys(
-        (min(leaders(some), key=lambda one: one.steps), some[0], some[len(some) // 2])
+        (min(leaders(some), key=lambda run: run.steps), some[0], some[len(some) // 2])
     )
-    return [*first, *(one for one in failing if one not in first)]
+    return [*first, *(run for run in failing if run not in first)]
 
 
 def leaders(failing: Sequence[CaseRun]) -> list[CaseRun]:
     """Of failing cases in an order the first of each mode: what the page executes depends on little else."""
-    found: dict[str, CaseRun] = {}
-    for one in failing:
-        found.setdefault(
-            repr({name: value for name, value in one.traits.choices.items() if name != "dtype"}),
-            one,
+    first: dict[str, CaseRun] = {}
+    for run in failing:
+        first.setdefault(
+            repr({name: value for name, value in run.traits.choices.items() if name != "dtype"}),
+            run,
         )
-    return list(found.values())
+    return list(first.values())

@@ -194,7 +194,7 @@ def check(
         ready = _telling_first(scope, seed, level) if dump is None else scope.among(dump)
         tested = KernelUnderTest(kernel.function, scope, call_limit)
         evidence, trials = _tried(tested, ready, seed, level, dump is None, start, progress)
-        wrong = smallest([one for one in evidence.seen if one.misses])
+        wrong = smallest([run for run in evidence.seen if run.misses])
         small = shrink(wrong, tested, Budget(level.shrinking)) if wrong and dump is None else None
         return conclude(
             evidence,
@@ -234,7 +234,11 @@ def _telling_first(scope: Scope, seed: int, level: Depth) -> list[Ready]:
     """The cases of a suite, those that decide before the others; of a quick check these alone."""
     ready = scope.cases(seed)
     first = few(ready)
-    return first if level.name == "quick" else [*first, *(one for one in ready if one not in first)]
+    return (
+        first
+        if level.name == "quick"
+        else [*first, *(later for later in ready if later not in first)]
+    )
 
 
 def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
@@ -253,18 +257,21 @@ def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
 
 def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:
     """The cases of an operator that a capsule holds."""
-    found = [
+    recorded_cases = [
         Case(op, inputs, float_format(inputs[op.like]).name, 0)
         for other, inputs in capsule.cases()
         if other.name == op.name
     ]
-    if not found:
+    if not recorded_cases:
         raise ValueError(
             problem(
                 f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"
             )
         )
-    return [(Recipe(op.name, {"capsule": number}), one) for number, one in enumerate(found)]
+    return [
+        (Recipe(op.name, {"capsule": number}), recorded_case)
+        for number, recorded_case in enumerate(recorded_cases)
+    ]
 
 
 def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, Case]]:
@@ -278,11 +285,11 @@ def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, 
     else:
         cases = listed("cases", cases, Case)
         names = range(len(cases))
-    if other := next((one for one in cases if one.operator.name != op.name), None):
+    if other := next((each for each in cases if each.operator.name != op.name), None):
         raise TypeError(
             problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case")
         )
-    return [(Recipe(op.name, {"case": name}), one) for name, one in zip(names, cases)]
+    return [(Recipe(op.name, {"case": name}), each) for name, each in zip(names, cases)]
 
 
 def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
@@ -297,7 +304,9 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
     """
     op = operator(op)
     cases = Scope.of(op, **asked).cases(seed)
-    return files.write_cases(folder, op, (dumped(one.prepare(), {}) for one in cases), seed, force)
+    return files.write_cases(
+        folder, op, (dumped(ready.prepare(), {}) for ready in cases), seed, force
+    )
 
 
 def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:
@@ -309,9 +318,9 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     operators, and where no output is found.
     """
     flag("allow_unsupported", allow_unsupported)
-    found, seed, cases = files.read_cases(folder, op if op is None else operator(op))
+    op_read, seed, cases = files.read_cases(folder, op if op is None else operator(op))
     scope = Scope.of(
-        found,
+        op_read,
         **asked | {"beyond": asked.get("beyond") or not (asked.get("soc") or asked.get("cann"))},
     )
     evidence, silent, counted = Evidence(), 0, False
@@ -324,11 +333,11 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
                 message("wrote {complaint}", complaint=complaint), entry.folder
             )
         if allow_unsupported and not entry.outputs and not entry.unreadable:
-            evidence.refused.append(_prepared(found, entry, scope.judged_by))
+            evidence.refused.append(_prepared(op_read, entry, scope.judged_by))
             continue
         if entry.outputs:
-            one = _prepared(found, entry, scope.judged_by)
-            evidence.seen.append(CaseRun(one, entry.outputs, judge(one, entry.outputs)))
+            judged = _prepared(op_read, entry, scope.judged_by)
+            evidence.seen.append(CaseRun(judged, entry.outputs, judge(judged, entry.outputs)))
             evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
@@ -342,7 +351,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             problem(
                 "outputs are read from DIR/000/out/NAME.npy or NAME.bin",
                 f"none in {folder}",
-                f"write {', '.join(found.outputs)} of at least one case",
+                f"write {', '.join(op_read.outputs)} of at least one case",
             )
         )
     return conclude(evidence, seed, scope, allowed=allow_unsupported)
@@ -373,17 +382,17 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
                 "use the vendor's names",
             )
         )
-    found = {
+    values = {
         name: _from_file(name, value) if name in tensors or name not in parameters else value
         for name, value in named.items()
     }
-    inputs = {name: value for name, value in found.items() if name in parameters}
+    inputs = {name: value for name, value in values.items() if name in parameters}
     missing = [
         p.name
         for p in op.parameters
         if p.kind == "tensor" and not p.optional and p.name not in inputs
     ]
-    if missing or not any(name in found for name in op.outputs):
+    if missing or not any(name in values for name in op.outputs):
         raise ValueError(
             problem(
                 "a case in files has all tensors and an output",
@@ -392,17 +401,17 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
             )
         )
     scope = Scope.of(op, plan=plan, beyond=True)
-    one = prepared(Recipe(op.name, {"files": len(named)}), case(op, **inputs), scope.judged_by)
+    ready = prepared(Recipe(op.name, {"files": len(named)}), case(op, **inputs), scope.judged_by)
     evidence, notes = Evidence(), []
-    outputs = {name: found[name] for name in op.outputs if name in found}
+    outputs = {name: values[name] for name in op.outputs if name in values}
     shown_ = replace(
-        one, expected={name: part for name, part in one.expected.items() if name in outputs}
+        ready, expected={name: part for name, part in ready.expected.items() if name in outputs}
     )
     evidence.seen.append(CaseRun(shown_, outputs, judge(shown_, outputs)))
-    evidence.tried.add(one.case)
+    evidence.tried.add(ready.case)
     for name in op.outputs:
-        if (golden := found.get(f"golden.{name}")) is not None and name in one.expected:
-            wrong = judge(replace(one, expected={name: one.expected[name]}), {name: golden})
+        if (golden := values.get(f"golden.{name}")) is not None and name in ready.expected:
+            wrong = judge(replace(ready, expected={name: ready.expected[name]}), {name: golden})
             notes.append(
                 message(
                     "golden.{output} is wrong itself: {problem}",

@@ -31,8 +31,8 @@ class Traits(NamedTuple):
 
     @staticmethod
     @once_per_case
-    def of(made: Case) -> "Traits":
-        return Traits(choices(made), lengths(made), relations(made))
+    def of(case: Case) -> "Traits":
+        return Traits(choices(case), lengths(case), relations(case))
 
 
 class Condition(NamedTuple):
@@ -42,23 +42,23 @@ class Condition(NamedTuple):
     holds: Callable[[Case], bool | None]
 
 
-def choices(made: Case) -> dict:
+def choices(case: Case) -> dict:
     """The format of a case, whether a tensor is strided, its attributes, and which optional tensors are given."""
-    found: dict = {"dtype": made.dtype}
-    optional = {p.name for p in made.operator.parameters if p.kind == "tensor" and p.optional}
-    lengths_of = {size.partition("[")[0] for size in made.operator.sizes.values()}
-    for name, value in made.inputs.items():
+    chosen: dict = {"dtype": case.dtype}
+    optional = {p.name for p in case.operator.parameters if p.kind == "tensor" and p.optional}
+    lengths_of = {size.partition("[")[0] for size in case.operator.sizes.values()}
+    for name, value in case.inputs.items():
         if isinstance(value, tuple) and (name in lengths_of or value and type(value[0]) is int):
             continue  # the shape of a tensor, such as inputSize, and what `lengths` has entry by entry
         if name in optional:
-            found[name] = ABSENT if value is None else GIVEN
+            chosen[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
-            found[name] = value
-    found[STRIDED] = any(
+            chosen[name] = value
+    chosen[STRIDED] = any(
         isinstance(value, np.ndarray) and not value.flags.c_contiguous
-        for value in made.inputs.values()
+        for value in case.inputs.values()
     )
-    return found
+    return chosen
 
 
 def _repr(value) -> str:
@@ -66,24 +66,24 @@ def _repr(value) -> str:
     return meant(repr(value), value.key) if isinstance(value, Message) else repr(value)
 
 
-def lengths(made: Case) -> dict[str, int]:
+def lengths(case: Case) -> dict[str, int]:
     """The lengths of a case: of each axis, from the end, and of all together, of each tensor; the ranks; the entries of arrays."""
-    found = {}
-    for name, value in made.inputs.items():
+    known = {}
+    for name, value in case.inputs.items():
         if isinstance(value, np.ndarray):
-            found |= {f"{name}.shape[{axis - value.ndim}]": n for axis, n in enumerate(value.shape)}
-            found[f"{name}.size"] = value.size
-            found[f"{name}.ndim"] = value.ndim
+            known |= {f"{name}.shape[{axis - value.ndim}]": n for axis, n in enumerate(value.shape)}
+            known[f"{name}.size"] = value.size
+            known[f"{name}.ndim"] = value.ndim
         elif isinstance(value, tuple) and value and type(value[0]) is int:
-            found |= {f"{name}[{at}]": n for at, n in enumerate(value)}
-    return found
+            known |= {f"{name}[{at}]": n for at, n in enumerate(value)}
+    return known
 
 
-def relations(made: Case) -> dict[str, bool]:
+def relations(case: Case) -> dict[str, bool]:
     """How whole attributes that are arrays lie to each other: whether one is above another along some axis."""
     arrays = {
         name: value
-        for name, value in made.inputs.items()
+        for name, value in case.inputs.items()
         if isinstance(value, tuple) and value and type(value[0]) is int
     }
     return {
@@ -112,11 +112,11 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
 
 
 def _by_choice(some, others) -> Condition | None:
-    here, there = [one.choices for one in some], [one.choices for one in others]
+    here, there = [traits.choices for traits in some], [traits.choices for traits in others]
     best = None
     for name in here[0]:
-        values = list(dict.fromkeys(found.get(name) for found in here))
-        rest = list(dict.fromkeys(found.get(name) for found in there))
+        values = list(dict.fromkeys(held.get(name) for held in here))
+        rest = list(dict.fromkeys(held.get(name) for held in there))
         if {*map(_repr, values)} & {*map(_repr, rest)}:
             continue
         count = min(len(values), len(rest))
@@ -135,7 +135,7 @@ def _by_choice(some, others) -> Condition | None:
     )
     if name == STRIDED:
         text = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
-    return Condition(text, lambda made: (_repr(choices(made).get(name)) in kept) == inside)
+    return Condition(text, lambda case: (_repr(choices(case).get(name)) in kept) == inside)
 
 
 def _by_relation(some, others) -> Condition | None:
@@ -143,13 +143,13 @@ def _by_relation(some, others) -> Condition | None:
         if all(traits.relations.get(text) for traits in some) and not any(
             traits.relations.get(text) for traits in others
         ):
-            return Condition(text, lambda made, text=text: relations(made).get(text, False))
+            return Condition(text, lambda case, text=text: relations(case).get(text, False))
     return None
 
 
 def _by_length(some, others) -> Condition | None:
-    here, there = [one.lengths for one in some], [one.lengths for one in others]
-    names = [name for name in here[0] if all(name in found for found in [*here, *there])]
+    here, there = [traits.lengths for traits in some], [traits.lengths for traits in others]
+    names = [name for name in here[0] if all(name in held for held in [*here, *there])]
 
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
         for name in names:  # a length that is just another number is nothing to act on
@@ -173,7 +173,7 @@ def _by_length(some, others) -> Condition | None:
                     lambda n: n % base != 0,
                 )
         for name in names:
-            sides = [one[name] for one in here], [one[name] for one in there]
+            sides = [held[name] for held in here], [held[name] for held in there]
             (least, most), (first, last) = ((min(side), max(side)) for side in sides)
             yield (
                 name,
@@ -191,16 +191,16 @@ def _by_length(some, others) -> Condition | None:
             )
 
     for name, text, test in tests():  # the first that fits: then its numbers no longer change
-        if all(test(one[name]) for one in here) and not any(test(one[name]) for one in there):
+        if all(test(held[name]) for held in here) and not any(test(held[name]) for held in there):
             return Condition(
-                text, lambda made: name in (known := lengths(made)) and test(known[name])
+                text, lambda case: name in (known := lengths(case)) and test(known[name])
             )
     return None
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
     """Whether a condition holds for all wrong ones of some fresh runs, where chance would seldom put all of them."""
-    said = [(holds, wrong) for made, wrong in runs if (holds := law.holds(made)) is not None]
+    said = [(holds, wrong) for case, wrong in runs if (holds := law.holds(case)) is not None]
     wrong = sum(bad for _, bad in said)
     return all(holds for holds, bad in said if bad) and comb(len(said), wrong) >= SELDOM * comb(
         sum(holds for holds, _ in said), wrong
@@ -243,8 +243,8 @@ def _either(
     while left and others:
         best = None
         for name in others[0].choices:
-            values = dict.fromkeys(_repr(one.choices.get(name)) for one in others)
-            rest = [one for one in left if _repr(one.choices.get(name)) in values]
+            values = dict.fromkeys(_repr(traits.choices.get(name)) for traits in others)
+            rest = [traits for traits in left if _repr(traits.choices.get(name)) in values]
             if len(values) <= CHOICES_LISTED and len(rest) < len(left if best is None else best[0]):
                 best = rest, name, linked("{some} or {more}", values)
         if best is None or len(kept) == most:
@@ -291,11 +291,11 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
             "exactly the cases with {condition}", condition=linked("{some} or {more}", text)
         )
     shared = set.intersection(
-        *(set((name, _repr(value)) for name, value in one.choices.items()) for one in some)
+        *(set((name, _repr(value)) for name, value in traits.choices.items()) for traits in some)
     )
     text = [
         message("{name}={value}", name=name, value=value)
         for name, value in sorted(shared)
-        if any(_repr(one.choices.get(name)) != value for one in others)
+        if any(_repr(traits.choices.get(name)) != value for traits in others)
     ]
     return message("all with {condition}", condition=linked("{some}, {more}", text)) if text else ""

@@ -30,13 +30,13 @@ SIMPLE = (
 )
 
 
-def dumped(one: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
+def dumped(ready: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
     """A case as it is written to files, with the outputs that are known of it."""
     return files.Dumped(
-        one.case,
-        str(one.recipe),
+        ready.case,
+        str(ready.recipe),
         outputs,
-        {name: (part.truth.shape, part.dtype) for name, part in one.expected.items()},
+        {name: (part.truth.shape, part.dtype) for name, part in ready.expected.items()},
     )
 
 
@@ -105,8 +105,8 @@ class Counterexample:
         if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
             # whatever it was drawn from
             return 'result.counterexample.write("folder"); av.check("folder", kernel)'
-        given = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
-        return f"kernel({', '.join(given)})"
+        arguments = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
+        return f"kernel({', '.join(arguments)})"
 
     def to_json(self) -> dict:
         return {
@@ -154,24 +154,24 @@ def _wide(array: np.ndarray) -> np.ndarray:
     return array.astype(np.float64) if array.dtype.kind not in "iub" else array
 
 
-def shrink(found: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
+def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     """Return the smallest and simplest case of the scope on which the kernel is still wrong in one of the same outputs."""
-    wrong = {miss.output for miss in found.misses}
-    plain = min(PLAIN, max(miss.excess for miss in found.misses))
-    recipe, best = found.prepared.recipe, found
-    seed = found.prepared.case.seed
+    wrong = {miss.output for miss in run.misses}
+    plain = min(PLAIN, max(miss.excess for miss in run.misses))
+    recipe, best = run.prepared.recipe, run
+    seed = run.prepared.case.seed
 
-    apart = bool(convention(found))
+    apart = bool(convention(run))
 
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
-        one = tested.run_on(
+        smaller = tested.run_on(
             Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed)
         )
         return (
-            one
-            if one
-            and any(miss.output in wrong and miss.excess >= plain for miss in one.misses)
-            and (apart or not convention(one))
+            smaller
+            if smaller
+            and any(miss.output in wrong and miss.excess >= plain for miss in smaller.misses)
+            and (apart or not convention(smaller))
             else None
         )  # a convention is no bug
 
@@ -203,16 +203,16 @@ def shrink(found: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     return best
 
 
-def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
+def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     """The same options with one axis cut to where the error is, to half, or by one, most drastic first; then without
     what is not needed."""
-    made, op = found.prepared.case, found.prepared.case.operator
-    axes = Axes(made)
-    worst = next((miss for miss in found.misses if miss.index is not None), None)
+    case, op = run.prepared.case, run.prepared.case.operator
+    axes = Axes(case)
+    worst = next((miss for miss in run.misses if miss.index is not None), None)
     at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}
     drawn = {
         name: value
-        for name, value in made.arrays.items()
+        for name, value in case.arrays.items()
         if value.ndim and (name not in op.saved or name in options)
     }
     lengths = sorted(
@@ -231,7 +231,7 @@ def _smaller(options: dict, found: CaseRun) -> Iterator[dict]:
             yield options | {name: plain}
     rows = options.get("rows", {})
     yield from (options | {"rows": {k: v for k, v in rows.items() if k != name}} for name in rows)
-    for name, value in made.inputs.items():
+    for name, value in case.inputs.items():
         if name in op.attributes and isinstance(value, tuple):
             yield from (options | {name: entries} for entries in _lower(value))
 
@@ -251,8 +251,8 @@ def _lower(entries: tuple) -> Iterator[tuple]:
 class Axes:
     """The axes of the tensors of a case by the letters of their patterns: what has one name is cut together."""
 
-    def __init__(self, made):
-        self.op, self.bound = made.operator, bound(made)
+    def __init__(self, case):
+        self.op, self.bound = case.operator, bound(case)
         self.sizes = self.op.fitting(self.bound)[1]
         self.others = default.other_shapes(self.op)
         self.lengths = {
@@ -269,15 +269,15 @@ class Axes:
 
     def of(self, name: str) -> list[tuple[str, int]]:
         """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
-        pattern, found = chosen(self.op.tensors[name].shape, self.bound), []
+        pattern, axes = chosen(self.op.tensors[name].shape, self.bound), []
         for token in pattern.axes:
             letter = token.lstrip("*").removeprefix("1..")
             starred = token[0] == "*" or token.startswith("1..")
             kept = letter if not token.startswith("1..") else f"1..{letter}"
-            found += (
+            axes += (
                 [(kept, at) for at in range(len(self.sizes[letter]))] if starred else [(token, 0)]
             )
-        return found
+        return axes
 
     def cut(self, options: dict, axis, part: slice) -> Iterator[dict]:
         """Options with every tensor cut along an axis, and with the shapes that follow; none where a formula forbids it."""
@@ -316,12 +316,12 @@ class Axes:
                 shape = chosen(self.op.tensors[name].shape, self.bound).shape(sizes)
                 cut[name] = value[
                     tuple(
-                        part if one == axis else slice(0, n) for one, n in zip(self.of(name), shape)
+                        part if own == axis else slice(0, n) for own, n in zip(self.of(name), shape)
                     )
                 ]
         yield default.fitted(self.op, cut)
 
 
-def _fixed(made, options: dict, name: str) -> dict:
+def _fixed(case, options: dict, name: str) -> dict:
     """All other drawn tensors as they are, so that one change changes nothing else."""
-    return {other: made.inputs[other] for other in made.floats(saved=False) if other != name}
+    return {other: case.inputs[other] for other in case.floats(saved=False) if other != name}

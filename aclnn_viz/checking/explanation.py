@@ -457,8 +457,8 @@ def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
     for slot in budget.within(slots(op.page)):
-        if fit(slot, failing[0]) is not None and (found := fitted(slot, failing)):
-            yield from _agree([found], failing)
+        if fit(slot, failing[0]) is not None and (candidate := fitted(slot, failing)):
+            yield from _agree([candidate], failing)
 
 
 def _anywhere(op, failing, passing, budget) -> Iterator[Candidate]:

@@ -135,30 +135,30 @@ def once_per_case(function: Callable) -> Callable:
     known: WeakKeyDictionary = WeakKeyDictionary()
 
     @wraps(function)
-    def remembered(made: Case, *more):
-        found = known.setdefault(made, {})
-        if more not in found:
-            found[more] = function(made, *more)
-        return found[more]
+    def remembered(case: Case, *more):
+        answers = known.setdefault(case, {})
+        if more not in answers:
+            answers[more] = function(case, *more)
+        return answers[more]
 
     return remembered
 
 
 @once_per_case
-def bound(made: Case) -> dict:
+def bound(case: Case) -> dict:
     """All parameters of a case by their names, with the defaults of those that are left out."""
-    return made.operator.bind(made.inputs)
+    return case.operator.bind(case.inputs)
 
 
 @once_per_case
-def documented(made: Case) -> dict:
+def documented(case: Case) -> dict:
     """The outputs that a case asks for, in the vendor's order: the shape and format of each."""
-    return made.operator.arrange_backward(**bound(made)).results
+    return case.operator.arrange_backward(**bound(case)).results
 
 
 def prepared(
     recipe: Recipe,
-    made: Case,
+    case: Case,
     plan: Plan | None = None,
     signs: bool = False,
     around: Callable = lambda page: page,
@@ -178,10 +178,10 @@ def prepared(
         )
 
     start = time.monotonic()
-    op, inputs = made.operator, made.inputs
+    op, inputs = case.operator, case.inputs
     truth = op.truth(**inputs)
     arranged = op.arrange_backward(**op.bind(inputs))
-    narrow = float_format(made.dtype).bits == 16
+    narrow = float_format(case.dtype).bits == 16
     plans = (
         [plan]
         if plan
@@ -192,13 +192,11 @@ def prepared(
     envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
     expected = {}
     for name, exact in truth.items():
-        bounds = [found[name].bound for found in envelopes] or [np.zeros(exact.shape)]
-        undecided = np.any(
-            [found[name].undecided for found in envelopes] or [exact != exact], axis=0
-        )
+        bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
+        undecided = np.any([each[name].undecided for each in envelopes] or [exact != exact], axis=0)
         allowed = FREEDOM * np.max(bounds, axis=0)
         if own("faults", op.name, "CANCELLING", False):
-            unit = 2.0**-53 if made.dtype == "float64" else 2.0**-24
+            unit = 2.0**-53 if case.dtype == "float64" else 2.0**-24
             allowed = np.maximum(
                 allowed,
                 FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
@@ -214,7 +212,7 @@ def prepared(
         )
     return Prepared(
         recipe,
-        made,
+        case,
         loosened(op, inputs, expected, adapted(preset(op, SOC)), signs),
         start,
         time.monotonic() - start,
@@ -222,17 +220,21 @@ def prepared(
 
 
 def explained(
-    difference, one: Prepared, output: str, actual: np.ndarray, around: Callable = lambda page: page
+    difference,
+    ready: Prepared,
+    output: str,
+    actual: np.ndarray,
+    around: Callable = lambda page: page,
 ) -> np.ndarray:
     """Where an output is what a peer's documented difference says; `around` as for `prepared`."""
     if difference.plan is not None:
         return ~replace(
-            prepared(one.recipe, one.case, difference.plan, around=around).expected[output],
+            prepared(ready.recipe, ready.case, difference.plan, around=around).expected[output],
             dtype=actual.dtype,
         ).misses(actual)
     if difference.values is None:
         return np.zeros(actual.shape, bool)
-    mask, values = difference.values(one.case.inputs).get(output, (False, np.nan))
+    mask, values = difference.values(ready.case.inputs).get(output, (False, np.nan))
     with np.errstate(all="ignore"):
         there = round_to(np.broadcast_to(values, actual.shape), actual.dtype)
     return np.broadcast_to(mask, actual.shape) & same(there, actual)
@@ -393,17 +395,17 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
             )
             for _ in range(DRAWS)
         ] * nan
-        found = {}
+        special = {}
         for name, part in expected.items():
             kind = _kind(round_to(part.truth, part.dtype))
-            agreed = np.all([_kind(one[name]) == kind for one in right], axis=0)
-            finite, void = kind == 0, np.all([one[name] == 0 for one in drawn], axis=0)
+            agreed = np.all([_kind(values[name]) == kind for values in right], axis=0)
+            finite, void = kind == 0, np.all([values[name] == 0 for values in drawn], axis=0)
             depends = np.zeros(part.truth.shape, bool)
             if replaced:
                 depends = ~np.all(
-                    [same(one[name], replaced[0][name]) for one in replaced[1:]], axis=0
+                    [same(values[name], replaced[0][name]) for values in replaced[1:]], axis=0
                 )
-            found[name] = replace(
+            special[name] = replace(
                 part,
                 undecided=part.undecided | ~agreed,
                 nan_too=depends | ~finite | void,
@@ -411,7 +413,7 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
                 infinite_too=kind == 3,
                 zero_too=~finite & void,
             )
-    return found
+    return special
 
 
 def _wide(op, inputs: dict, floats: dict) -> dict:
@@ -428,7 +430,7 @@ def _far(op, inputs, floats, expected, saved: bool) -> dict:
     """Any overflow is right and subnormal numbers cost digits. Of what depends on a far number only that is judged which
     is proportional to it: a coordinate, for one, may overflow before it is mirrored. Where only forward made far numbers, as
     the maximum of a row that is hidden whole, all that does not depend on them is judged as ever."""
-    rng, found = np.random.default_rng(0), {}
+    rng, distant = np.random.default_rng(0), {}
 
     def with_far(change):
         return _wide(
@@ -446,31 +448,31 @@ def _far(op, inputs, floats, expected, saved: bool) -> dict:
         for name, part in expected.items():
             size = np.where(np.isfinite(part.truth), np.abs(part.truth), 0.0)
             depends = np.any(
-                [~(np.abs(one[name] - part.truth) <= part.allowed) for one in others], axis=0
+                [~(np.abs(values[name] - part.truth) <= part.allowed) for values in others], axis=0
             )
             loose = depends | (not saved)
             allowed = np.maximum(part.allowed, loose * np.maximum(COARSE * size, NEAR_ZERO))
             proportional = (size > 0) & (np.abs(half[name] - part.truth / 2) <= COARSE * size)
-            found[name] = replace(
+            distant[name] = replace(
                 part,
                 allowed=np.asarray(allowed),
                 nan_too=part.nan_too | loose,
                 infinite_too=part.infinite_too | loose,
                 undecided=part.undecided | depends & ~proportional,
             )
-    return found
+    return distant
 
 
 def _signs(op, inputs, floats, expected) -> dict:
     """Where a zero is the product of the upstream gradient with 0, and so positive in whatever order."""
     turned = {name: -value if name in op.upstream else value for name, value in floats.items()}
     with np.errstate(all="ignore"):
-        one, other = (_wide(op, inputs, some) for some in (floats, turned))
+        first, other = (_wide(op, inputs, some) for some in (floats, turned))
     return {
         name: replace(
             part,
-            positive=(one[name] == 0)
-            & ~np.signbit(one[name])
+            positive=(first[name] == 0)
+            & ~np.signbit(first[name])
             & (other[name] == 0)
             & np.signbit(other[name])
             & (part.allowed == 0),

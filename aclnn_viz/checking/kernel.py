@@ -95,8 +95,8 @@ def _saving(op: Operator, function: Callable, **inputs) -> dict:
     bound |= in_float64(bound)
     anew = op.forward(**{p.name: bound[p.name] for p in op.forward_parameters if p.name in bound})
     exact = op.backward(**bound | {name: anew[of] for name, of in op.saved.items()})
-    made = Case(op, inputs, float_format(inputs[op.like]).name, 0)
-    for name, part in prepared(Recipe(op.name), made).expected.items():
+    case = Case(op, inputs, float_format(inputs[op.like]).name, 0)
+    for name, part in prepared(Recipe(op.name), case).expected.items():
         near = np.abs(exact[name] - part.truth) <= CLEAR * part.allowed
         if not (near | part.undecided | same(exact[name], part.truth)).all():
             raise NotSupported(

@@ -64,7 +64,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     another one is called again in this.
     """
     guarded = {name: Guarded(value) for name, value in case.arrays.items()}
-    copies = case.inputs | {name: one.copy for name, one in guarded.items()}
+    copies = case.inputs | {name: guard.copy for name, guard in guarded.items()}
     METER.add(KERNEL, case)
     returned, error, finished = METER.timed(lambda: _limited(lambda: kernel(**copies), seconds))
     if isinstance(error, DeviceClosedError) and seconds is not None:
@@ -80,9 +80,9 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
         said = next(
             (
-                message("{name}: {what}", name=type(error).__name__, what=one)
-                for one in error.args
-                if isinstance(one, Message)
+                message("{name}: {what}", name=type(error).__name__, what=part)
+                for part in error.args
+                if isinstance(part, Message)
             ),
             _in_words(error),
         )
@@ -102,13 +102,13 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         raise
     except BaseException as problem:
         # what a kernel returns may be of any class, and raise SystemExit
-        text = next((one for one in problem.args if isinstance(one, Message)), None)
+        text = next((part for part in problem.args if isinstance(part, Message)), None)
         return Outcome(
             None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
         )
     changed: dict[str, list[str]] = {}
-    for name, one in guarded.items():
-        changed.setdefault(one.changed(), []).append(name)
+    for name, guard in guarded.items():
+        changed.setdefault(guard.changed(), []).append(name)
     did = [
         message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names))
         for what, names in changed.items()
@@ -207,7 +207,7 @@ def named(
         raise TypeError(NOTHING)
     asked = names
     if isinstance(returned, Mapping) and len(returned) <= len(names) + OTHERS:
-        found = {
+        outputs = {
             name if name in names else printable(str(name)[:LONGEST]): value
             for name, value in returned.items()
         }
@@ -231,16 +231,18 @@ def named(
                 if len(parts) == 1
                 else message("returns {n} outputs instead of {right}: {outputs}", **text)
             )
-        found = dict(zip(names, parts))
+        outputs = dict(zip(names, parts))
     # one that stands where another was asked for is a mistake, to be named
-    if found.keys() >= set(asked):
-        found = {name: value for name, value in found.items() if name in asked or name not in every}
-    for name, value in found.items():
+    if outputs.keys() >= set(asked):
+        outputs = {
+            name: value for name, value in outputs.items() if name in asked or name not in every
+        }
+    for name, value in outputs.items():
         if value is None:
             raise TypeError(
                 message("returns None for {output}; leave out what is not asked for", output=name)
             )
-    return {name: (taken or to_numpy)(value) for name, value in found.items()}
+    return {name: (taken or to_numpy)(value) for name, value in outputs.items()}
 
 
 def to_numpy(value) -> np.ndarray:
@@ -365,10 +367,10 @@ def repeated(
     """Run cases again, last ones first, and the first of them many times, until a time on the clock."""
     others = ran[:AGAIN][::-1]
     done = 0
-    for one, first in [*others, *ran[:1] * TIMES]:
+    for ready, first in [*others, *ran[:1] * TIMES]:
         if time.monotonic() > end:
             break
-        again, done = run(kernel, one.case, list(one.expected), limit).outputs, done + 1
+        again, done = run(kernel, ready.case, list(ready.expected), limit).outputs, done + 1
         differing = [
             name
             for name, value in first.items()
@@ -379,7 +381,7 @@ def repeated(
                 "is not deterministic: {outputs} differs when the same inputs come again later",
                 outputs=linked("{some}, {more}", differing),
             )
-            return Repeated(text, str(one.recipe), done, True)
+            return Repeated(text, str(ready.recipe), done, True)
     return Repeated(
         "",
         "",

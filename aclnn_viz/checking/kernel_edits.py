@@ -70,7 +70,7 @@ def _along(node: ast.AST) -> bool:
 def _on_other_axes(value: ast.expr, names: tuple[str, ...]) -> Iterator[ast.expr]:
     """An expression that goes over the same axes in several places, and over others in all of them."""
     texts = [ast.unparse(node.value) for node in ast.walk(value) if _along(node)]
-    for text in dict.fromkeys(one for one in texts if texts.count(one) > 1):
+    for text in dict.fromkeys(each for each in texts if texts.count(each) > 1):
         for axes in (*map(ast.Constant, ((2, 3), (-2, -1))), *_axes_of(names)):
             new = copy.deepcopy(value)
             for node in ast.walk(new):
@@ -183,25 +183,29 @@ def _in_block(
             kind, holder, {field: [*block[:at], *new, *rest]}, line=block[at].lineno
         )
 
-    def loop(one: ast.For, body: list[ast.stmt]) -> ast.For:
-        return ast.copy_location(ast.For(one.target, one.iter, body, one.orelse), one)
+    def loop(statement: ast.For, body: list[ast.stmt]) -> ast.For:
+        return ast.copy_location(
+            ast.For(statement.target, statement.iter, body, statement.orelse), statement
+        )
 
-    for at, (one, after) in enumerate(zip(block, [*block[1:], None])):
-        match one:
+    for at, (statement, after) in enumerate(zip(block, [*block[1:], None])):
+        match statement:
             case ast.Assign(targets=[ast.Subscript() as target], value=value):
                 yield put(
-                    "stores", at, ast.copy_location(ast.AugAssign(target, ast.Add(), value), one)
+                    "stores",
+                    at,
+                    ast.copy_location(ast.AugAssign(target, ast.Add(), value), statement),
                 )
             case ast.AugAssign(target=target, value=value):
-                yield put("stores", at, ast.copy_location(ast.Assign([target], value), one))
+                yield put("stores", at, ast.copy_location(ast.Assign([target], value), statement))
             case ast.Assign(targets=[ast.Name()]):
                 for place, later in enumerate(block[at + 1 :], at + 1):
                     if isinstance(later, ast.For):  # into the loop
-                        new = [*block[at + 1 : place], loop(later, [one, *later.body])]
+                        new = [*block[at + 1 : place], loop(later, [statement, *later.body])]
                         yield put("cleared", at, *new, upto=place + 1)
             case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
-                yield put("cleared", at, first, loop(one, rest))
-        if isinstance(one, ast.Assign | ast.AugAssign) and isinstance(
+                yield put("cleared", at, first, loop(statement, rest))
+        if isinstance(statement, ast.Assign | ast.AugAssign) and isinstance(
             after, ast.Assign | ast.AugAssign
         ):
-            yield put("order", at, after, one, upto=at + 2)
+            yield put("order", at, after, statement, upto=at + 2)

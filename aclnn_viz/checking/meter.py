@@ -25,8 +25,8 @@ class Meter(threading.local):
     runs = seconds = 0.0
     slow = False
 
-    def add(self, runs: float, made: Case) -> None:
-        elements = sum(value.size for value in made.arrays.values())
+    def add(self, runs: float, case: Case) -> None:
+        elements = sum(value.size for value in case.arrays.values())
         self.runs += runs * (1 + elements / PORTION)
 
     def timed(self, call: Callable):

@@ -42,9 +42,9 @@ class Test:
         """What it finds wrong with a kernel: the element that is farthest from the right one; an empty text if it passes."""
         rtol, atol, outputs = ((COMPARISON | self.options)[name] for name in COMPARISON)
         inputs = self.case.inputs
-        right, given = operator(self.operator).backward(**inputs), kernel(**inputs)
+        right, returned = operator(self.operator).backward(**inputs), kernel(**inputs)
         for name in outputs or right:
-            a, b = given[name].astype(np.float64), right[name].astype(np.float64)
+            a, b = returned[name].astype(np.float64), right[name].astype(np.float64)
             with np.errstate(invalid="ignore"):
                 far = np.where(
                     np.isclose(a, b, rtol, atol, equal_nan=True),
@@ -63,11 +63,13 @@ class Test:
         return ""
 
     def __str__(self) -> str:
-        given = {"dtype": "float32"} | {
+        options = {"dtype": "float32"} | {
             name: tuple(value) if name.endswith("shape") else value
             for name, value in (COMPARISON | self.options).items()
         }
-        return ", ".join(f"{name}={value!r}" for name, value in given.items() if value is not None)
+        return ", ".join(
+            f"{name}={value!r}" for name, value in options.items() if value is not None
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,13 +155,19 @@ class Museum(tuple):
     def __str__(self) -> str:
         heads = [tr("operator"), tr("fault"), tr("thread")]
         return "\n".join(
-            as_text(heads, [[one.operator, tr(one.fault.name), one.fault.thread] for one in self])
+            as_text(
+                heads,
+                [
+                    [exhibit.operator, tr(exhibit.fault.name), exhibit.fault.thread]
+                    for exhibit in self
+                ],
+            )
         )
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "<br>".join(one._repr_html_() for one in self)
+        return "<br>".join(exhibit._repr_html_() for exhibit in self)
 
 
 def museum(name: str | None = None) -> Museum:
@@ -198,21 +206,24 @@ def museum(name: str | None = None) -> Museum:
                 "call it without a name: it lists all",
             )
         )
-    found = Museum(
+    exhibits = Museum(
         Piece(
-            one["operator"],
+            entry["operator"],
             fault,
-            *(one[name] and kept(one[name]) for name in ("lived", "hid")),
-            *(Test(one["operator"], one[name]) for name in ("missed", "seen")),
+            *(entry[name] and kept(entry[name]) for name in ("lived", "hid")),
+            *(Test(entry["operator"], entry[name]) for name in ("missed", "seen")),
         )
-        for one in published()
-        for fault in faults(one["operator"])
-        if fault.name == one["name"]
+        for entry in published()
+        for fault in faults(entry["operator"])
+        if fault.name == entry["name"]
         and (
-            name is None or name in (one["operator"], fault.name) or name and name in one["thread"]
+            name is None
+            or name in (entry["operator"], fault.name)
+            or name
+            and name in entry["thread"]
         )
     )
-    if not found:
+    if not exhibits:
         raise ValueError(
             problem(
                 "name is that of an operator, a fault or a thread of the museum",
@@ -220,4 +231,4 @@ def museum(name: str | None = None) -> Museum:
                 "call it without a name: it lists all",
             )
         )
-    return found
+    return exhibits

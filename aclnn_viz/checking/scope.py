@@ -99,11 +99,11 @@ class Scope:
         names = {p.name: p for p in op.parameters}
         tensors = {p.name for p in op.parameters if p.kind == "tensor"}
         free = {p.name for p in op.parameters if p.kind != "tensor" or p.optional}
-        for option, given, known, asked in (
+        for option, named, known, asked in (
             ("where", where, free, "attributes or optional tensors"),
             ("limits", limits, tensors, "tensors"),
         ):
-            for name in {*(given or ())} - known:
+            for name in {*(named or ())} - known:
                 raise ValueError(
                     problem(
                         f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"
@@ -170,7 +170,8 @@ class Scope:
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
         parts += [message("in the precision of {plan}", plan=named)] * bool(named)
         first, here, last = (
-            (one.major, one.minor) for one in map(Version.parse, (VERSIONS[0], self.cann, CANN))
+            (version.major, version.minor)
+            for version in map(Version.parse, (VERSIONS[0], self.cann, CANN))
         )
         unknown = [
             message(
@@ -182,26 +183,26 @@ class Scope:
         ] * (not self.beyond and not first <= here <= last)
         return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *unknown, *self.notes])
 
-    def reason(self, made: Case) -> str:
+    def reason(self, case: Case) -> str:
         """Why a case does not count, an empty text if it does."""
-        if self.dtypes and made.dtype not in self.dtypes:
-            return f"dtype={made.dtype!r}"
-        given = bound(made)
+        if self.dtypes and case.dtype not in self.dtypes:
+            return f"dtype={case.dtype!r}"
+        values = bound(case)
         for name, value in self.where.items():
-            if not _matches(given[name], value):
+            if not _matches(values[name], value):
                 return (
                     message("{input} given", input=name)
-                    if isinstance(given[name], np.ndarray)
-                    else f"{name}={given[name]!r}"
+                    if isinstance(values[name], np.ndarray)
+                    else f"{name}={values[name]!r}"
                 )
         for name, limit in self.limits.items():
-            if given[name] is not None and not _within(given[name].shape, limit):
-                return message("{input} of shape {shape}", input=name, shape=given[name].shape)
-        return "" if self.beyond else _refused(made, self.soc, self.cann)
+            if values[name] is not None and not _within(values[name].shape, limit):
+                return message("{input} of shape {shape}", input=name, shape=values[name].shape)
+        return "" if self.beyond else _refused(case, self.soc, self.cann)
 
-    def takes(self, made: Case) -> bool:
+    def takes(self, case: Case) -> bool:
         """Whether the product computes a case."""
-        return not _refused(made, self.soc, self.cann)
+        return not _refused(case, self.soc, self.cann)
 
     def cases(self, seed: int) -> list["Ready"]:
         """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
@@ -214,21 +215,21 @@ class Scope:
             raise nothing_left(self)
         return kept
 
-    def among(self, given: Iterable[tuple[Recipe, Case]]) -> list["Ready"]:
+    def among(self, cases: Iterable[tuple[Recipe, Case]]) -> list["Ready"]:
         """Those of given cases that count; what does not is put into `left_out`."""
         kept = [
-            Ready(self, recipe, None, made.seed, made)
-            for recipe, made in given
-            if self.admits(made)
+            Ready(self, recipe, None, case.seed, case)
+            for recipe, case in cases
+            if self.admits(case)
         ]
         if not kept:
             raise nothing_left(self)
         return kept
 
-    def admits(self, made: Case) -> bool:
+    def admits(self, case: Case) -> bool:
         """Whether a given case counts; if not, why is put into `left_out`."""
-        main = made.inputs[self.op.like].shape
-        why = self.reason(made) or (
+        main = case.inputs[self.op.like].shape
+        why = self.reason(case) or (
             message("shape {shape}", shape=main)
             if self.shapes and main not in map(tuple, self.shapes)
             else ""
@@ -249,8 +250,8 @@ class Scope:
         """Endlessly many cases that take each option from another one of the suite: they break what holds there by chance."""
         rng, suite = random.Random(seed), suite_recipes(self.op.name)
         known: dict[str, list] = {}
-        for one in suite:
-            for name, value in one.options.items():
+        for recipe in suite:
+            for name, value in recipe.options.items():
                 if not isinstance(value, np.ndarray):
                     known.setdefault(name, []).append(value)
         while True:
@@ -269,7 +270,8 @@ class Scope:
 
     def _drawn(self, seed: int) -> Iterator["Ready"]:
         suite = [
-            Ready(self, one, number, seed) for number, one in enumerate(suite_recipes(self.op.name))
+            Ready(self, recipe, number, seed)
+            for number, recipe in enumerate(suite_recipes(self.op.name))
         ]
         if self.shapes:
             suite = [
@@ -277,19 +279,19 @@ class Scope:
                 for number, options in enumerate(self._of_shapes())
             ]
         kept = []
-        for one in suite:
-            if self._counts(one):
-                kept.append(one)
-                yield one
+        for ready in suite:
+            if self._counts(ready):
+                kept.append(ready)
+                yield ready
         if self.chosen and len(kept) < CASES_WANTED:
-            yield from (one for one in self._imposed(suite, kept) if self._counts(one, False))
+            yield from (ready for ready in self._imposed(suite, kept) if self._counts(ready, False))
 
-    def _counts(self, one: "Ready", counted: bool = True) -> bool:
+    def _counts(self, ready: "Ready", counted: bool = True) -> bool:
         try:
-            why = self.reason(one.case)
+            why = self.reason(ready.case)
         except (ValueError, TypeError, ZeroDivisionError) as error:
             # a shape that these options do not have
-            why, counted = str(error), counted and one.number is not None
+            why, counted = str(error), counted and ready.number is not None
         if why and counted:
             self.left_out[why] += 1
         return not why
@@ -299,8 +301,8 @@ class Scope:
         names = {p.name for p in self.op.parameters if p.kind != "tensor"}
         modes = {
             repr(mode): mode
-            for one in stated(self.op)
-            if (mode := {name: value for name, value in one.options.items() if name in names})
+            for recipe in stated(self.op)
+            if (mode := {name: value for name, value in recipe.options.items() if name in names})
             or True
         }
         for shape in self.shapes:
@@ -319,18 +321,18 @@ class Scope:
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:
         """The cases of the suite drawn anew with the attributes and formats that are asked for."""
-        seen = {str(one.recipe) for one in kept}
-        for number, one in enumerate(suite):
-            dtype = one.recipe.options.get("dtype", FLOAT32.name)
+        seen = {str(ready.recipe) for ready in kept}
+        for number, ready in enumerate(suite):
+            dtype = ready.recipe.options.get("dtype", FLOAT32.name)
             if self.dtypes and dtype not in self.dtypes:
                 dtype = self.dtypes[number % len(self.dtypes)]
-            options = {name: _cast(value, dtype) for name, value in one.recipe.options.items()}
+            options = {name: _cast(value, dtype) for name, value in ready.recipe.options.items()}
             recipe = Recipe(
-                self.op.name, options | {"dtype": dtype} | self._single(), one.recipe.strided
+                self.op.name, options | {"dtype": dtype} | self._single(), ready.recipe.strided
             )
             if str(recipe) not in seen:
                 seen.add(str(recipe))
-                yield Ready(self, recipe, None, 1000 * one.seed + number)
+                yield Ready(self, recipe, None, 1000 * ready.seed + number)
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,7 +363,7 @@ class Ready:
         """Whether the operator and the scope take the case, and its outputs have at most `most` elements."""
         try:
             return sum(
-                prod(one.documented_shape) for one in documented(self.case).values()
+                prod(result.documented_shape) for result in documented(self.case).values()
             ) <= most and not self.scope.reason(self.case)
         except UNTAKEN:
             return False
@@ -386,11 +388,11 @@ def nothing_left(scope: Scope) -> ValueError:
 
 
 @once_per_case
-def _refused(made: Case, soc: str, cann: str) -> str:
+def _refused(case: Case, soc: str, cann: str) -> str:
     """Why the product does not take a case: its format, where another format of it is taken, or the library's words."""
-    why = refusal(made.operator, made.inputs, product_of(soc), Version.parse(cann))
+    why = refusal(case.operator, case.inputs, product_of(soc), Version.parse(cann))
     if "data type" in why or why.startswith("status"):
-        return message("dtype={dtype!r}, which {soc} refuses", dtype=made.dtype, soc=soc)
+        return message("dtype={dtype!r}, which {soc} refuses", dtype=case.dtype, soc=soc)
     return kept(why) if why else why
 
 
@@ -422,7 +424,7 @@ def _check_kinds(where, limits, dtypes, shapes) -> None:
 def _wanted(parameter, value):
     """What a parameter may be asked to have: of an optional tensor None, left out, or True, given; or several of such."""
     if isinstance(value, (list, set, frozenset)):
-        return type(value)(_wanted(parameter, one) for one in value)
+        return type(value)(_wanted(parameter, each) for each in value)
     if parameter.kind != "tensor":
         return parameter.checked(value)
     if value is None or value is True:
@@ -438,7 +440,7 @@ def _wanted(parameter, value):
 
 def _matches(value, wanted) -> bool:
     if isinstance(wanted, (list, set, frozenset)):
-        return any(_matches(value, one) for one in wanted)
+        return any(_matches(value, each) for each in wanted)
     if wanted is None or isinstance(value, np.ndarray):
         return (value is None) == (wanted is None)
     return value == wanted
@@ -495,12 +497,15 @@ def depth_named(name: str) -> Depth:
 def few(cases: Sequence[Ready]) -> list[Ready]:
     """Small cases, as few as show every format and every value of every option, and a shape for each rank."""
     kept, seen = [], set()
-    for one in cases:
-        shown = {*choices(one.case).items(), ("rank", one.case.inputs[one.scope.op.like].ndim)}
-        shown |= {*one.recipe.options.get("rows", {}).values()}
-        small = sum(np.size(value) for value in one.case.inputs.values()) <= QUICK_ELEMENTS
+    for ready in cases:
+        shown = {
+            *choices(ready.case).items(),
+            ("rank", ready.case.inputs[ready.scope.op.like].ndim),
+        }
+        shown |= {*ready.recipe.options.get("rows", {}).values()}
+        small = sum(np.size(value) for value in ready.case.inputs.values()) <= QUICK_ELEMENTS
         if small and not shown <= seen and len(kept) < QUICK_CASES:
-            kept.append(one)
+            kept.append(ready)
             seen |= shown
     return kept or list(cases[:1])
 
@@ -520,8 +525,8 @@ def deeper(scope: Scope, seed: int) -> Iterator[Prepared]:
         if late or not series[name]:
             del series[name]
         spent[name] += 0 if late else more
-        if not late and (one := prepared_step(scope, step, 1000 * seed + number)):
-            yield one
+        if not late and (drawn := prepared_step(scope, step, 1000 * seed + number)):
+            yield drawn
 
 
 def _counts(scope: Scope, mode: dict) -> bool:
@@ -538,7 +543,7 @@ def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
     """A step that counts, judged; None for one that does not, or that the operator does not take."""
     try:
         recipe = step.recipe(scope.op)
-        made = recipe.case(seed)
-        return None if scope.reason(made) else prepared(recipe, made, scope.judged_by, signs=True)
+        case = recipe.case(seed)
+        return None if scope.reason(case) else prepared(recipe, case, scope.judged_by, signs=True)
     except (ValueError, TypeError, ZeroDivisionError):
         return None

@@ -132,12 +132,12 @@ class Sealed:
     def __call__(self, /, **inputs):  # an input may be called self
         if self.ended:
             raise Stopped(self.ended)
-        given = {
+        sent = {
             name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value)
             for name, value in inputs.items()
         }
         with suppress(OSError):  # it has ended: what it left says why
-            send(self.stream, pickle.dumps(given))
+            send(self.stream, pickle.dumps(sent))
         reply, body = self._receive()
         try:
             with np.load(BytesIO(body), allow_pickle=False) as held:
@@ -147,7 +147,7 @@ class Sealed:
             outputs = {
                 str(name): arrays.get(str(k)) for k, name in enumerate(reply.get("names", ()))
             }
-            for name, (is_array, value) in given.items():
+            for name, (is_array, value) in sent.items():
                 if is_array and (changed := arrays.get(f"memory {name}")) is not None:
                     value[2].view(np.uint8)[...] = changed.view(np.uint8)
             if kinds := reply.get("kinds"):
@@ -163,7 +163,7 @@ class Sealed:
             self._raise(reply)
         if reply.get("shared"):
             self.happened[message("returns one array for two outputs")] = None
-        self._compare(inputs, [one for one in outputs.values() if one is not None])
+        self._compare(inputs, [output for output in outputs.values() if output is not None])
         return (
             outputs
             if reply.get("dict")
@@ -241,14 +241,15 @@ class Sealed:
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
         """Count calls whose answer is none, and see whether the same inputs get the same answer."""
         taken = [
-            one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in inputs.values()
+            array.tobytes() if isinstance(array, np.ndarray) else repr(array)
+            for array in inputs.values()
         ]
-        left = hash(tuple(one.tobytes() for one in outputs))
+        left = hash(tuple(array.tobytes() for array in outputs))
         self.varies |= self.answers.setdefault(hash(tuple(taken)), left) != left
-        outputs = [one for one in outputs if one.size > 1]
+        outputs = [array for array in outputs if array.size > 1]
         self.counts["calls"] += bool(outputs)
-        self.counts["input"] += any(one.tobytes() in taken for one in outputs)
-        self.counts["zeros"] += bool(outputs) and not any(one.any() for one in outputs)
+        self.counts["input"] += any(array.tobytes() in taken for array in outputs)
+        self.counts["zeros"] += bool(outputs) and not any(array.any() for array in outputs)
 
     @property
     def alike(self) -> list[Message]:
@@ -305,8 +306,8 @@ class SealedResult:
     def __str__(self) -> str:
         lines = [
             self.verdict,
-            *(tr("the kernel {what}", what=tr(one)) for one in self.happened[1:]),
-            *(tr("note: it {what}", what=tr(one)) for one in self.notes),
+            *(tr("the kernel {what}", what=tr(sentence)) for sentence in self.happened[1:]),
+            *(tr("note: it {what}", what=tr(sentence)) for sentence in self.notes),
         ]
         lines += [tr("it printed: {text}", text=printable(self.printed))] * bool(self.printed)
         return "\n".join([*lines, "", str(self.result)])
@@ -402,7 +403,7 @@ def check_sealed(
     else:
         if not sealed.ended:
             happened += sealed.alike
-        happened += [one for one in result.misbehaviour if not sealed.ended]
+        happened += [fault for fault in result.misbehaviour if not sealed.ended]
         refused = len(result.unsupported)
         happened += [
             message("does not support {n} cases", n=refused)
@@ -469,7 +470,7 @@ def _again(
         evidence = examine(
             KernelUnderTest(sealed, scope, sealed.seconds + 1.0), cases, REORDERED_SECONDS
         )
-        wrong = any(one.misses for one in evidence.seen) or not all(
+        wrong = any(run.misses for run in evidence.seen) or not all(
             map(_varies, evidence.misbehaviour)
         )
         if wrong:

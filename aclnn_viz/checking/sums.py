@@ -17,8 +17,8 @@ REDUCED = "reduced"
 
 def _axes(options: dict, rank: int) -> tuple[int, ...]:
     axis = options.get("axis")
-    given = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-    return tuple(at % rank for at in given)
+    axes = range(rank) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    return tuple(at % rank for at in axes)
 
 
 def _cut_sum(at: int, length: Callable[[int], int]):
@@ -39,10 +39,10 @@ def _one_place(place: int):
     return reduce
 
 
-def _over_last(one: CaseRun) -> Callable:
+def _over_last(run: CaseRun) -> Callable:
     """Over the last of several axes: of the page's, or of those of the caller's tensor that are one on the page."""
-    made = one.prepared.case
-    block = made.inputs[made.operator.like].shape[-1]
+    case = run.prepared.case
+    block = case.inputs[case.operator.like].shape[-1]
 
     def reduce(whole, values, **options):
         shape, axes = np.shape(values), _axes(options, np.ndim(values))
@@ -109,9 +109,9 @@ def _ways() -> Iterator[tuple[str, Callable]]:
 
 
 def _candidate(site: Edit, words: str, reduce_of: Callable[[CaseRun], Callable]) -> Candidate:
-    def test(one: CaseRun) -> bool:
-        setattr(site.page, REDUCED, reduce_of(one))
-        return one.matches(Variant(lambda: site.page))
+    def test(run: CaseRun) -> bool:
+        setattr(site.page, REDUCED, reduce_of(run))
+        return run.matches(Variant(lambda: site.page))
 
     def texts():
         sums = "; ".join(ast.unparse(edit.change.node) for edit in (site, *site.others))
@@ -151,4 +151,4 @@ def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
     ways = list(_ways())
     for site in sites(op, probe):
         for words, reduce in ways:
-            yield _candidate(site, words, lambda one, reduce=reduce: reduce)
+            yield _candidate(site, words, lambda run, reduce=reduce: reduce)

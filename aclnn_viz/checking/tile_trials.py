@@ -88,12 +88,12 @@ class Trials:
 def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials:
     """Run a tile program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says."""
     program, scope = tested.kernel, tested.scope
-    full, made, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
+    full, trials, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
     for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[
         : len(kinds)
     ]:
-        _explore(program, scope, step, seed, made, evidence)
+        _explore(program, scope, step, seed, trials, evidence)
     steps = rows(
         scope.op,
         scope.modes,
@@ -112,10 +112,10 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
     for number, step in enumerate(sorted(steps, key=lambda step: step.elements)):
         if step.elements > most or evidence.failed:
             break
-        one = prepared_step(scope, step, 1000 * seed + number)
-        if one is None:
+        ready = prepared_step(scope, step, 1000 * seed + number)
+        if ready is None:
             continue
-        small = small or _smallest(program, one, full)
+        small = small or _smallest(program, ready, full)
         lines = step.elements // step.options["shape"][-1]
         for turn, cores in enumerate(
             sorted({1, max(lines - 1, 1), min(lines + 4, full.cores), full.cores})
@@ -125,45 +125,47 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
                 "schedule": ("late", number % SEEDS)[turn % 2],
                 "unified_buffer": (small, full.unified_buffer)[(turn + number) // 2 % 2],
             }
-            made.late |= METER.seconds > late
-            if not made.late and not evidence.failed:
-                _try(program, one, how, made, evidence, step.options["shape"][-1])
-    return made
+            trials.late |= METER.seconds > late
+            if not trials.late and not evidence.failed:
+                _try(program, ready, how, trials, evidence, step.options["shape"][-1])
+    return trials
 
 
 def _short(size: int) -> list[int]:
     return [BLOCK // size + 1]
 
 
-def _smallest(program: Program, one: Prepared, full: Platform) -> int:
+def _smallest(program: Program, ready: Prepared, full: Platform) -> int:
     """A small buffer in which the tiling fits."""
     for size in SMALL_BUFFERS:
         try:
-            program.under(unified_buffer=size)(**one.case.inputs)
+            program.under(unified_buffer=size)(**ready.case.inputs)
         except (HazardError, *UNFIT):
             continue
         return size
     return full.unified_buffer
 
 
-def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evidence, length: int):
+def _try(
+    program: Program, ready: Prepared, how: dict, trials: Trials, evidence: Evidence, length: int
+):
     """Run and judge a program once; what was tried, and what is wrong, is noted."""
     wrong = ""
     try:
-        outputs = METER.timed(lambda: program.under(**how)(**one.case.inputs))
+        outputs = METER.timed(lambda: program.under(**how)(**ready.case.inputs))
     except (NotImplementedError, *UNFIT):
         return
     except HazardError as error:
         wrong = error.args[0]
     else:
-        for miss in judge(one, outputs)[:1]:
+        for miss in judge(ready, outputs)[:1]:
             wrong = message("{output} is wrong: {text}", output=miss.output, text=miss.problem)
-    made.runs += 1
+    trials.runs += 1
     for there, new in (
-        (made.lengths.setdefault(one.case.dtype, []), length),
-        (made.cores, how["cores"]),
-        (made.buffers, how["unified_buffer"]),
-        (made.orders, str(how["schedule"])),
+        (trials.lengths.setdefault(ready.case.dtype, []), length),
+        (trials.cores, how["cores"]),
+        (trials.buffers, how["unified_buffer"]),
+        (trials.orders, str(how["schedule"])),
     ):
         if new not in there:
             there.append(new)
@@ -176,31 +178,33 @@ def _try(program: Program, one: Prepared, how: dict, made: Trials, evidence: Evi
             order=how["schedule"],
             size=how["unified_buffer"],
         ),
-        one,
+        ready,
     )
 
 
 def _explore(
-    program: Program, scope: Scope, step: Step, seed: int, made: Trials, evidence: Evidence
+    program: Program, scope: Scope, step: Step, seed: int, trials: Trials, evidence: Evidence
 ):
     """Every order of a short run on three cores: sums of three depend on their order."""
-    one = prepared_step(scope, step, seed)
-    if one is None or evidence.failed:
+    ready = prepared_step(scope, step, seed)
+    if ready is None or evidence.failed:
         return
     try:
-        program.under(cores=FEW_CORES)(**one.case.inputs)
+        program.under(cores=FEW_CORES)(**ready.case.inputs)
     except (HazardError, NotImplementedError, *UNFIT):
         return
-    found = explore(program, ORDERS, cores=FEW_CORES, **one.case.inputs)
-    made.explored.append((str(one.recipe), FEW_CORES, found.count, found.complete))
-    if found.hazards:
-        evidence.blame(message("as tiles in some order: {did}", did=found.hazards[0].sentence), one)
-    elif program.deterministic and len(found.outcomes) > 1:
+    orders = explore(program, ORDERS, cores=FEW_CORES, **ready.case.inputs)
+    trials.explored.append((str(ready.recipe), FEW_CORES, orders.count, orders.complete))
+    if orders.hazards:
+        evidence.blame(
+            message("as tiles in some order: {did}", did=orders.hazards[0].sentence), ready
+        )
+    elif program.deterministic and len(orders.outcomes) > 1:
         evidence.blame(
             message(
                 "as tiles: {n} different results in {orders} orders",
-                n=len(found.outcomes),
-                orders=found.count,
+                n=len(orders.outcomes),
+                orders=orders.count,
             ),
-            one,
+            ready,
         )

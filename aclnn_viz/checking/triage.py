@@ -162,17 +162,17 @@ class Triage:
             ).append(call)
         return [
             [
-                one[0].place,
-                one[0].name + (f" +{len(one) - 1}" if one[1:] else ""),
-                one[0].operator,
-                tr(one[0].verdict),
-                tr(one[0].text)
+                group[0].place,
+                group[0].name + (f" +{len(group) - 1}" if group[1:] else ""),
+                group[0].operator,
+                tr(group[0].verdict),
+                tr(group[0].text)
                 or tr(
                     "at most {part} of what is allowed",
-                    part=f"{min(1.0, max(call.used for call in one)):.2g}",
+                    part=f"{min(1.0, max(call.used for call in group)):.2g}",
                 ),
             ]
-            for one in groups.values()
+            for group in groups.values()
         ]
 
     def __str__(self) -> str:
@@ -209,7 +209,9 @@ class Triage:
 
         Raises ValueError where no call was judged by its numbers, FileExistsError where something is.
         """
-        call = next((one for one in (self.first, *self.calls) if one and one.case), None)
+        call = next(
+            (judged for judged in (self.first, *self.calls) if judged and judged.case), None
+        )
         if call is None:
             raise ValueError(
                 problem(
@@ -247,13 +249,13 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
     for dump in read_dumps(folder):
         notes += [message("{place}: {note}", place=dump.place, note=note) for note in dump.notes]
         for name in dump.entries:
-            if not (found := ENTRY.fullmatch(name)):
+            if not (match := ENTRY.fullmatch(name)):
                 continue
             backward, forward = (
-                (f"{found['call']}{way}{found['n']}" if found["call"] else f"{found['stem']}.{way}")
+                (f"{match['call']}{way}{match['n']}" if match["call"] else f"{match['stem']}.{way}")
                 for way in ("backward", "forward")
             )
-            stem, key = found["stem"] or backward, found["class"] or found["api"]
+            stem, key = match["stem"] or backward, match["class"] or match["api"]
             if name == forward and backward in dump.entries or call not in (None, stem):
                 continue
             if ops := known.get(_plain(key)):
@@ -270,11 +272,11 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
         )
     calls, kept = [], set()
     for judged in progress(pending):
-        one = judged()
+        result = judged()
         # a run has more numbers than memory holds
-        spare = {"case": None, "outputs": None} if (one.verdict == WRONG) in kept else {}
-        kept |= {one.verdict == WRONG} if one.case else set()
-        calls.append(replace(one, **spare))
+        spare = {"case": None, "outputs": None} if (result.verdict == WRONG) in kept else {}
+        kept |= {result.verdict == WRONG} if result.case else set()
+        calls.append(replace(result, **spare))
     return Triage(tuple(calls), tuple(notes), others)
 
 
@@ -343,27 +345,29 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
     """Judge a call as one of an operator; raises ValueError or TypeError where it is none, or not known to be one."""
     # PyTorch returns first what has a gradient
     gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))
-    made, came, found = (
+    outputs, upstream, returned = (
         dict(zip(gives, forward.get("output", []))),
         dict(zip(gives, backward["input"])),
         backward["output"],
     )
     gradients = {
-        name: _value(dump, held) for name, held in zip(op.outputs, found) if held is not None
+        name: _value(dump, held) for name, held in zip(op.outputs, returned) if held is not None
     }
-    if not gradients or any(held is not None for held in found[len(op.outputs) :]):
+    if not gradients or any(held is not None for held in returned[len(op.outputs) :]):
         raise ValueError(
             problem(
                 f"backward.output holds {', '.join(op.outputs)}",
-                f"{len(found)} gradients",
+                f"{len(returned)} gradients",
                 "autograd recorded another function last, or the module has no gradient of its input",
             )
         )
-    given, lost = _given(dump, op, how, forward, made, came)
+    inputs, lost = _given(dump, op, how, forward, outputs, upstream)
     # of a module
-    chosen = _attributes(op, given, _value(dump, made[gives[0]])) if "parameters" in forward else {}
-    called = case(op, **given | chosen)
-    inner, around = _around(op, called, given | chosen, lost)
+    chosen = (
+        _attributes(op, inputs, _value(dump, outputs[gives[0]])) if "parameters" in forward else {}
+    )
+    called = case(op, **inputs | chosen)
+    inner, around = _around(op, called, inputs | chosen, lost)
     near, ready = 2 * _near(called), prepared(Recipe(op.name, {}), inner, around=around)
     ready = _loosened(ready, gradients, near if chosen or lost and inner is called else 0.0)
     gradients = {
@@ -382,29 +386,33 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
 
 
 def _given(
-    dump: Dump, op: Operator, how, forward: dict, made: dict, came: dict
+    dump: Dump, op: Operator, how, forward: dict, outputs: dict, upstream: dict
 ) -> tuple[dict, dict]:
     """What went into a call by the vendor's names, and which saved tensors the dump lacks."""
     how, more = (how, dict) if isinstance(how, str) else how
-    given = _named(
+    inputs = _named(
         dump,
         op,
         how,
         forward["input_args"],
         forward["input_kwargs"] | forward.get("parameters", {}),
     )
-    given |= {
-        name: _value(dump, came[of]) for name, of in op.upstream.items() if came.get(of) is not None
+    inputs |= {
+        name: _value(dump, upstream[of])
+        for name, of in op.upstream.items()
+        if upstream.get(of) is not None
     }
-    given = _as_cast(op, given | more(given), made.get(next(iter(op.upstream.values()))))
-    given |= {
-        name: _value(dump, made[of]) for name, of in op.saved.items() if made.get(of) is not None
+    inputs = _as_cast(op, inputs | more(inputs), outputs.get(next(iter(op.upstream.values()))))
+    inputs |= {
+        name: _value(dump, outputs[of])
+        for name, of in op.saved.items()
+        if outputs.get(of) is not None
     }
-    lost = {name: of for name, of in op.saved.items() if name not in given}
+    lost = {name: of for name, of in op.saved.items() if name not in inputs}
     absent = [
         p
         for p in (*op.parameters, *op.forward_parameters)
-        if p.kind == "tensor" and p.name not in {*given, *lost}
+        if p.kind == "tensor" and p.name not in {*inputs, *lost}
     ]
     if missing := [
         p.name
@@ -418,21 +426,21 @@ def _given(
                 "judge it by a dump that has it",
             )
         )
-    return given | {p.name: None for p in absent if p.optional}, lost
+    return inputs | {p.name: None for p in absent if p.optional}, lost
 
 
 def _verdict(
     op: Operator, called: Case, ready: Prepared, gradients: dict, misses: list, around, lost: dict
 ) -> tuple[str, str]:
     """Whether a device, another arrangement, or saved tensors of 16 bits explain gradients that are off."""
-    if found := _by_device(
+    if verdict := _by_device(
         op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around
     ):
-        return found
+        return verdict
     near, narrow = 2 * _near(called), float_format(called.dtype).bits == 16
     steps = narrow and any(
-        one.plan and one.plan.compute == STORAGE
-        for one in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values())
+        difference.plan and difference.plan.compute == STORAGE
+        for difference in chain(*registry.own("peer", op.name, "DIFFERENCES", {}).values())
     )
     unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
     if not judge(_loosened(ready, gradients, unit), gradients):
@@ -492,14 +500,14 @@ def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
                 else f"{len(args)} arguments",
             )
         )
-    found = {}
+    inputs = {}
     for at, (name, refused, usual, vendor) in enumerate(order):
         held, plain = args[at] if at < len(args) else kwargs.get(name), vendor or name
         if refused:
             if _value(dump, held) not in (None, False, 0):
                 raise ValueError(message(UNKNOWN, name=op.name, argument=name))
         elif held is None and usual:
-            found[plain] = float(usual)
+            inputs[plain] = float(usual)
         elif held is not None and (plain in op.tensors or plain in op.attributes):
             value = _value(dump, held)
             pair = (
@@ -507,42 +515,42 @@ def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
                 and "IntArray" in op.attributes[plain].c_type
                 and isinstance(value, int)
             )
-            found[plain] = (value, value) if pair else value
-    return found
+            inputs[plain] = (value, value) if pair else value
+    return inputs
 
 
-def _as_cast(op: Operator, given: dict, output) -> dict:
+def _as_cast(op: Operator, inputs: dict, output) -> dict:
     """What autocast makes of floating inputs: the dump shows them before it, and the output behind it."""
     fmt = next(
         (fmt for fmt in FORMATS if output and output.get("dtype") == f"torch.{fmt.name}"), None
     )
-    x = given.get(op.first)
+    x = inputs.get(op.first)
     if (
         fmt is None
         or not isinstance(x, np.ndarray)
         or x.dtype.kind not in "fV"
         or x.dtype == fmt.numpy
     ):
-        return given
+        return inputs
     return {
         name: round_to(value, fmt)
         if isinstance(value, np.ndarray) and value.dtype == x.dtype
         else value
-        for name, value in given.items()
+        for name, value in inputs.items()
     }
 
 
-def _near(made: Case) -> float:
+def _near(called: Case) -> float:
     """The part of the largest number by which an output that was stored and one that is repeated may differ."""
-    fmt = float_format(made.dtype)
+    fmt = float_format(called.dtype)
     return (2.0 if fmt.bits == 16 else UNITS) * fmt.unit_roundoff
 
 
-def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
+def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
     """The attributes with which a module's forward page gives the output that was dumped; ValueError where none does."""
     x, unknown = (
-        given[op.first],
-        [p for p in op.forward_parameters if p.name in op.attributes and p.name not in given],
+        inputs[op.first],
+        [p for p in op.forward_parameters if p.name in op.attributes and p.name not in inputs],
     )
     tried = {
         p.name: [
@@ -564,21 +572,21 @@ def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
     for values in product(*tried.values()):
         attributes = dict(zip(tried, values))
         try:
-            found = case(op, **given | attributes)
-            made = op.forward(
+            called = case(op, **inputs | attributes)
+            outputs = op.forward(
                 **{
-                    p.name: (given | attributes | found.inputs).get(
+                    p.name: (inputs | attributes | called.inputs).get(
                         p.name, None if p.optional else p.default
                     )
                     for p in op.forward_parameters
                 }
             )
-            apart = np.abs(made[next(iter(op.upstream.values()))].astype(np.float64) - wanted).max(
-                initial=0.0
-            )
+            apart = np.abs(
+                outputs[next(iter(op.upstream.values()))].astype(np.float64) - wanted
+            ).max(initial=0.0)
         except (ValueError, TypeError):
             continue
-        if not apart > _near(found) * np.abs(wanted).max(initial=0.0) and apart < best[0]:
+        if not apart > _near(called) * np.abs(wanted).max(initial=0.0) and apart < best[0]:
             best = apart, attributes
     if best[0] == np.inf:
         raise ValueError(
@@ -591,7 +599,7 @@ def _attributes(op: Operator, given: dict, output: np.ndarray) -> dict:
     return best[1]
 
 
-def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Callable]:
+def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case, Callable]:
     """The case of an operator whose page makes the saved tensors that are lost by its forward page, and what does so to any page."""
     # no bound knows a maximum
     if (
@@ -599,11 +607,11 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
         or op.first not in {p.name for p in op.parameters}
         or "max" in op.page.forward.__code__.co_names
     ):
-        return made, lambda page: page
+        return called, lambda page: page
     forward, known = (
         op.page.forward,
         {
-            p.name: (given | made.inputs).get(p.name, p.default)
+            p.name: (inputs | called.inputs).get(p.name, p.default)
             for p in op.forward_parameters
             if p.name in op.attributes
         },
@@ -627,15 +635,15 @@ def _around(op: Operator, made: Case, given: dict, lost: dict) -> tuple[Case, Ca
         return backward
 
     page = SimpleNamespace(**vars(op.page) | {"backward": around(op.page.backward)})
-    return Case(replace(op, page=page), made.inputs, made.dtype, made.seed), around
+    return Case(replace(op, page=page), called.inputs, called.dtype, called.seed), around
 
 
-def _moved(made: Case, lost: dict) -> dict[str, np.ndarray]:
+def _moved(called: Case, lost: dict) -> dict[str, np.ndarray]:
     """How far gradients move with the saved tensors that are lost, when those are rounded to 16 bits."""
-    rng, unit = np.random.default_rng(0), float_format(made.dtype).unit_roundoff
-    wide = made.inputs | in_float64(made.inputs)
+    rng, unit = np.random.default_rng(0), float_format(called.dtype).unit_roundoff
+    wide = called.inputs | in_float64(called.inputs)
     still, *moved = (
-        made.operator.backward(
+        called.operator.backward(
             **wide
             | {
                 name: wide[name] * (1 + unit * part * rng.choice([-1, 1], wide[name].shape))
@@ -664,7 +672,7 @@ def _loosened(
                     "autograd recorded another function last",
                 )
             )
-        truth = np.asarray((one := ready.expected[name]).truth)
+        truth = np.asarray((part := ready.expected[name]).truth)
         if [n for n in value.shape if n != 1] != [
             n for n in truth.shape if n != 1
         ] or value.dtype.kind not in "fV":
@@ -677,9 +685,9 @@ def _loosened(
             )
         finite = np.isfinite(truth)
         allowed = np.maximum(
-            one.allowed, slack * np.abs(truth).max(initial=0.0, where=finite)
+            part.allowed, slack * np.abs(truth).max(initial=0.0, where=finite)
         ) + more.get(name, 0.0)
-        expected[name] = replace(one, allowed=np.where(finite, allowed, 0.0), dtype=value.dtype)
+        expected[name] = replace(part, allowed=np.where(finite, allowed, 0.0), dtype=value.dtype)
     return replace(ready, expected=expected)
 
 
@@ -690,29 +698,29 @@ def _by_device(
     dtype = ready.case.dtype
     for differences in registry.own("peer", op.name, "DIFFERENCES", {}).values():
         left, seen = dict(wrong), []
-        for one in (one for one in differences if dtype in one.dtypes):
+        for difference in (difference for difference in differences if dtype in difference.dtypes):
             rest = {
-                name: mask & ~explained(one, ready, name, gradients[name], around)
+                name: mask & ~explained(difference, ready, name, gradients[name], around)
                 for name, mask in left.items()
             }
-            seen += [one] * any((rest[name] != left[name]).any() for name in rest)
+            seen += [difference] * any((rest[name] != left[name]).any() for name in rest)
             left = rest
         if not any(mask.any() for mask in left.values()):
-            return DEVICE, linked("{some}; {more}", [one.text for one in seen])
+            return DEVICE, linked("{some}; {more}", [difference.text for difference in seen])
     for plan in {
         str(plan.settings): plan
-        for one in (*READ, SOC)
+        for soc in (*READ, SOC)
         for version in VERSIONS
-        for plan in [preset(op, one, version)]
+        for plan in [preset(op, soc, version)]
     }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
-        found = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
+        envelopes = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
         # both are so near the exact number
         right = {
             name: Expected(
                 each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided
             )
-            for name, each in found.items()
+            for name, each in envelopes.items()
             if name in gradients
         }
         if not any(
