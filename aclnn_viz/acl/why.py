@@ -30,7 +30,7 @@ AROUND = (
 )
 UNKNOWN = 20  # lines that are kept
 # are said of lines of which nothing else is known
-ANY = {"exception of Python", "error of a library of CANN"}
+ANY = {"exception of Python", "error of a library of CANN", "not supported"}
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"

@@ -24,10 +24,9 @@ from aclnn_viz.words.messages import message
 WATCH = "_operation"
 WATCHER = ast.Name(WATCH, ast.Load())
 # By the name of its node what an operator is called in Python's module, where that is another name.
-OPERATORS = {
-    **{"Mult": "mul", "Div": "truediv", "MatMult": "matmul"},
-    **{"USub": "neg", "LtE": "le", "GtE": "ge", "NotEq": "ne"},
-}
+OPERATORS = dict(
+    Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
+)
 APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}  # they look at who calls them
 KIT = Path(__file__).parents[1]
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
@@ -58,9 +57,9 @@ class _Handed(ast.NodeTransformer):
 
     def _over(self, node, function, operands, keywords=(), owner=()) -> ast.Call:
         texts = [*owner, *operands, *(keyword.value for keyword in keywords)]
-        names, code = tuple(map(ast.unparse, texts)), ast.unparse(node)
-        place = place_of(self.file, node.lineno)
-        self.operations.append(Operation(self.file, node.lineno, code, names, place))
+        names, code = tuple(map(ast.unparse, texts)), ast.unparse(getattr(node, "read", node))
+        at = self.file, node.lineno
+        self.operations.append(Operation(*at, code, names, place_of(*at)))
         number = ast.Constant(len(self.operations) - 1)
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
         parts = [number, called, *map(self._value, operands)]
@@ -77,8 +76,9 @@ class _Handed(ast.NodeTransformer):
                 node = ast.ListComp(element, generators)
         return self.visit(node)
 
-    def _operator(self, node, kind, *operands, inplace="") -> ast.AST:
-        name = inplace + OPERATORS.get(kind := type(kind).__name__, kind.lower())
+    def _operator(self, node, kind, *operands) -> ast.AST:
+        name = OPERATORS.get(kind := type(kind).__name__, kind.lower())
+        name = "i" * hasattr(node, "read") + name
         handed = hasattr(operator, name)
         return self._over(node, name, operands) if handed else self.generic_visit(node)
 
@@ -115,15 +115,10 @@ class _Handed(ast.NodeTransformer):
     def visit_AugAssign(self, node):
         new = copy.deepcopy(node.target)
         new.ctx = ast.Load()
-        value = self._operator(node, node.op, new, node.value, inplace="i")
-        if isinstance(value, ast.AugAssign):
-            return value
-        match node.target:
-            case ast.Subscript(value=array, slice=place):
-                stored = self._over(node, "setitem", (array, place, node.target))
-                stored.args[-1] = value
-                return ast.Expr(stored)
-        return ast.Assign([node.target], value)
+        value = ast.copy_location(ast.BinOp(new, node.op, node.value), node)
+        stored = ast.copy_location(ast.Assign([node.target], value), node)
+        value.read = stored.read = node
+        return self.visit(stored)
 
 
 def _rows(value):
