@@ -1,7 +1,7 @@
 # make test    the test suite                  make lab     JupyterLab on the start page
 # make check   its fast half, in a minute     make lint    layout, ruff and mypy
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
-# make bench   numba's loops beside PyTorch, into benchmarks/reports/bench.md; fails where a ratio fell
+# make bench   numba's loops beside PyTorch, into benchmarks/reports/bench.md
 # make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
 # make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
 # make bare    the tests that could need a browser, a Chinese font, a compiler or git, with those hidden

@@ -1,21 +1,17 @@
 """The kit's fastest engine (numba) beside PyTorch's CPU backward: `make bench`.
 
     python benchmarks/bench.py OPERATOR ...    # print, compare, write nothing
-    python benchmarks/bench.py                 # all cases: benchmarks/reports/bench.md, unless a ratio fell
+    python benchmarks/bench.py                 # all cases: benchmarks/reports/bench.md, whose difference git shows
 
 A case is a mode, a format and a size. Medium tensors have some 2^20 elements (they fit the third cache), large ones more than any
 cache; those of the samplers, which compute more for each, fewer.
 Both sides take
 turns in one process, each first for SETTLE seconds that do not count: the other's threads go to sleep, its own data come to the
-caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest. A case whose ratio is below 1, or fell by FELL
-against the committed table, is measured once more, after all others, in AGAIN times as many turns, which then count; where it fell
-in both, the status is 1 and nothing is written.
+caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest. A
+case whose ratio is below 1 is measured once more, after all others, in AGAIN times as many turns, which then count.
 """
 
-import math
-import re
 import statistics
-import subprocess
 import sys
 import time
 from datetime import date
@@ -23,7 +19,7 @@ from functools import partial
 from importlib.metadata import version
 
 import numpy as np
-from records import REPORTS, ROOT, git, line
+from records import REPORTS, git, line
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import BFLOAT16
@@ -52,7 +48,7 @@ NAMES, DTYPES = ("medium", "large"), ("float32", "bfloat16", "float16")
 # seconds, seconds, least and most turns, seconds of a case
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
 AGAIN = 3
-FELL, TABLE = 0.15, REPORTS / "bench.md"
+TABLE = REPORTS / "bench.md"
 
 
 def seconds(call, count: int) -> float:
@@ -148,43 +144,18 @@ def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
     }
 
 
-ROW = re.compile(r"\| (\w+(?: [^\s|]+)*) \| [\d.]+ \| ([\d.]+) \|")
-
-
-def committed() -> dict[str, float]:
-    """The ratio to PyTorch of each case of the table that git has."""
-    try:
-        return {
-            name: float(ratio)
-            for name, ratio in ROW.findall(git("show", f"HEAD:{TABLE.relative_to(ROOT)}"))
-        }
-    except subprocess.CalledProcessError:
-        return {}
-
-
-def shown(name: str, row: dict, before: dict) -> str:
+def shown(name: str, row: dict) -> str:
     """A row of the table."""
-    numbers = (
-        row["kit"],
-        row["ratio"],
-        f"{row['least']:.2f} to {row['most']:.2f}",
-        row["ratio"] / before.get(name, math.nan),
-    )
-    return line(name, *(each if isinstance(each, str) else number(each) for each in numbers))
+    spread = f"{row['least']:.2f} to {row['most']:.2f}"
+    return line(name, number(row["kit"]), number(row["ratio"]), spread)
 
 
-def number(one: float) -> str:
-    """With three digits or two behind the point; "-" for what was not measured."""
-    return "-" if math.isnan(one) else f"{one:.0f}" if one >= 100 else f"{one:.2f}"
+def number(value: float) -> str:
+    """With three digits, or two behind the point."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
 
 
-HEAD = line(
-    "case",
-    "kit us",
-    "PyTorch / kit",
-    "spread",
-    "now / before",
-) + line(*["---"] * 5)
+HEAD = line("case", "kit us", "PyTorch / kit", "spread") + line(*["---"] * 4)
 
 
 def summary(rows: dict) -> str:
@@ -206,46 +177,36 @@ def summary(rows: dict) -> str:
     return f"{text}\nBelow 1: {len(below)} of {len(rows)} cases, {sum(rows[name]['ratio'] < 0.9 for name in below)} of them below 0.9.\n"
 
 
-def twice(todo, measure, before: dict) -> tuple[dict, list[str]]:
-    """The rows of all cases, and those whose ratio fell by FELL in both runs; the second one, of cases that fell or are below 1, counts."""
-
-    def low(name):
-        return rows[name]["ratio"] < (1.0 - FELL) * before.get(name, 0.0)
-
+def rows_of(todo, measure) -> dict:
+    """The rows of all cases; of those below 1 the second measurement counts."""
     rows = {name: measure(1, name, *case) for name, *case in todo}
-    fell = [name for name in rows if low(name)]
-    for name, *case in [one for one in todo if one[0] in fell or rows[one[0]]["ratio"] < 1.0]:
-        rows[name] = measure(AGAIN, name, *case)
-    return rows, [name for name in fell if low(name)]
+    for name, *case in todo:
+        if rows[name]["ratio"] < 1.0:
+            rows[name] = measure(AGAIN, name, *case)
+    return rows
 
 
-def main(*names) -> int:
-    before = committed()
+def main(*names) -> None:
     print(HEAD, end="")
     with av.open_device("numba") as device:
 
         def measure(times_as_many, name, op, options):
             row = measured(device, times_as_many, name, op, options)
-            print(shown(name, row, before), end="", flush=True)
+            print(shown(name, row), end="", flush=True)
             return row
 
-        rows, fell = twice([*cases(map(av.operator, names or SIZES))], measure, before)
+        rows = rows_of([*cases(map(av.operator, names or SIZES))], measure)
         about = device.about()
     print("", summary(rows), sep="\n")
-    for name in fell:
-        print(
-            f"FELL by {1.0 - rows[name]['ratio'] / before[name]:.0%} in two runs: {name}, {before[name]:.2f} before, {rows[name]['ratio']:.2f} now"
-        )
-    if not names and not fell:
+    if not names:
         about = f"{about['library']}, PyTorch {version('torch')}, NumPy {np.__version__}, {about['threads']} threads, {about['place']}"
         TABLE.write_text(
             "# The kit beside PyTorch\n\nWritten by `make bench` at commit "
             f"{git('rev-parse', '--short', 'HEAD')}, {date.today()}: {about}. `benchmarks/bench.py` says how.\n\n{summary(rows)}\n"
-            f"{HEAD}" + "".join(shown(*one, before) for one in rows.items()),
+            f"{HEAD}" + "".join(shown(*row) for row in rows.items()),
             encoding="utf-8",
         )
-    return int(bool(fell))
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -1,4 +1,4 @@
-"""Benchmarks: a ratio of the loops that fell twice is named, one that fell once is not; a move that the kernel draws is no move of a hand."""
+"""Benchmarks: a case below PyTorch is measured once more, which then counts; a move that the kernel draws is no move of a hand."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -7,12 +7,6 @@ from pathlib import Path
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-ROWS = {
-    "ratio": 1.0,
-    "kit": 100.0,
-    "least": 0.9,
-    "most": 1.1,
-}
 
 
 def opened(name, monkeypatch):
@@ -30,49 +24,16 @@ def bench(monkeypatch):
     return opened("bench", monkeypatch)
 
 
-@pytest.mark.parametrize(
-    ("runs", "fell"),
-    [
-        ((1.6, 1.6), ["a 0"]),
-        ((1.6, 1.8), []),
-        ((1.72,), []),
-        ((0.9, 0.8), ["a 0"]),
-        ((0.99, 1.9), []),
-    ],
-)
-def test_a_ratio_that_fell_by_15_percent_in_two_runs_is_named(runs, fell, bench):
-    left = list(runs)
-    rows, found = bench.twice(
-        [("a 0", "op", {}), ("new", "op", {})],
-        lambda turns, name, *case: {"ratio": left.pop(0) if name == "a 0" else 0.1},
-        {"a 0": 2.0},
-    )
-    assert found == fell and left == [] and rows["a 0"]["ratio"] == runs[-1]
-
-
 def test_a_case_below_pytorch_is_measured_in_more_turns(bench):
     seen = []
-    bench.twice(
+    rows = bench.rows_of(
         [("a 0", "op", {}), ("b 0", "op", {})],
         lambda turns, name, *case: (
-            seen.append((turns, name)) or {"ratio": 0.99 if name[0] == "a" else 1.0}
+            seen.append((turns, name)) or {"ratio": 0.9 + turns / 100 if name[0] == "a" else 1.0}
         ),
-        {},
     )
+    assert rows == {"a 0": {"ratio": 0.93}, "b 0": {"ratio": 1.0}}
     assert seen == [(1, "a 0"), (1, "b 0"), (bench.AGAIN, "a 0")]
-
-
-def test_the_table_is_read_as_it_is_written(bench, monkeypatch):
-    names = {
-        "rms_norm float32 large": 1.25,
-        "cross_entropy_loss mean 0.1 0.0 float16 large": 0.97,
-        "grid_sampler_2d 0 2 True float32 medium": 12.0,
-    }
-    text = bench.HEAD + "".join(
-        bench.shown(name, ROWS | {"ratio": ratio}, names) for name, ratio in names.items()
-    )
-    monkeypatch.setattr(bench, "git", lambda *words: text)
-    assert bench.committed() == names
 
 
 class Drawn:
