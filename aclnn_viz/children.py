@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 import uuid
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts inherits
+DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 PATIENCE = 10.0  # seconds against processes that start others while they are ended
 
 
@@ -20,6 +22,14 @@ def environment() -> dict[str, str]:
             filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")))
         )
     }
+
+
+def end_with_parent() -> None:
+    """Let the system end this process when the one that started it ends; only Linux can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
 
 
 class Child(subprocess.Popen):

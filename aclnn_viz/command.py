@@ -16,7 +16,6 @@ from importlib import import_module
 CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
 # seconds; Ctrl-C reaches parent and child, a later one ends a child that did not answer the first
 PATIENCE = 1.0
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 class _Output(io.FileIO):
@@ -51,11 +50,11 @@ def command() -> int:
         # what the encoding of a terminal lacks, and what a log in another one holds
         stream.reconfigure(errors="replace")
 
-    from aclnn_viz.children import MARK
+    from aclnn_viz.children import MARK, end_with_parent
     from aclnn_viz.errors import problem
 
     if MARK in os.environ:  # of the server for agents, which may be killed
-        _with_parent()
+        end_with_parent()
     cli = import_module(CLI)
     if closed:
         return cli.ended(
@@ -110,17 +109,11 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     )
 
 
-def _with_parent() -> None:
-    """End when the process that started this one does."""
-    if sys.platform == "linux":
-        import ctypes
-
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
-
-
 def _reported(work: Callable[[], int], writer: int) -> int:
+    from aclnn_viz.children import end_with_parent
+
     own = os.getpid()
-    _with_parent()
+    end_with_parent()
 
     def interrupt(*_):
         _answer(signal.SIG_IGN)  # one is enough: no second one disturbs what the first made end

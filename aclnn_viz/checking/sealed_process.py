@@ -6,7 +6,6 @@ Python that were exchanged are found after each call. Nothing that is sent back 
 """
 
 import builtins
-import ctypes
 import io
 import json
 import math
@@ -14,20 +13,19 @@ import os
 import pickle
 import re
 import resource
-import signal
 import socket
 import struct
 import sys
 import tempfile
 import time
 import traceback
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from types import FunctionType, ModuleType
 
 import numpy as np
 
+from aclnn_viz.children import end_with_parent
 from aclnn_viz.storage.foreign_arrays import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
@@ -69,7 +67,6 @@ CHANGES = {
 OTHERS = re.compile(r"/proc/(?!self/|%d/)\d+/|/dev/(?:mem|kmem)" % os.getpid())
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 FRAMES = 5
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG
 
 
 def watcher(channel, file: str):
@@ -226,8 +223,7 @@ def raised(error: BaseException, file: str) -> dict:
 
 def bound(memory: int) -> None:
     """Limit this process, and end it with the judge."""
-    with suppress(AttributeError):  # Linux: an end of the judge is an end of this
-        ctypes.CDLL(None).prctl(DIE_WITH_PARENT, signal.SIGKILL)
+    end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))

@@ -10,7 +10,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from os import PathLike
 from pathlib import Path
 
@@ -43,11 +42,6 @@ _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
 
 def report(**findings) -> None:
     print(MARK + json.dumps(findings), flush=True)
-
-
-def end_with_parent() -> None:
-    """End this process, hanging libraries and all, when the one that asked is gone: then nobody holds its input open."""
-    threading.Thread(target=lambda: (os.read(0, 1), os._exit(1)), daemon=True).start()
 
 
 def inspect(root: str, custom: str) -> None:
@@ -142,8 +136,8 @@ def _failure(acl: CannAcl, call: str, status: int) -> str:
 
 
 _PROGRAM = (
-    "import sys; from aclnn_viz.devices.inventory import end_with_parent, inspect; end_with_parent(); "
-    "inspect(*sys.argv[1:3])"
+    "import sys; from aclnn_viz.children import end_with_parent; end_with_parent(); "
+    "from aclnn_viz.devices.inventory import inspect; inspect(*sys.argv[1:3])"
 )
 CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, from {library}")
 
@@ -225,7 +219,6 @@ def emulated() -> dict:
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
     """What a child process found, and what ended it."""
-    alive, held = os.pipe()  # its end is the end of this process, whatever ends it
     child = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, root, custom],
         encoding="utf-8",
@@ -233,10 +226,9 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=environment(),
-        stdin=alive,
+        stdin=subprocess.DEVNULL,
         start_new_session=True,
     )
-    os.close(alive)
     ended = None
     try:
         output, errors = child.communicate(timeout=timeout)
@@ -250,8 +242,6 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     except BaseException:  # an interrupt is not waited out
         _killed(child)
         raise
-    finally:
-        os.close(held)
     findings = {"devices": []}
     for line in output.splitlines():
         if line.startswith(MARK):
