@@ -1,45 +1,47 @@
-"""What a check cannot see: `python benchmarks/blind.py [OPERATOR...]`.
+"""What a check cannot see: `python benchmarks/blind.py [--deep] [OPERATOR...]`.
 
 The right kernel of an operator is spoiled under one condition at a time, in all outputs or in some elements, and judged on the cases
-of a check: what none of them shows passes. The conditions come from a grammar of numbers of a call (OF_CALLS: lengths, attributes,
-formats, places in memory, numbers of rows and values), pairs of them, and elements (OF_ELEMENTS); a condition counts if a hundredth of
-DRAWN valid inputs meets it, where an output is finite. These inputs are drawn from the declaration, and nothing is shared with the suites.
-Of each operator CONFIRMED conditions are put to `check` itself, which must say the same.
+of a check: what none of them shows passes. A condition is of one of six kinds, each as frequent as another as far as it goes:
+
+- lengths: a length, a rank, a number of elements or of an attribute alone (ALONE);
+- relations: two lengths, numbers of elements or of attributes (RELATIONS);
+- values: what rows and numbers of a tensor are (VALUES), from or up to some number;
+- options: a value of an attribute (of a free number or list: the default or not), a tensor left out, a format, a tensor that is strided;
+- pairs: two options;
+- elements: some elements alone, by their numbers, rows or places (ELEMENTS).
+
+It counts if a hundredth of DRAWN valid inputs meets it where an output is finite, and once if two hold of the same inputs. These inputs
+are drawn from the declaration, and nothing is shared with the suites. Of each operator CONFIRMED conditions are put to `check` itself,
+which must say the same. With --deep the blind ones are put to those cases of a deep check of which no tensor has more than LARGEST elements.
+
+Of EDITS edits of a page those count that change a number on some drawn input or some case; each must be wrong on some case.
 """
 
 import random
-import re
 import sys
 import warnings
+from collections import Counter
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from records import REPORTS, line, publish
 
 import aclnn_viz as av
 from aclnn_viz.cases import Case
-from aclnn_viz.checking.scope import Scope
+from aclnn_viz.checking.judge import judge
+from aclnn_viz.checking.scope import Scope, deeper
 from aclnn_viz.dtypes import float_format
+from aclnn_viz.operators.faults.edits import edits
 
-DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED = 400, 400, 0.01, 2, 40
+DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED, EDITS = 400, 400, 0.01, 2, 40, 40
 LENGTHS = (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 33)
 FORMATS = "float32", "float32", "float16", "bfloat16"
 LARGEST = 2**14  # elements of a drawn input
-# A and B are numbers of a call; of what values are the first two alone are asked.
-OF_CALLS = (
-    "A > {n:g}",
-    "A < {m:g}",
-    "A == {n:g}",
-    "({n:g} < A) & (A < {m:g})",
-    "A % {d} == {r:g}",
-    "A > B",
-    "A == B",
-    "A - B == {c}",
-    "(A >= {d} * B) & (B > 0)",
-    "A * B > 12 * {d}",
-)
+ALONE = "A > {n:g}", "A < {m:g}", "A == {n:g}", "({n:g} < A) & (A < {m:g})", "A % {d} == {r:g}"
+RELATIONS = "A > B", "A == B", "A - B == {c}", "(A >= {d} * B) & (B > 0)"
 # x is a tensor that has the shape of the first output, `at` the place on its last axis, of length n.
-OF_ELEMENTS = (
+ELEMENTS = (
     "x == 0",
     "x > {c}",
     "x < -{c}",
@@ -118,7 +120,12 @@ def change(rng, op, options, inputs) -> dict:
     if name in op.saved or not old.size or not old.ndim:
         return {}
     rows = np.random.default_rng(rng.randrange(2**31)).random((*old.shape[:-1], 1)) < 0.6
-    return {name: evaluated(rng.choice(SPECIAL), old, rows=rows).astype(old.dtype)}
+    new, tensor = evaluated(rng.choice(SPECIAL), old, rows=rows), op.tensors[name]
+    if isinstance(tensor.low, int | float):  # what it may hold
+        new = np.clip(
+            new, tensor.low, tensor.high if isinstance(tensor.high, int | float) else None
+        )
+    return {name: new.astype(old.dtype)}
 
 
 def drawn(op, seed):
@@ -141,23 +148,29 @@ def drawn(op, seed):
     )
 
 
-def numbers(case) -> dict[str, float]:
-    """What can be asked of a call, each a number: lengths and attributes, "is" a truth, ":" what values are."""
-    asked = {f"dtype is {case.dtype}": 1}
+def numbers(case) -> dict[tuple, float]:
+    """What can be asked of a call, each a number, by kind and words."""
+    asked = {("options", f"dtype is {name}"): case.dtype == name for name in FORMATS}
     for name, v in case.operator.bind(case.inputs).items():
+        found = {"options": {f"{name} is left out": v is None}}
+        if rule := case.operator.attributes.get(name):
+            free = isinstance(v, int | float) and not isinstance(v, bool) and not rule.values
+            usual = isinstance(v, tuple) or free
+            found["options"] = {
+                f"{name} is {rule.default if usual else v}": v == rule.default or not usual
+            }
+            found["numbers"] = {name: v} if free else {}
         if isinstance(v, tuple) and v and not isinstance(v[0], str):
-            asked |= {f"{name}[0]": v[0], f"{name}[-1]": v[-1], f"sum of {name}": sum(v)}
-            asked[f"spread of {name}"] = max(v) - min(v)
+            ends = {f"{name}[0]": v[0], f"{name}[-1]": v[-1], f"sum of {name}": sum(v)}
+            found["numbers"] = ends | {f"spread of {name}": max(v) - min(v)}
         elif isinstance(v, np.ndarray):
-            asked |= {f"{name}.shape[{at - v.ndim}]": n for at, n in enumerate(v.shape)}
-            asked |= {f"{name}.size": v.size, f"{name}.ndim": v.ndim}
-            asked[f"{name} is strided"] = not v.flags.c_contiguous
+            found["numbers"] = {f"{name}.shape[{at - v.ndim}]": n for at, n in enumerate(v.shape)}
+            found["numbers"][f"{name}.size"] = v.size
+            found["rank"] = {f"{name}.ndim": v.ndim}
+            found["options"][f"{name} is strided"] = not v.flags.c_contiguous
             if v.size and v.ndim and v.size <= LARGEST:
-                asked |= {f"{name}: {what}": evaluated(text, v) for what, text in VALUES.items()}
-        elif isinstance(v, bool) or not isinstance(v, int | float):
-            asked[f"{name} is {v}"] = 1
-        else:
-            asked[name] = v
+                found["values"] = {f"{name}: {k}": evaluated(text, v) for k, text in VALUES.items()}
+        asked |= {(kind, words): n for kind, told in found.items() for words, n in told.items()}
     return asked
 
 
@@ -175,14 +188,13 @@ class Calls:
     def holds(self, condition) -> np.ndarray:
         """By call whether a condition on its numbers holds."""
         each = (
-            eval(form, {"A": self.column(a), "B": self.column(b), "nan": np.nan})
-            for form, a, b in condition[1:]
+            eval(form, {"A": self.column(a), "B": self.column(b)}) for form, a, b in condition[2:]
         )
         return np.all([*each], axis=0)
 
     def meets(self, condition, seen=True) -> np.ndarray:
         """By call whether a condition holds, where a fault would be seen."""
-        if condition[1][2]:
+        if condition[0] != "elements":
             return self.holds(condition) & (self.seen | (not seen))
         met = (
             any(
@@ -195,7 +207,7 @@ class Calls:
 
 
 def mask(condition, case, out) -> np.ndarray:
-    form, name, _ = condition[1]
+    form, name, _ = condition[2]
     x = case.inputs.get(name)
     if not isinstance(x, np.ndarray) or x.shape != out.shape or not x.size or not x.ndim:
         return np.zeros(out.shape, bool)
@@ -221,37 +233,53 @@ def ran(case):
     return case, out, {name: np.isfinite(part.astype(np.float64)) for name, part in out.items()}
 
 
-def simple(rng, names, calls):
-    """A condition on one number of a call or two: (its form, these)."""
-    a, b = (
-        rng.choice(names),
-        rng.choice([name for name in names if ":" not in name and " is " not in name]),
-    )
-    known = calls.column(a)
+def simple(rng, kind, names, pool):
+    """A condition on one number of a call or two: (its words, its form, these)."""
+    a = rng.choice([each for each in names if each[0] in FROM[kind]])
+    b = rng.choice([each for each in names if each[0] == "numbers"] or [a])
+    known = pool.column(a)
     n, m = sorted(rng.choice(known[~np.isnan(known)]) for _ in range(2))
-    d, c = rng.choice((3, 4, 5, 8)), rng.choice((1, 2, 3, -1))
-    forms = ("A > 0",) if " is " in a else OF_CALLS[:2] if ":" in a else OF_CALLS
-    return rng.choice(forms).format(n=n, m=m, d=d, c=c, r=n % d), a, b
+    form = rng.choice(FORMS[kind]).format(
+        n=n, m=m, d=(d := rng.choice((3, 4, 5, 8))), c=rng.choice((1, 2, 3, -1)), r=n % d
+    )
+    words = {"A": a[1], "B": b[1]}
+    return "".join(words.get(letter, letter) for letter in form), form, a, b
+
+
+#: By kind of condition: numbers of which kinds it asks for, and how.
+FROM = {"lengths": ("numbers", "rank"), "relations": ("numbers",)}
+FROM |= {"values": ("values",), "options": ("options",)}
+FORMS = {
+    "lengths": ALONE,
+    "relations": RELATIONS,
+    "values": ALONE[:2],
+    "options": ("A > 0", "A == 0"),
+}
 
 
 def conditions(op, pool):
-    """The conditions that enough of some calls meet: (words, their forms)."""
+    """The conditions that enough of some calls meet: (kind, words, their forms)."""
     rng, known, at = random.Random(op.name), {}, op.tensors[op.main].shape
-    names = sorted({name for asked in pool.numbers for name in asked})
+    names, met = sorted({name for asked in pool.numbers for name in asked}), set()
     alike = [p.name for p in op.parameters if p.kind == "tensor" and op.tensors[p.name].shape == at]
-    for _ in range(10 * CONDITIONS):
-        pick = rng.random()
-        forms = [simple(rng, names, pool) for _ in range(1 + (pick > 0.8))]
-        if pick < 0.2 and alike:
-            forms = [
-                (rng.choice(OF_ELEMENTS).format(c=rng.choice((1, 2, 5, 8))), rng.choice(alike), "")
-            ]
-        words = " and ".join(
-            re.sub("[AB]", lambda name: {"A": a, "B": b}[name[0]], form) + f" in {a}" * (not b)  # noqa: B023
-            for form, a, b in forms
-        )
-        if words not in known and SHARE <= pool.meets((words, *forms)).mean() < 1:
-            known[words] = (words, *forms)
+    kinds = [*FORMS, "pairs", *["elements"] * bool(alike)]
+    for number in range(12 * CONDITIONS):
+        kind = kinds[number % len(kinds)]
+        if kind == "elements":
+            form, a = rng.choice(ELEMENTS).format(c=rng.choice((1, 2, 5, 8))), rng.choice(alike)
+            made = (kind, f"{form} in {a}", (form, a, ""))
+        else:
+            one, *more = (
+                simple(rng, "options" if kind == "pairs" else kind, names, pool)
+                for _ in range(1 + (kind == "pairs"))
+            )
+            text = " and ".join([one[0], *(each[0] for each in more)])
+            made = (kind, text, *(each[1:] for each in (one, *more)))
+        meets = pool.meets(made)
+        same = made[1] if kind == "elements" else meets.tobytes()
+        if same not in met and SHARE <= meets.mean() < 1:
+            met.add(same)
+            known[made[1]] = made
         if len(known) == CONDITIONS:
             break
     return list(known.values())
@@ -262,7 +290,7 @@ def kernel(op, condition):
 
     def wrong(**inputs):
         call = Calls([ran(Case(op, inputs, float_format(inputs[op.like]).name, 0))])
-        (case, outs, _), whole = call.cases[0], condition[1][2]
+        (case, outs, _), whole = call.cases[0], condition[0] != "elements"
         return {
             name: np.where(
                 call.holds(condition)[0] if whole else mask(condition, case, out), spoiled(out), out
@@ -273,42 +301,93 @@ def kernel(op, condition):
     return wrong
 
 
-def measured(name):
-    """(operator, number of cases, number of conditions, {those that no case sees: how many cases meet them})."""
+def measured(name, deep):
+    """(operator, cases, conditions, those that normal depth does not see, those of deep depth, edits, those not seen)."""
     op = av.operator(name)
-    pool = Calls(ran(drawn(op, seed)) for seed in range(DRAWN))
-    calls = Calls(judged(ready.prepare()) for ready in Scope.of(op).cases(0))
-    every = conditions(op, pool)
+    scope, pool = Scope.of(op), Calls(ran(drawn(op, seed)) for seed in range(DRAWN))
+    cases = [ready.prepare() for ready in scope.cases(0)]
+    calls, every = Calls(map(judged, cases)), conditions(op, pool)
     blind = [each for each in every if not calls.meets(each).any()]
     for each in every[:CONFIRMED] + blind[:CONFIRMED]:
         if av.check(op, kernel(op, each)).passed != (each in blind):
-            print("check says otherwise:", name, each[0], file=sys.stderr)
-    met = {each[0]: calls.meets(each, False).sum() for each in blind}
-    return name, len(calls.cases), len(every), met
+            print("check says otherwise:", name, each[1], file=sys.stderr)
+    left, tensors = blind, [p.name for p in op.parameters if p.kind == "tensor"]
+    few = Scope.of(op, limits=dict.fromkeys(tensors, LARGEST))
+    for prepared in deeper(few, 0) if deep and blind else ():
+        call = Calls([judged(prepared)])
+        left = [each for each in left if not call.meets(each).any()]
+    blind = {each: (calls.meets(each, False).sum(), each in left) for each in blind}
+    print(name, len(cases), len(every), len(blind), len(left), file=sys.stderr, flush=True)
+    return op, len(cases), every, blind, left, *of_page(op, cases, pool)
 
 
-def main(*names) -> int:
+def of_page(op, cases, pool):
+    """How many of some edits of the page change a number, and those of which no case shows it."""
+    every, count, missed = edits(op.page), 0, []
+    cases = sorted(cases, key=lambda each: sum(map(np.size, each.case.inputs.values())))
+    for edit in random.Random(op.name).sample(every, min(EDITS, len(every))):
+        try:
+            wrong = replace(op, page=edit.page).backward
+        except Exception:  # a page that cannot be loaded
+            continue
+        if any(shows(wrong, each.case, partial(judge, each)) for each in cases):
+            count += 1
+        elif any(shows(wrong, case, partial(differs, out)) for case, out, _ in pool.cases):
+            count, missed = count + 1, [*missed, str(edit)]
+    return count, missed
+
+
+def shows(wrong, case, test):
+    try:
+        return bool(test(wrong(**case.inputs)))
+    except Exception:  # whatever a broken page raises
+        return True
+
+
+def differs(out, other):
+    near = partial(np.allclose, rtol=1e-2, atol=1e-3, equal_nan=True)
+    return any(
+        not near(part.astype(float), other[name].astype(float)) for name, part in out.items()
+    )
+
+
+def main() -> int:
+    deep, names = "--deep" in sys.argv, [word for word in sys.argv[1:] if word[0] != "-"]
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        rows = [measured(name) for name in names or [op.name for op in av.operators()]]
-    publish(REPORTS / "blind.md", report(rows), not names)
+        rows = [measured(name, deep) for name in names or [op.name for op in av.operators()]]
+    publish(REPORTS / "blind.md", report(rows, deep), not names)
     return 0
 
 
-def report(rows) -> str:
+def share(blind: int, every: int) -> str:
+    return f"{100 * blind / max(every, 1):.1f} %"
+
+
+def report(rows, deep) -> str:
     text = f"# What a check cannot see\n\n{__doc__.partition(chr(10) * 2)[2]}\n"
-    text += line("operator", "cases", "conditions", "blind", "")
-    text += "| --- | ---: | ---: | ---: | ---: |\n"
-    table = [(name, n, every, len(blind)) for name, n, every, blind in rows]
-    for name, n, every, blind in (*table, ("all", *map(sum, [*zip(*table)][1:]))):
-        text += line(name, n, every, blind, f"{100 * blind / max(every, 1):.1f} %")
-    text += "\nIn brackets: how many cases meet the condition where nothing is judged, without a number no case does.\n"
-    for name, *_, blind in rows:
-        shown = [f"`{words}`" + f" ({n})" * bool(n) for words, n in blind.items()]
+    text += line("operator", "cases", "conditions", "blind", "", "at deep depth", "edits", "missed")
+    text += "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n"
+    table = [
+        [op.name, n, *map(len, row[:3]), edited, len(missed)]
+        for op, n, *row, edited, missed in rows
+    ]
+    for name, n, every, blind, left, *page in [*table, ["all", *map(sum, [*zip(*table)][1:])]]:
+        text += line(name, n, every, blind, share(blind, every), left if deep else "", *page)
+    text += "\n" + line("kind", "conditions", "blind", "") + "| --- | ---: | ---: | ---: |\n"
+    of, unseen = (Counter(each[0] for row in rows for each in row[at]) for at in (2, 3))
+    text += "".join(line(kind, n, unseen[kind], share(unseen[kind], n)) for kind, n in of.items())
+    text += "\nIn brackets: how many cases meet the condition where nothing is judged, without a number no case does; + is seen at deep depth.\n"
+    for op, _, _, blind, _, _, missed in rows:
+        shown = [
+            f"`{made[1]}`" + f" ({n})" * bool(n) + " +" * (deep and not left)
+            for made, (n, left) in blind.items()
+        ]
         more = f", and {len(shown) - LISTED} more" * (len(shown) > LISTED)
-        text += f"\n**{name}**: {', '.join(shown[:LISTED])}{more}\n" * bool(shown)
+        text += f"\n**{op.name}**: {', '.join(shown[:LISTED])}{more}\n" * bool(shown)
+        text += "".join(f"- {op.name}, page: `{edit}`\n" for edit in missed[:LISTED])
     return text
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    sys.exit(main())
