@@ -1,8 +1,8 @@
 """What other libraries (peers) call an operator, and where their values differ: one file `peer.py` an operator.
 
-`ATEN` is the function of ATen that gives the output, with the parameters that it takes in its order. Where that does not say it,
-`in_torch(torch, **tensors and attributes)` returns PyTorch's own results by output, and raises NotSupported for what PyTorch does
-not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
+`ATEN` is the function of ATen that gives the outputs, with the parameters that it takes in its order. Where that does not say it,
+`in_torch(torch, **tensors and attributes)` returns PyTorch's own results, one or several in the vendor's order, and raises
+NotSupported for what PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
 `in_torch` refuses of the operator's suite. `ARRANGEMENTS` are pages of other expressions that are as right in float32:
 `check` lets pass what their rounding explains. `DUMPED` says which calls of a dumped run are the operator's, and by which names.
 """
@@ -47,7 +47,7 @@ def narrow(text: str, source: str, name: str, dtypes=NARROW, **settings) -> Diff
 
 
 def in_torch(op) -> Callable | None:
-    """What computes an operator in PyTorch, None where its file has neither `in_torch` nor `ATEN`."""
+    """What computes an operator in PyTorch, by output; None where its file has neither `in_torch` nor `ATEN`."""
     name, *taken = re.findall(r"[\w.]+", registry.own("peer", op.name, "ATEN", "")) or [None]
 
     def of_aten(torch, **inputs):
@@ -55,6 +55,13 @@ def in_torch(op) -> Callable | None:
             reduce(getattr, rest, inputs[of]) for of, *rest in (text.split(".") for text in taken)
         ]
         given = [list(value) if isinstance(value, tuple) else value for value in given]
-        return {op.main: getattr(torch.ops.aten, name)(*given)}
+        return getattr(torch.ops.aten, name)(*given)
 
-    return of_aten if name else registry.own("peer", op.name, "in_torch")
+    function = of_aten if name else registry.own("peer", op.name, "in_torch")
+
+    def by_output(torch, **inputs):
+        results = function(torch, **inputs)
+        results = results if isinstance(results, (tuple, list)) else (results,)
+        return dict(zip(op.outputs, results))
+
+    return function and by_output

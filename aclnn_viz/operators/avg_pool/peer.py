@@ -15,18 +15,16 @@ def in_torch(
     divisorOverride,
     cubeMathType,
 ):
-    return {
-        "gradInput": torch.ops.aten.avg_pool2d_backward(
-            gradOutput,
-            self,
-            list(kernelSize),
-            list(stride),
-            list(padding),
-            ceilMode,
-            countIncludePad,
-            divisorOverride or None,
-        )
-    }
+    return torch.ops.aten.avg_pool2d_backward(
+        gradOutput,
+        self,
+        list(kernelSize),
+        list(stride),
+        list(padding),
+        ceilMode,
+        countIncludePad,
+        divisorOverride or None,
+    )
 
 
 DIFFERENCES = {

@@ -7,7 +7,7 @@ def in_torch(torch, gradOutput, self, target, weightOptional, reduction):
     def function(self, target, weight, reduction):
         return torch.nn.functional.binary_cross_entropy(self, target, weight, reduction=reduction)
 
-    return {"out": of_loss(torch, function, gradOutput, self, reduction, target, weightOptional)}
+    return of_loss(torch, function, gradOutput, self, reduction, target, weightOptional)
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}

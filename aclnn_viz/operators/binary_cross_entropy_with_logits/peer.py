@@ -9,11 +9,9 @@ def in_torch(torch, gradOutput, self, target, weightOptional, posWeightOptional,
             self, target, weight, pos_weight=positive, reduction=reduction
         )
 
-    return {
-        "out": of_loss(
-            torch, function, gradOutput, self, reduction, target, weightOptional, posWeightOptional
-        )
-    }
+    return of_loss(
+        torch, function, gradOutput, self, reduction, target, weightOptional, posWeightOptional
+    )
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}

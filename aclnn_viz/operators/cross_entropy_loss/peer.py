@@ -45,7 +45,7 @@ def in_torch(
         smooth = _smooth(leaf, target, weight, reduction, ignoreIndex)
         loss = (1.0 - labelSmoothing) * loss + smooth * (labelSmoothing / logProb.shape[1])
     (grad,) = torch.autograd.grad(loss, leaf, gradLoss.reshape(loss.shape))
-    return {"xGradOut": torch.ops.aten._log_softmax_backward_data(grad, logProb, 1, logProb.dtype)}
+    return torch.ops.aten._log_softmax_backward_data(grad, logProb, 1, logProb.dtype)
 
 
 def _smooth(leaf, target, weight, reduction, ignoreIndex):

@@ -4,11 +4,9 @@ from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, grad, indices, numWeights, paddingIdx, scaleGradByFreq):
-    return {
-        "out": torch.ops.aten.embedding_dense_backward(
-            grad, indices.long(), numWeights, paddingIdx, scaleGradByFreq
-        )
-    }
+    return torch.ops.aten.embedding_dense_backward(
+        grad, indices.long(), numWeights, paddingIdx, scaleGradByFreq
+    )
 
 
 DIFFERENCES = {

@@ -80,10 +80,7 @@ def in_torch(
             bits = (dropMaskOptional[:, None].int() >> torch.arange(8)) & 1
             p = p * bits.reshape(-1)[: p.numel()].reshape(p.shape) / keepProb
         found = torch.autograd.grad(p @ v, leaves, heads(dy.to(wide), headNum), allow_unused=True)
-    return {
-        name: grad.to(query.dtype)
-        for name, grad in zip(("dqOut", "dkOut", "dvOut", "dpseOut"), found)
-    }
+    return [grad.to(query.dtype) for grad in found]
 
 
 DIFFERENCES = {

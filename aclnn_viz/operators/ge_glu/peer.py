@@ -6,4 +6,4 @@ def in_torch(torch, gradOutput, self, gelu, dim, approximate):
     second = torch.ops.aten.gelu_backward(
         gradient * a, b, approximate=("none", "tanh")[approximate]
     )
-    return {"gradInput": torch.cat([gradient * gelu, second], dim)}
+    return torch.cat([gradient * gelu, second], dim)

@@ -4,8 +4,4 @@ from aclnn_viz.operators.families.losses_peer import of_loss
 
 
 def in_torch(torch, gradOutput, self, target, reduction):
-    return {
-        "gradInput": of_loss(
-            torch, torch.nn.functional.l1_loss, gradOutput, self, reduction, target
-        )
-    }
+    return of_loss(torch, torch.nn.functional.l1_loss, gradOutput, self, reduction, target)

@@ -6,8 +6,6 @@ Beside a mean in float32 it wants weight and bias in float32, and for each gradi
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators.peers import narrow
 
-OUTPUTS = "gradInputOut", "gradWeightOut", "gradBiasOut"
-
 
 def in_torch(
     torch, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
@@ -19,7 +17,7 @@ def in_torch(
         else given.to(mean.dtype)
         for given in (weightOptional, biasOptional)
     )
-    found = torch.ops.aten.native_layer_norm_backward(
+    return torch.ops.aten.native_layer_norm_backward(
         gradOut,
         input,
         list(normalizedShape),
@@ -29,7 +27,6 @@ def in_torch(
         bias,
         list(outputMask),
     )
-    return {name: grad for name, grad, asked in zip(OUTPUTS, found, outputMask) if asked}
 
 
 def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):

@@ -4,17 +4,15 @@ from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 
 
 def in_torch(torch, gradOutput, self, target, reduction):
-    return {
-        "out": of_loss(
-            torch,
-            torch.nn.functional.mse_loss,
-            gradOutput,
-            self,
-            reduction,
-            target,
-            count=self.numel(),
-        )
-    }
+    return of_loss(
+        torch,
+        torch.nn.functional.mse_loss,
+        gradOutput,
+        self,
+        reduction,
+        target,
+        count=self.numel(),
+    )
 
 
 DIFFERENCES = {"torch": (ROUNDED,)}

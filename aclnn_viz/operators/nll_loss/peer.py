@@ -5,11 +5,9 @@ from aclnn_viz.operators.peers import narrow
 
 def in_torch(torch, gradOutput, self, target, weight, reduction, ignoreIndex, totalWeight):
     each = gradOutput.reshape(target.shape if reduction == 0 else ())
-    return {
-        "out": torch.ops.aten.nll_loss_backward(
-            each, self, target.long(), weight, reduction, ignoreIndex, totalWeight.reshape(())
-        )
-    }
+    return torch.ops.aten.nll_loss_backward(
+        each, self, target.long(), weight, reduction, ignoreIndex, totalWeight.reshape(())
+    )
 
 
 DIFFERENCES = {

@@ -8,7 +8,7 @@ def in_torch(torch, gradOutput, self, weight):
         gradOutput, self, weight.reshape(-1, *[1] * (self.ndim - 2))
     )
     apart = [k for k in range(self.ndim) if k != 1 or weight.numel() == 1]
-    return {"gradInput": gradInput, "gradWeight": gradWeight.sum(apart).reshape(weight.shape)}
+    return gradInput, gradWeight.sum(apart).reshape(weight.shape)
 
 
 DIFFERENCES = {

@@ -22,5 +22,4 @@ def in_torch(torch, dy, cos, sin, xOptional, mode):
         found = torch.autograd.grad(
             pairs * cos + rot(torch, pairs, mode) * sin, leaves, dy.to(wide)
         )
-    names = ("dxOut", "dcosOut", "dsinOut")[: 1 if xOptional is None else 3]
-    return {name: grad.to(dy.dtype) for name, grad in zip(names, found)}
+    return [grad.to(dy.dtype) for grad in found]

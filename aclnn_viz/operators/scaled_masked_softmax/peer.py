@@ -4,11 +4,9 @@ from aclnn_viz.operators.peers import narrow
 
 
 def in_torch(torch, gradOutput, y, mask, scale, fixTriuMask):
-    return {
-        "out": (
-            torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale
-        ).masked_fill(mask, 0.0)
-    }
+    return (torch.ops.aten._softmax_backward_data(gradOutput, y, -1, y.dtype) * scale).masked_fill(
+        mask, 0.0
+    )
 
 
 DIFFERENCES = {

@@ -8,11 +8,7 @@ from aclnn_viz.operators.peers import Difference
 
 
 def in_torch(torch, gradOutput, self, target, reduction):
-    return {
-        "out": of_loss(
-            torch, torch.nn.functional.soft_margin_loss, gradOutput, self, reduction, target
-        )
-    }
+    return of_loss(torch, torch.nn.functional.soft_margin_loss, gradOutput, self, reduction, target)
 
 
 def _overflowing(inputs):

@@ -4,4 +4,4 @@ from aclnn_viz.operators.families.activations_peer import wide
 
 
 def in_torch(torch, gradOutput, self, betaOptional):
-    return {"gradInput": torch.ops.aten.silu_backward(wide(gradOutput), betaOptional * wide(self))}
+    return torch.ops.aten.silu_backward(wide(gradOutput), betaOptional * wide(self))

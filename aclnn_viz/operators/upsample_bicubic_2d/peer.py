@@ -5,8 +5,6 @@ from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
     scales = given_scales(outputSize, inputSize, (scalesH, scalesW))
-    return {
-        "gradInput": torch.ops.aten.upsample_bicubic2d_backward(
-            gradOut, list(outputSize), list(inputSize), alignCorners, *scales
-        )
-    }
+    return torch.ops.aten.upsample_bicubic2d_backward(
+        gradOut, list(outputSize), list(inputSize), alignCorners, *scales
+    )

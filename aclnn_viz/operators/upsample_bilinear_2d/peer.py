@@ -9,11 +9,9 @@ from aclnn_viz.operators.upsample_bilinear_2d import page
 
 def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
     scales = given_scales(outputSize, inputSize, (scalesH, scalesW))
-    return {
-        "out": torch.ops.aten.upsample_bilinear2d_backward(
-            gradOut, list(outputSize), list(inputSize), alignCorners, *scales
-        )
-    }
+    return torch.ops.aten.upsample_bilinear2d_backward(
+        gradOut, list(outputSize), list(inputSize), alignCorners, *scales
+    )
 
 
 QUOTIENT = (

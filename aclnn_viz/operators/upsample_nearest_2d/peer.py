@@ -8,8 +8,6 @@ def in_torch(torch, gradOut, outputSize, inputSize, scalesH, scalesW):
     scales = given_scales(
         outputSize, inputSize, (scalesH, scalesW) if scalesH > 0.0 and scalesW > 0.0 else (0.0, 0.0)
     )
-    return {
-        "gradInput": torch.ops.aten.upsample_nearest2d_backward(
-            gradOut, list(outputSize), list(inputSize), *scales
-        )
-    }
+    return torch.ops.aten.upsample_nearest2d_backward(
+        gradOut, list(outputSize), list(inputSize), *scales
+    )

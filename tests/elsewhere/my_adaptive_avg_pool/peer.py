@@ -36,4 +36,4 @@ REFUSED = ("PyTorch pools planes that have elements",)
 def in_torch(torch, gradOutput, self):
     if not gradOutput.numel() or not self.numel():  # it ends the process for some of these
         raise NotSupported(problem(REFUSED[0], "an empty tensor", "leave such cases out"))
-    return {"out": torch.ops.aten._adaptive_avg_pool2d_backward(gradOutput, self)}
+    return torch.ops.aten._adaptive_avg_pool2d_backward(gradOutput, self)
