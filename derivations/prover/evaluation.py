@@ -60,7 +60,7 @@ class _Entries:
     def __init__(self, name, values, number):
         values = np.asarray(values)
         self.name, self.ndim = name, values.ndim
-        self.values = values if values.dtype.kind in "iu" else values.astype(object)
+        self.values = values.astype(object)  # numbers of Python, which mpmath takes
         self.number = int if values.dtype.kind in "iu" and number is np.float64 else number
 
     def __getitem__(self, index):
