@@ -26,7 +26,7 @@ CLIPPED = """() => [...document.querySelectorAll(".aclnn-explorer :is([data-fiel
         const before = node.value;
         const tight = [node.min, node.max].filter((end) => {
             node.value = end;
-            return node.scrollWidth > node.clientWidth;
+            return node.scrollWidth > node.clientWidth + 1;  // each is rounded
         });
         node.value = before;
         return tight.map((end) => `${node.dataset.field} ${end}`);
