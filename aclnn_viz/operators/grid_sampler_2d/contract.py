@@ -1,4 +1,4 @@
-"""The contract of aclnnGridSampler2DBackward.
+"""The contract of aclnnGridSampler2DBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp, tag by tag;
 aclnnGridSampler2DBackward, CANN documentation.

@@ -1,4 +1,4 @@
-"""The contract of aclnnHardswishBackward.
+"""The contract of aclnnHardswishBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
 
 Sources: ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp; aclnnHardswishBackward, CANN
 documentation; operator registry of CANN 8.1.

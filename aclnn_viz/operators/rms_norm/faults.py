@@ -1,4 +1,4 @@
-"""What belongs to the wrong kernels of faults.toml: regions of an output."""
+"""The regions of the outputs of RMS norm by name: in which of them a wrong kernel is wrong."""
 
 import numpy as np
 

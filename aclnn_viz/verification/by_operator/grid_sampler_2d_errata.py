@@ -1,4 +1,4 @@
-"""What the errata of this operator compute: errata.toml says of what."""
+"""The computations of the errata of the grid sampler, which the expressions of errata.toml call by name."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Conventions of group norm + swish."""
+"""What group norm + swish and PyTorch compute at the places that its conventions.toml lists: kinks, ties, special and empty inputs."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Conventions of hardswish."""
+"""What hardswish and PyTorch compute at the places that its conventions.toml lists: kinks, ties, special and empty inputs."""
 
 import numpy as np
 

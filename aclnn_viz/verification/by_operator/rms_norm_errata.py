@@ -1,4 +1,4 @@
-"""What the errata of this operator compute: errata.toml says of what."""
+"""The computations of the errata of RMS norm, which the expressions of errata.toml call by name."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What the errata that concern every operator compute: platform.toml says of what."""
+"""The computations of the errata that concern every operator, which the expressions of platform.toml call by name."""
 
 import numpy as np
 
