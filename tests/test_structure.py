@@ -24,9 +24,9 @@ from derivations import chapters
 PACKAGES = dict(
     table("""
 errors       | -
-children     | -
+children     | ctypes
 pool         | -
-command      | ctypes
+command      | -
 tables       | -
 dtypes       | numpy ml_dtypes
 storage      | numpy
