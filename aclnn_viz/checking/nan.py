@@ -123,9 +123,11 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     first = next((link for link in chain if link.first), chain[0] if chain else None)
     if np.isfinite([actual, truth]).all() and not (first and UNWRITTEN in first.operands):
         return None
-    numbers = {"actual": f"{actual:.9g}", "truth": f"{truth:.9g}"}
     what = message(
-        "{element} is {actual} instead of {truth}", element=f"{output}{list(index)}", **numbers
+        "{element} is {actual} instead of {truth}",
+        element=f"{output}{list(index)}",
+        actual=f"{actual:.9g}",
+        truth=f"{truth:.9g}",
     )
     if not first:
         file, line, made = "", 0, message(NOWHERE, what=what)

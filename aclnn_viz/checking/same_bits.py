@@ -296,7 +296,7 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
 def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
     """Why bits may differ between two views, by what the kernel does on each, the likeliest first."""
     runs = [rows.recorded(view) for view in (first, second)]
-    steps = [step for run in runs for step in run]
+    steps = sum(runs, [])
     yield from (_at(ATOMIC, step) for step in steps if step.atomic)
     counts = first.count, second.count
     for mine, yours, sizes in ((*runs, counts), (*runs[::-1], counts[::-1])):
