@@ -93,10 +93,14 @@ class Why:
 
     def __str__(self) -> str:
         first, rest = self.meanings[:1], self.meanings[1:]
-        lines = [tr("what failed first:")] * bool(rest)
+        lines = [tr("what failed first:")] if rest else []
         for meaning in first:
-            line = tr("  the log: {line}", line=printable(meaning.line[:400]))
-            lines += [meaning.said, *[line] * bool(meaning.line)]
+            lines += [meaning.said]
+            lines += (
+                [tr("  the log: {line}", line=printable(meaning.line[:400]))]
+                if meaning.line
+                else []
+            )
             lines += [tr("  ({source})", source=meaning.source)]
             lines += [
                 tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
@@ -104,7 +108,7 @@ class Why:
             ]
             if rest and meaning.level in LEVELS[2:]:
                 lines.append(tr("  why is unknown: no line of this log says it"))
-        lines += [tr("what follows it:")] * bool(rest)
+        lines += [tr("what follows it:")] if rest else []
         lines += [
             tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
             for meaning in rest

@@ -72,15 +72,19 @@ def _parts(core, spans) -> list[tuple]:
     return parts
 
 
-def _tile(core, memory, span, dtype) -> Message:
+def _tile(core, memory, span, dtype) -> str | Message:
     """What a tensor is called, and from which element on: that of global memory, or a buffer's."""
-    if memory is core.ub:
-        blocks = (block for pipe in core.pipes for block in pipe.buffers)
-        block = next((held for held in blocks if 0 <= span.start - held.start < held.length), None)
-        tile, start = (block.label or block.name, block.start) if block else ("", 0)
-    else:
-        tile, start = memory.name, 0
-    return message("{tile}[{element}]", tile=tile, element=(span.start - start) // dtype.itemsize)
+    if memory is not core.ub:
+        return f"{memory.name}[{span.start // dtype.itemsize}]"
+    blocks = (block for pipe in core.pipes for block in pipe.buffers)
+    block = next((held for held in blocks if 0 <= span.start - held.start < held.length), None)
+    if block is None:
+        return f"[{span.start // dtype.itemsize}]"
+    return message(
+        "{tile}[{element}]",
+        tile=block.label or block.name,
+        element=(span.start - block.start) // dtype.itemsize,
+    )
 
 
 def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
