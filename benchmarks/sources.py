@@ -86,11 +86,13 @@ def tried(kind: str, place: Path) -> tuple[str, str]:
 
 
 def project(place: Path) -> tuple[str, str]:
+    from aclnn_viz.tiles.compiler import CompileError
     from aclnn_viz.tiles.projects import Project
 
+    one = None
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            one = Project(place)
+            one = opened(place, Project)
             called = re.sub(r"custom|_|v\d+$", "", one.name.lower())
             reference = REFERENCES.get(called)
             combination = next(
@@ -108,8 +110,10 @@ def project(place: Path) -> tuple[str, str]:
                 if "no shape function" not in str(error):
                     raise
                 run = one.launch(*given, shapes=[given[0].shape] * len(one.outputs))
+    except (CompileError, NotImplementedError) as error:
+        return "not compiled", said(error)
     except Exception as error:
-        return "not run", said(error)
+        return compiles(one) if one else ("not run", said(error))
     hazards = listed((each.kind, each.line) for each in run.hazards)
     if reference is None:
         return "launched", hazards or "no reference here"
@@ -129,6 +133,30 @@ def project(place: Path) -> tuple[str, str]:
         equal_nan=True,
     )
     return ("agrees" if close else "differs") + " with NumPy" * close, hazards
+
+
+def opened(place: Path, Project):
+    """The project of a folder; of several operators the first."""
+    try:
+        return Project(place)
+    except ValueError as error:
+        several = re.search(r"\(OP_ADD\): (\w+),", str(error))
+        if not several:
+            raise
+        return Project(place, several[1])
+
+
+def compiles(one) -> tuple[str, str]:
+    """Of a project whose call fails, whether its kernel compiles in the formats of its first combination."""
+    dtypes = [
+        [(each.types[:1] or [np.dtype("f4")])[0] or np.dtype("f4") for each in part]
+        for part in (one.inputs, one.outputs)
+    ]
+    try:
+        one.compiled(*dtypes)
+    except Exception as error:
+        return "not compiled", said(error)
+    return "compiles", "host and kernel; the call has inputs that it does not mean"
 
 
 def listed(hazards) -> str:
@@ -154,7 +182,7 @@ def scripts(folder: Path):
     """The commands by which a README generates data and judges the output; None where it names none that judges."""
     text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
     calls = [
-        re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "", one)
+        re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "0", one)
         .split("#")[0]
         .split(";")[0]
         .split("`")[0]
@@ -165,9 +193,15 @@ def scripts(folder: Path):
     return generate, next((one for one in calls if "verify" in one[0]), None)
 
 
+# hazards after which a core does not go on
+STOPPED = r"beyond|full|format|not init|queue|too many|of no bytes|deadlock|unpaired|ended"
+
+
 def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
     """What the script that judges says of a program that ran, or where there is none its own words."""
     if verify is None:
+        if re.search(STOPPED, hazards):
+            return "differs", hazards
         return (
             "agrees by its own words" if re.search(r"(?i)pass|success", output) else "runs"
         ), hazards or "has no script that judges"
@@ -191,9 +225,9 @@ def program(place: Path) -> tuple[str, str]:
             (folder / name).mkdir(exist_ok=True)
         generate, verify = scripts(folder)
         where = build if generate[0].startswith("..") else folder
-        defines = ["-D", "SCENARIO_NUM=1"] * (
-            "SCENARIO_NUM" in read(*folder.glob("CMakeLists.txt"))
-        )
+        made = read(*folder.glob("CMakeLists.txt"))
+        defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in made)
+        defines += ["-D", "SCENARIO=0"] * ('set(SCENARIO "0"' in made)
         if (where / generate[0]).exists() and (made := python(where, *generate)).returncode:
             return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
         others = [

@@ -1,4 +1,4 @@
-"""Calls that Ascend C builds from vector instructions, and forms that only C++ sources use: mathematics, softmax, broadcasts,
+"""Calls that Ascend C builds from vector instructions, and forms that only C++ sources use: mathematics, rows, broadcasts,
 reductions with an index, comparisons bit by bit.
 
 Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.tiles import copies
+from aclnn_viz.tiles import copies, rows
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import V
 from aclnn_viz.tiles.platforms import BLOCK
@@ -18,89 +18,28 @@ from aclnn_viz.tiles.reductions import CMPMODE
 from aclnn_viz.tiles.vector import eight_bits
 from aclnn_viz.words.messages import message
 
-_erf, _erfc = np.vectorize(math.erf, [float]), np.vectorize(math.erfc, [float])
-
-
-def _sigmoid(x):
-    return np.exp(-np.logaddexp(0, -x))
-
-
-# Each by its name in C++; the arguments are elements in float64, scalars last.
-MATHEMATICS = {
-    "Sigmoid": _sigmoid,
-    "Silu": lambda x: x * _sigmoid(x),
-    "Swish": lambda x, beta: x * _sigmoid(beta * x),
-    "Gelu": lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-    "FasterGelu": lambda x: x * _sigmoid(1.702 * x),
-    "Tanh": np.tanh,
-    "Sin": np.sin,
-    "Cos": np.cos,
-    "Tan": np.tan,
-    "Sinh": np.sinh,
-    "Cosh": np.cosh,
-    "Asin": np.arcsin,
-    "Acos": np.arccos,
-    "Atan": np.arctan,
-    "Asinh": np.arcsinh,
-    "Acosh": np.arccosh,
-    "Atanh": np.arctanh,
-    "Erf": _erf,
-    "Erfc": _erfc,
-    "Floor": np.floor,
-    "Ceil": np.ceil,
-    "Rint": np.rint,
-    "Round": np.rint,
-    "Trunc": np.trunc,
-    "Frac": lambda x: x - np.trunc(x),
-    "Sign": np.sign,
-    "Log": np.log,
-    "Log2": np.log2,
-    "Log10": np.log10,
-    "Power": np.power,
-    "Fmod": np.fmod,
-    "Hypot": np.hypot,
-    "ClampMax": np.minimum,
-    "ClampMin": np.maximum,
-    "Clamp": lambda x, low, high: np.minimum(np.maximum(x, low), high),
-    "Fma": lambda a, b, c: a * b + c,
-    "SwiGLU": lambda a, b, beta: a * b * _sigmoid(beta * b),
-    "GeGLU": lambda a, b: a * MATHEMATICS["Gelu"](b),
-    "ReGlu": lambda a, b: a * np.maximum(b, 0),
-    "AddRelu": lambda a, b: np.maximum(a + b, 0),
-    "SubRelu": lambda a, b: np.maximum(a - b, 0),
-    "MulAddRelu": lambda a, b, c: np.maximum(a * c + b, 0),
-    "Xor": lambda a, b: np.bitwise_xor(a.astype(np.int64), b.astype(np.int64)),
-    "LogicalAnd": np.logical_and,
-    "LogicalOr": np.logical_or,
-    "LogicalXor": np.logical_xor,
-    "LogicalNot": np.logical_not,
-    "IsNan": np.isnan,
-    "IsInf": np.isinf,
-    "IsFinite": np.isfinite,
-    "Where": lambda a, b, c: np.where(c, a, b),
-}
-
 
 def Mathematics(name: str, dst, tmp, count: int, *sources):
     """dst = the function called `name` of the sources, tensors or numbers; `tmp` is its temporary buffer, or None."""
-    function = MATHEMATICS[name]
+    tensors = [source for source in sources if hasattr(source, "block")]
 
     def compute(*arrays):
-        tensors = iter(arrays)
-        return function(
-            *(
-                next(tensors).astype(np.float64) if hasattr(source, "block") else source
-                for source in sources
-            )
-        )
+        left = iter(arrays)
+        values = (next(left).astype(np.float64) if one in tensors else one for one in sources)
+        return (rows.valued(rows.FORMULAS["mathematics"][name], dict(zip("abc", values))),)
 
-    _issue(
-        name,
-        [(dst, count)],
-        [(source, count) for source in sources if hasattr(source, "block")],
-        lambda *arrays: (compute(*arrays),),
-        tmp,
-    )
+    _issue(name, [(dst, count)], [(source, count) for source in tensors], compute, tmp)
+
+
+def _fill(out, values):
+    """Put values into their place: rows shorter than their place are filled up with 0, one number a row fills all of it."""
+    if values.ndim == 2 and values.size:
+        place = out.reshape(len(values), -1)
+        width = values.shape[1] if values.shape[1] > 1 else None
+        place[:, :width] = values
+        place[:, width or place.shape[1] :] = 0
+    else:
+        out[...] = values.reshape(-1)
 
 
 def _issue(name: str, results, sources, function, tmp=None):
@@ -117,10 +56,23 @@ def _issue(name: str, results, sources, function, tmp=None):
 
     def run():
         for (_, out), values in zip(writes, function(*(elements for _, elements in reads))):
-            out[...] = np.asarray(values).reshape(-1)
+            _fill(out, np.asarray(values))
 
     core.vector(name, run, [span for span, _ in reads], [*works, *(span for span, _ in writes)])
     return core
+
+
+def Library(name: str, tmp, made: int, taken: int, *rest):
+    """One call of rows.py: what it makes and takes, tensors with so many elements each, then numbers."""
+    pairs = [*zip(rest[: 2 * (made + taken) : 2], rest[1 : 2 * (made + taken) : 2])]
+    numbers = rest[2 * len(pairs) :]
+
+    def made_of(*arrays):
+        if name in rows.FORMULAS:
+            return rows.formula(name, (*arrays, *numbers))
+        return getattr(rows, name)(*arrays, *numbers)
+
+    _issue(name, pairs[:made], pairs[made:], made_of, tmp)
 
 
 def Broadcast(dst, src, tmp, *shape: int):
@@ -131,38 +83,6 @@ def Broadcast(dst, src, tmp, *shape: int):
         [(dst, math.prod(to))],
         [(src, math.prod(of))],
         lambda x: (np.broadcast_to(x.reshape(of), to),),
-        tmp,
-    )
-
-
-def SoftMax(dst, total, largest, src, tmp, rows: int, columns: int, real: int):
-    """Each row of src divided by the sum of its exponentials; `total` and `largest` hold those of each row, a block wide."""
-
-    def compute(x):
-        x = x.reshape(rows, columns)[:, :real].astype(np.float64)
-        top = x.max(1, keepdims=True)
-        powers = np.exp(x - top)
-        whole = powers.sum(1, keepdims=True)
-        out = np.zeros((rows, columns))
-        out[:, :real] = powers / whole
-        return out, *(
-            np.repeat(column, lanes, 1)
-            for column, lanes in ((whole, wide), (top, wide))
-            if total is not None
-        )
-
-    wide = BLOCK // (total or src).dtype.itemsize
-    more = [] if total is None else [(total, rows * wide), (largest, rows * wide)]
-    _issue("SoftMax", [(dst, rows * columns), *more], [(src, rows * columns)], compute, tmp)
-
-
-def Sum(dst, src, tmp, rows: int, columns: int, real: int):
-    """dst = the sum of the first `real` elements of each row."""
-    _issue(
-        "Sum",
-        [(dst, rows)],
-        [(src, rows * columns)],
-        lambda x: (x.reshape(rows, columns)[:, :real].astype(np.float64).sum(1),),
         tmp,
     )
 

@@ -375,6 +375,11 @@ class TPipe:
             sizes[block.name, block.length] = number + 1, block.length
         return sizes.values()
 
+    def Stack(self, dtype) -> LocalTensor:
+        """What no InitBuffer has taken (PopStackBuffer)."""
+        name = message("{kind} of line {line}", kind="PopStackBuffer", line=self.core.where()[1])
+        return Block(name, "", self.top, self.core.ub.size - self.top, DEQUE).tensor(dtype)
+
     def AllocEventID(self, event: HardEvent) -> int:
         """Take an id until ReleaseEventID. C++: `AllocEventID<HardEvent::V_S>()`."""
         return take(self.core, event, "AllocEventID", "ReleaseEventID")

@@ -417,13 +417,6 @@ def mathematics(name, dtype):
     return Row("Mathematics", (name, "d", "w", 40, *operands), want, types, given)
 
 
-def softmax(t):
-    for row, numbers in enumerate(t.a[:48].reshape(3, 16).astype(float).tolist()):
-        total = mpmath.fsum(map(mpmath.exp, numbers[:5]))
-        for k in range(16):
-            yield 16 * row + k, float(mpmath.exp(numbers[k]) / total) if k < 5 else 0.0
-
-
 def index(row, dtype):
     """The place of the largest element, as the bits of a number."""
     return np.array([row.index(max(row))], f"u{dtype.itemsize}").view(dtype)[0]
@@ -431,10 +424,6 @@ def index(row, dtype):
 
 def built(dtype):
     per, types = 32 // dtype.itemsize, {"": dtype, "w": uint8_t}
-
-    def sums(t):
-        for k in range(3):
-            yield k, float(sum(map(float, t.a[16 * k : 16 * k + 5])))
 
     def turned(t):
         for plane, row, column in product(range(2), range(3), range(5)):
@@ -454,8 +443,6 @@ def built(dtype):
 
     yield from (mathematics(name, dtype) for name in MATHEMATICS)
     for name, args, want in (
-        ("SoftMax", ("d", "b", "e", "a", "w", 3, 16, 5), softmax),
-        ("Sum", ("d", "a", "w", 3, 16, 5), sums),
         ("Broadcast", ("d", "a", "w", 4, 8, 4, 1), lambda t: enumerate(np.repeat(t.a[:4], 8))),
         ("Transposed", ("d", "a", "w", 2, 3, 5), turned),
         ("Gatherb", ("d", "a", "i", 2, 2, 17), blocks),
@@ -645,7 +632,7 @@ def test_every_call_has_a_row():
 
 
 OTHERS = set(
-    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position".split()
+    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position Library".split()
 )
 
 

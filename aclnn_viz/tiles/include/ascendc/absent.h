@@ -33,9 +33,8 @@ ASCENDC_ABSENT(Divs, REGISTERS) ASCENDC_ABSENT(Interleave, REGISTERS) ASCENDC_AB
 ASCENDC_ABSENT(SetLoopModePara, LOOPS) ASCENDC_ABSENT(ResetLoopModePara, LOOPS)
 #undef LOOPS
 
-#define SORTING "sorting is not offered; read elements with GetValue, or judge the results of the device with av.check"
-ASCENDC_ABSENT(Sort32, SORTING) ASCENDC_ABSENT(Sort, SORTING) ASCENDC_ABSENT(MrgSort, SORTING) ASCENDC_ABSENT(MrgSort4, SORTING)
-ASCENDC_ABSENT(TopK, SORTING) ASCENDC_ABSENT(RpSort16, SORTING) ASCENDC_ABSENT(ProposalConcat, SORTING)
+#define SORTING "sorting of region proposals is not offered; use Sort32 and MrgSort, read elements with GetValue, or judge the results of the device with av.check"
+ASCENDC_ABSENT(MrgSort4, SORTING) ASCENDC_ABSENT(GetMrgSortResult, SORTING) ASCENDC_ABSENT(RpSort16, SORTING) ASCENDC_ABSENT(ProposalConcat, SORTING)
 ASCENDC_ABSENT(ProposalExtract, SORTING)
 #undef SORTING
 

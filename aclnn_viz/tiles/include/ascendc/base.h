@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <cstring>
 #include <string_view>
+#include <algorithm>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -93,6 +95,7 @@ struct Place {
 class Arguments;
 int64_t send(char kind, const char *name, Place at, const Arguments &arguments);
 
+namespace Std = ::std;  // traits of types, tuples
 template <bool condition, class T, class F>
 using Conditional = std::conditional<condition, T, F>;
 template <class T, class U>

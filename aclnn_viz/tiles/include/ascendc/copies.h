@@ -103,7 +103,13 @@ void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const Da
     NORMAL_PADDING;
     call("DataCopyPad", at, dst, src, params);
 }
-// Braces are taken for the forms above: the parameters of the older ones are deduced.
+template <class T, class Older, class = std::enable_if_t<std::is_same_v<Older, DataCopyPadParams>>>
+void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const DataCopyExtParams &params, const Older &pad, AT) {
+    T value;
+    std::memcpy(&value, &pad.paddingValue, sizeof value);
+    DataCopyPad(dst, src, params, DataCopyPadExtParams<T>(pad.isPad, pad.leftPadding, pad.rightPadding, value), at);
+}
+// Braces are taken for the newer form: the parameters of the older ones are deduced.
 template <class T, class Older, class = std::enable_if_t<std::is_same_v<Older, DataCopyParams>>>
 void DataCopyPad(const LocalTensor<T> &dst, const GlobalTensor<T> &src, const Older &params, const DataCopyPadParams &pad, AT) {
     T value;

@@ -1,6 +1,6 @@
 // What a host asks before it tiles calls of the library: sizes of temporary buffers, and their tiling structs.
 //
-// Temporary buffers of any size fit, since the machine holds nothing there of its own; the sizes are those of a tensor of float.
+// Temporary buffers of any size fit, since the machine holds nothing there of its own; the largest is that of a tensor of float.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +39,7 @@ public:
     void see(tiling::SoftMaxTiling &to) { to.srcM = rows, to.srcK = columns, to.srcSize = rows * columns; }
     void see(tiling::RmsNormTiling &to) { norm(to); }
     void see(tiling::LayerNormTiling &to) { norm(to); }
+    void see(tiling::DeepNormTiling &to) { norm(to); }
     void see(tiling::LayerNormGradTiling &to) { norm(to); }
     void see(tiling::LayerNormGradBetaTiling &to) { norm(to); }
     void see(tiling::LayerNormSeparateTiling &to) { to.aLength = rows, to.rLength = columns; }
@@ -51,7 +52,8 @@ public:
     void see(tiling::ConfusionTransposeTiling &to) { std::copy_n(sizes.begin(), std::min<size_t>(sizes.size(), 18), to.param); }
     template <class T>
     void see(const T &) { flags = true; }
-    uint32_t bytes() const { return uint32_t(std::max<int64_t>((sized ? rows * columns : numbers) * 4, 256)); }
+    uint32_t most() const { return uint32_t(std::max<int64_t>((sized ? rows * columns : numbers) * 4, 256)); }
+    uint32_t least() const { return std::min(most(), 8192u); }
 
 private:
     bool flags = false;
@@ -77,12 +79,12 @@ Asked asked(A &&...each) {
     template <class... A>                                                                                                 \
     bool Get##Name##MaxMinTmpSize(A &&...each) {                                                                          \
         auto all = aclnn_viz::asked(each...);                                                                             \
-        return *all.filled[0] = *all.filled[1] = all.bytes(), true;                                                       \
+        return *all.filled[0] = all.most(), *all.filled[1] = all.least(), true;                                           \
     }                                                                                                                     \
     template <class... A>                                                                                                 \
-    uint32_t Get##Name##MinTmpSize(A &&...each) { return aclnn_viz::asked(each...).bytes(); }                             \
+    uint32_t Get##Name##MinTmpSize(A &&...each) { return aclnn_viz::asked(each...).least(); }                             \
     template <class... A>                                                                                                 \
-    uint32_t Get##Name##MaxTmpSize(A &&...each) { return aclnn_viz::asked(each...).bytes(); }                             \
+    uint32_t Get##Name##MaxTmpSize(A &&...each) { return aclnn_viz::asked(each...).most(); }                             \
     template <class... A>                                                                                                 \
     bool Get##Name##TmpSize(A &&...each) { return Get##Name##MaxMinTmpSize(each...); }                                    \
     inline void Get##Name##TmpBufferFactorSize(uint32_t, uint32_t &factor, uint32_t &extra) { factor = 1, extra = 0; }

@@ -40,6 +40,22 @@ namespace AscendC {
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, AT) {                                 \
         call("Mathematics", at, Text{#Name}, dst, Nothing(), src0.GetSize(at), src0, src1);                               \
     }
+#define ASCENDC_MATHEMATICS_SCALAR_FIRST(Name)                                                                            \
+    template <class T, auto... options>                                                                                   \
+    void Name(const LocalTensor<T> &dst, const T &src0, const LocalTensor<T> &src1, const LocalTensor<uint8_t> &tmp,      \
+              uint32_t count, AT) { call("Mathematics", at, Text{#Name}, dst, tmp, count, src0, src1); }                  \
+    template <class T, auto... options>                                                                                   \
+    void Name(const LocalTensor<T> &dst, const T &src0, const LocalTensor<T> &src1, uint32_t count, AT) {                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), count, src0, src1);                                          \
+    }                                                                                                                     \
+    template <class T, auto... options>                                                                                   \
+    void Name(const LocalTensor<T> &dst, const T &src0, const LocalTensor<T> &src1, const LocalTensor<uint8_t> &tmp, AT) { \
+        call("Mathematics", at, Text{#Name}, dst, tmp, src1.GetSize(at), src0, src1);                                     \
+    }                                                                                                                     \
+    template <class T, auto... options>                                                                                   \
+    void Name(const LocalTensor<T> &dst, const T &src0, const LocalTensor<T> &src1, AT) {                                 \
+        call("Mathematics", at, Text{#Name}, dst, Nothing(), src1.GetSize(at), src0, src1);                               \
+    }
 #define ASCENDC_MATHEMATICS_3(Name)                                                                                       \
     template <class T, auto... options, class U, class S, class R>                                                        \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const S &src1, const R &src2,                        \
@@ -58,7 +74,7 @@ ASCENDC_MATHEMATICS_1(Erf) ASCENDC_MATHEMATICS_1(Erfc) ASCENDC_MATHEMATICS_1(Flo
 ASCENDC_MATHEMATICS_1(Rint) ASCENDC_MATHEMATICS_1(Round) ASCENDC_MATHEMATICS_1(Trunc) ASCENDC_MATHEMATICS_1(Frac)
 ASCENDC_MATHEMATICS_1(Sign) ASCENDC_MATHEMATICS_1(Log) ASCENDC_MATHEMATICS_1(Log2) ASCENDC_MATHEMATICS_1(Log10)
 ASCENDC_MATHEMATICS_1(LogicalNot) ASCENDC_MATHEMATICS_1(IsNan) ASCENDC_MATHEMATICS_1(IsInf) ASCENDC_MATHEMATICS_1(IsFinite)
-ASCENDC_MATHEMATICS_2(Power) ASCENDC_MATHEMATICS_2(Fmod) ASCENDC_MATHEMATICS_2(Hypot) ASCENDC_MATHEMATICS_2(Xor)
+ASCENDC_MATHEMATICS_2(Power) ASCENDC_MATHEMATICS_SCALAR_FIRST(Power) ASCENDC_MATHEMATICS_2(Fmod) ASCENDC_MATHEMATICS_2(Hypot) ASCENDC_MATHEMATICS_2(Xor)
 ASCENDC_MATHEMATICS_2(GeGLU) ASCENDC_MATHEMATICS_2(ReGlu)
 ASCENDC_MATHEMATICS_2(LogicalAnd) ASCENDC_MATHEMATICS_2(LogicalOr) ASCENDC_MATHEMATICS_2(LogicalXor)
 ASCENDC_MATHEMATICS_2(AddRelu) ASCENDC_MATHEMATICS_2(SubRelu)
@@ -77,11 +93,15 @@ template <class T, auto... options, class Number>
 void Swish(const LocalTensor<T> &dst, const LocalTensor<T> &src, uint32_t count, Number beta, AT) {
     call("Mathematics", at, Text{"Swish"}, dst, Nothing(), count, src, T(beta));
 }
-template <class T, auto... options, class Number>
-void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const Number &beta, uint32_t count,
-            AT) {
-    call("Mathematics", at, Text{"SwiGLU"}, dst, Nothing(), count, src0, src1, T(beta));
-}
+#define ASCENDC_SWIGLU(Parameters, tmp, count)                                                                            \
+    template <class T, auto... options>                                                                                   \
+    void SwiGLU(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const float &beta Parameters, AT) { \
+        call("Mathematics", at, Text{"SwiGLU"}, dst, tmp, count, src0, src1, beta);                                       \
+    }
+#define ASCENDC_BUFFER , const LocalTensor<uint8_t> &tmp
+#define ASCENDC_COUNT , uint32_t count
+ASCENDC_SWIGLU(, Nothing(), src0.GetSize(at)) ASCENDC_SWIGLU(ASCENDC_COUNT, Nothing(), count)
+ASCENDC_SWIGLU(ASCENDC_BUFFER, tmp, src0.GetSize(at)) ASCENDC_SWIGLU(ASCENDC_BUFFER ASCENDC_COUNT, tmp, count)
 template <class T, class Number>
 void Arange(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) {
     call("CreateVecIndex", at, dst, T(0), count);
@@ -110,49 +130,6 @@ template <class T, int32_t dim, int32_t axis, bool reuse = false>
 void BroadCast(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t *to, const uint32_t *of,
                const LocalTensor<uint8_t> &tmp, AT) {
     Broadcast<T, dim, axis>(dst, src, to, of, tmp, at);
-}
-
-struct SumParams {
-    uint32_t outter = 1, inner = 0, n = 0;
-};
-template <class T, auto... options>
-void Sum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const SumParams &params, AT) {
-    call("Sum", at, dst, src, tmp, params.outter, params.inner, params.n);
-}
-template <class T, auto... options>
-void Sum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SumParams &params, AT) {
-    call("Sum", at, dst, src, Nothing(), params.outter, params.inner, params.n);
-}
-
-struct SoftMaxShapeInfo {
-    uint32_t srcM = 0, srcK = 0, oriSrcM = 0, oriSrcK = 0;
-};
-
-template <class T, class Sums, class Maxima, class Buffer>
-void soft_max(const LocalTensor<T> &dst, const Sums &sum, const Maxima &max, const LocalTensor<T> &src, const Buffer &tmp,
-              const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape, Place at) {
-    uint32_t rows = shape.srcM ? shape.srcM : tiling.srcM, columns = shape.srcK ? shape.srcK : tiling.srcK;
-    call("SoftMax", at, dst, sum, max, src, tmp, rows, columns, shape.oriSrcK ? shape.oriSrcK : columns);
-}
-template <class T, auto... options, class S>
-void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
-             const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
-    soft_max(dst, sum, max, src, Nothing(), tiling, shape, at);
-}
-template <class T, auto... options, class S>
-void SoftMax(const LocalTensor<T> &dst, const LocalTensor<S> &sum, const LocalTensor<S> &max, const LocalTensor<T> &src,
-             const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {}, AT) {
-    soft_max(dst, sum, max, src, tmp, tiling, shape, at);
-}
-template <class T, auto... options>
-void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &tmp, const SoftMaxTiling &tiling,
-             const SoftMaxShapeInfo &shape = {}, AT) {
-    soft_max(dst, Nothing(), Nothing(), src, tmp, tiling, shape, at);
-}
-template <class T, auto... options>
-void SoftMax(const LocalTensor<T> &dst, const LocalTensor<T> &src, const SoftMaxTiling &tiling, const SoftMaxShapeInfo &shape = {},
-             AT) {
-    soft_max(dst, Nothing(), Nothing(), src, Nothing(), tiling, shape, at);
 }
 
 }  // namespace AscendC

@@ -1,7 +1,7 @@
 // Printing, dumps and assertions in a kernel.
 #pragma once
 
-#include "library.h"
+#include "advanced.h"
 
 #include <cstdlib>
 

@@ -8,14 +8,23 @@ namespace AscendC {
 // The address of the Unified Buffer's first byte. No memory is mapped there; the low 32 bits of a pointer are the offset.
 constexpr uint64_t UNIFIED_BUFFER = 0x5A0000000000;
 
+template <class T>  // a mask's elements as numbers
+using bytes_of = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
 constexpr uint8_t K_MAX_DIM = 8;
 class ShapeInfo {
 public:
     uint8_t shapeDim = 0, originalShapeDim = 0;
     uint32_t shape[K_MAX_DIM] = {}, originalShape[K_MAX_DIM] = {};
     ShapeInfo() = default;
-    ShapeInfo(uint8_t dimensions, const uint32_t *sizes, int = 0) : shapeDim(dimensions), originalShapeDim(dimensions) {
+    template <class Format = int>
+    ShapeInfo(uint8_t dimensions, const uint32_t *sizes, Format = {}) : shapeDim(dimensions), originalShapeDim(dimensions) {
         for (int k = 0; k < dimensions; ++k) shape[k] = originalShape[k] = sizes[k];
+    }
+    template <class Format = int>
+    ShapeInfo(uint8_t dimensions, const uint32_t *sizes, uint8_t originals, const uint32_t *before, Format = {}) : ShapeInfo(dimensions, sizes) {
+        originalShapeDim = originals;
+        for (int k = 0; k < originals; ++k) originalShape[k] = before[k];
     }
 };
 

@@ -1,0 +1,212 @@
+"""Calls of the library on rows: each against loops over single numbers that share nothing with the machine, in each format."""
+
+from math import exp, fsum, log10, sqrt
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.tiles.cpp import cpp
+
+pytestmark = pytest.mark.needs("g++")
+M, H, REAL = 3, 32, 29  # rows, elements of a row, and how many of them count
+EPSILON = 1e-3
+SOURCE = """#include "kernel_operator.h"
+using namespace AscendC;
+template <class T> __aicore__ inline void library_calls(GM_ADDR x, GM_ADDR y, int32_t which) {
+    TPipe pipe;
+    TBuf<> held[13];
+    LocalTensor<T> t[13];
+    for (int i = 0; i < 13; ++i) pipe.InitBuffer(held[i], 1024), t[i] = held[i].Get<T>();
+    auto &a = t[0], &b = t[1], &c = t[2], &d = t[3], &e = t[4], &o = t[5], &p = t[6], &q = t[7], &r = t[8], &s = t[9];
+    auto bytes = t[10].template ReinterpretCast<uint8_t>(), marks = t[11].template ReinterpretCast<uint8_t>();
+    auto places = t[9].template ReinterpretCast<int32_t>();
+    auto indices = t[4].template ReinterpretCast<uint32_t>(), found = t[6].template ReinterpretCast<uint32_t>();
+    GlobalTensor<T> from, to;
+    from.SetGlobalBuffer((__gm__ T *)x), to.SetGlobalBuffer((__gm__ T *)y);
+    constexpr uint32_t n = 1024 / sizeof(T), w = 32 / sizeof(T);
+    for (int i = 0; i < 13; ++i) DataCopy(t[i], from[i * n], n);
+    PipeBarrier<PIPE_ALL>();
+    SoftMaxTiling soft;
+    soft.srcM = 3, soft.srcK = 32;
+    SoftMaxShapeInfo real{3, 32, 3, 29};
+    LayerNormTiling norm;
+    norm.bLength = 1, norm.sLength = 3, norm.hLength = 32, norm.originalHLength = 29;
+    DeepNormTiling deep;
+    deep.bLength = 1, deep.sLength = 3, deep.hLength = 32, deep.originalHLength = 29;
+    RmsNormTiling rms;
+    rms.bLength = 3, rms.sLength = 1, rms.hLength = 32, rms.originalHLength = 29;
+    LayerNormGradTiling back;
+    back.bLength = 3, back.sLength = 1, back.hLength = 32, back.originalHLength = 32;
+    LayerNormGradBetaTiling beta;
+    beta.bLength = 3, beta.sLength = 1, beta.hLength = 32, beta.originalHLength = 32;
+    uint32_t shape[] = {3, 29};
+    T eps = T(0.001f);
+    switch (which) {
+CASES
+    }
+    PipeBarrier<PIPE_ALL>();
+    for (int i = 0; i < 13; ++i) DataCopy(to[i * n], t[i], n);
+}
+extern "C" __global__ __aicore__ void in_float(GM_ADDR x, GM_ADDR y, int32_t which) { library_calls<float>(x, y, which); }
+extern "C" __global__ __aicore__ void in_half(GM_ADDR x, GM_ADDR y, int32_t which) { library_calls<half>(x, y, which); }
+"""
+
+
+def softmax(row):
+    top = max(row)
+    powers = [exp(x - top) for x in row]
+    return powers, fsum(powers), top
+
+
+def moments(row):
+    mean = fsum(row) / len(row)
+    return mean, fsum((x - mean) ** 2 for x in row) / len(row)
+
+
+def normed(row, gamma, beta):
+    mean, variance = moments(row)
+    root = 1 / sqrt(variance + EPSILON)
+    return [(x - mean) * root * g + b for x, g, b in zip(row, gamma, beta)], mean, variance, root
+
+
+def flash(t, divided):
+    """Of tiles t: a the rows, b and c the maxima and sums of before, 32 bytes wide."""
+    for i, row in enumerate(t.rows("a", REAL)):
+        before, sums = t.first("b", i), abs(t.first("c", i))
+        top = max(before, max(row))
+        powers, scale = [exp(x - top) for x in row], exp(before - top)
+        whole = fsum(powers) + scale * sums
+        yield {"o": [x / (whole if divided else 1) for x in powers], "p": [whole], "q": [top],
+               "d": [scale * sums / whole if divided else scale]}  # fmt: skip
+
+
+def gradients(t):
+    for i, (x, dy) in enumerate(zip(t.rows("b", H), t.rows("a", H))):
+        mean, variance = t["d"][i], abs(t["c"][i])
+        root = 1 / sqrt(variance + EPSILON)
+        scaled = [g * y for g, y in zip(t["e"][:H], dy)]
+        dv = fsum(-0.5 * g * (v - mean) * root**3 for g, v in zip(scaled, x))
+        dm = fsum(-g * root for g in scaled) + dv * fsum(-2 * (v - mean) for v in x) / H
+        yield {"o": [g * root + dv * 2 / H * (v - mean) + dm / H for g, v in zip(scaled, x)],
+               "p": [(v - mean) * root for v in x]}  # fmt: skip
+
+
+def each_row(function, *letters, real=REAL):
+    return lambda t: [function(*(t.rows(x, real)[i] for x in letters)) for i in range(M)]
+
+
+def columns(function, real=REAL):
+    return lambda t: [{"o": [function(column) for column in zip(*t.rows("a", real))]}]
+
+
+def sorted_row(row, k, largest=True):
+    order = sorted(range(len(row)), key=lambda i: -row[i] if largest else row[i])[:k]
+    return [row[i] for i in order], order
+
+
+# A call, and for each row what it leaves at the beginning of the tensors' rows; one number a row may be 32 bytes wide.
+CALLS = [
+    ("SoftMax<T>(o, p, q, a, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
+    ("SoftMax<T>(o, a, bytes, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]]}, "a")),
+    ("LogSoftMax<T>(o, p, q, a, bytes, soft, real)", each_row(lambda r: {"o": [log10(x / softmax(r)[1]) for x in softmax(r)[0]], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
+    ("SoftmaxFlashV2<T>(o, p, q, a, d, c, b, soft, real)", each_row(lambda r: {"o": softmax(r)[0], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
+    ("Abs(c, c, 24 * 2); SoftmaxFlashV2<T, true>(o, p, q, a, d, c, b, bytes, soft, real)", lambda t: flash(t, False)),
+    ("Abs(c, c, 24 * 2); SoftmaxFlash<T>(o, p, q, a, d, c, b, soft, true, real)", lambda t: flash(t, True)),
+    ("SoftmaxGrad<T>(o, a, b, soft, false, real)", each_row(lambda g, y: {"o": [(u - fsum(x * z for x, z in zip(g, y))) * v for u, v in zip(g, y)]}, "a", "b")),
+    ("SoftmaxGradFront<T>(o, a, b, soft, real)", each_row(lambda g, y: {"o": [fsum(x * z for x, z in zip(g, y))]}, "a", "b")),
+    ("LayerNorm<T>(o, p, q, a, b, c, eps, norm)", lambda t: [{"o": (r := normed(row, t["b"][:REAL], t["c"][:REAL]))[0], "1p": [r[1]], "1q": [r[2]]} for row in t.rows("a", REAL)]),
+    ("DeepNorm<T>(o, p, q, a, d, c, b, T(0.5f), eps, deep)", lambda t: [{"o": (r := normed([x / 2 + z for x, z in zip(row, more)], t["b"][:REAL], t["c"][:REAL]))[0], "1p": [r[1]], "1q": [r[3]]} for row, more in zip(t.rows("a", REAL), t.rows("d", REAL))]),
+    ("RmsNorm<T>(o, a, b, bytes, eps, rms)", lambda t: [{"o": [x / sqrt(fsum(z * z for z in row) / REAL + EPSILON) * g for x, g in zip(row, t["b"])]} for row in t.rows("a", REAL)]),
+    ("Abs(c, c, 16); LayerNormGrad<T>(o, p, a, b, c, d, e, bytes, eps, back)", gradients),
+    ("LayerNormGradBeta<T>(o, p, a, b, beta)", lambda t: [{"o": [fsum(x * z for x, z in zip(u, v)) for u, v in zip(zip(*t.rows("a", H)), zip(*t.rows("b", H)))], "p": [fsum(v) for v in zip(*t.rows("b", H))]}]),
+    ("ReduceSum<T, Pattern::Reduce::AR>(o, a, shape, true)", lambda t: [{"1o": [fsum(row)]} for row in t.rows("a", REAL)]),
+    ("ReduceMax<T, Pattern::Reduce::AR>(o, a, bytes, shape, true)", lambda t: [{"1o": [max(row)]} for row in t.rows("a", REAL)]),
+    ("ReduceMin<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(min)),
+    ("ReduceMean<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(lambda c: fsum(c) / M)),
+    ("ReduceProd<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(lambda c: c[0] * c[1] * c[2])),
+    ("Sum<T>(o, a, SumParams{3, 32, 29})", lambda t: [{"1o": [fsum(row)]} for row in t.rows("a", REAL)]),
+    ("Mean<T>(o, a, bytes, MeanParams{3, 32, 29})", lambda t: [{"1o": [fsum(row) / REAL]} for row in t.rows("a", REAL)]),
+    ("CumSum<T>(o, p, a, bytes, CumSumInfo{3, 32})", each_row(lambda r: {"o": [fsum(r[: k + 1]) for k in range(H)]}, "a", real=H)),
+    ("Sort32(p, a, indices, 1); Extract(o, found = t[7].template ReinterpretCast<uint32_t>(), p, 1)", lambda t: [{"o": sorted_row(t["a"][:H], H)[0]}]),
+    ("Sort<T, true>(p, a, indices, q, 2); Extract(o, found = t[7].template ReinterpretCast<uint32_t>(), p, 2)", lambda t: [{"o": sorted_row(t["a"][:64], 64)[0]}]),
+    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), 4, TopkTiling(), TopKInfo{3, 32, 29})", lambda t: [{f"{16 if t.size == 2 else 8}o": sorted_row(row, 4)[0], "8s": sorted_row(row, 4)[1]} for row in t.rows("a", REAL)]),
+    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), bytes, 4, TopkTiling(), TopKInfo{3, 32, 29}, false)", lambda t: [{f"{16 if t.size == 2 else 8}o": sorted_row(row, 4, False)[0], "8s": sorted_row(row, 4, False)[1]} for row in t.rows("a", REAL)]),
+    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, a, T(7.0f), marks, bytes, of)", lambda t: [{"o": [7 if t.marks[i * H + k] else x for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
+    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, T(7.0f), a, marks, bytes, of)", lambda t: [{"o": [x if t.marks[i * H + k] else 7 for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
+    ("DropOutShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; DropOut(o, a, marks, bytes, 0.5f, of)", lambda t: [{"o": [2 * x if t.marks[i * H + k] else 0 for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
+    ("WelfordUpdate<T, T>(o, p, b, c, a, WelfordUpdateParam{1, 32, 32, 0.25f})", lambda t: [{"o": [m + (x - m) / 4 for x, m in zip(t["a"][:H], t["b"])], "p": [v + (x - m) * (x - m - (x - m) / 4) for x, m, v in zip(t["a"][:H], t["b"], t["c"])]}]),
+    ("Exp<T, 10>(o, a, bytes, 96)", each_row(lambda r: {"o": [exp(x) for x in r]}, "a", real=H)),
+]  # fmt: skip
+
+
+class Tiles(dict):
+    """What each tensor holds, in float64: whole, as rows of 32, and the first number of each row that is 32 bytes wide."""
+
+    def __init__(self, x, size):
+        super().__init__({z: x[k].astype(np.float64).tolist() for k, z in enumerate("abcde")})
+        self.size, self.marks = size, x[11].view(np.uint8)
+
+    def rows(self, letter, real):
+        return [self[letter][i * H : i * H + real] for i in range(M)]
+
+    def first(self, letter, row):
+        return self[letter][row * 32 // self.size]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    cases = "\n".join(f"    case {k}: {{ {call}; break; }}" for k, (call, _) in enumerate(CALLS))
+    (file := tmp_path_factory.mktemp("advanced") / "calls.cpp").write_text(
+        SOURCE.replace("CASES", cases), "utf-8"
+    )
+    return cpp(file)
+
+
+def left(source, dtype, which, seed=0):
+    """The tensors before a call and after it, and its hazards."""
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal((13, 1024 // dtype.itemsize)).astype(dtype)
+    x[11].view(np.uint8)[:] = rng.integers(0, 2, 1024)
+    y = np.zeros_like(x)
+    run = av.tiles.run(source["in_float" if dtype.itemsize == 4 else "in_half"], x, y, which)
+    return x, y, run.hazards
+
+
+def misses(call, right, x, y, tolerance):
+    """What a call left otherwise than it should, by tensor and row."""
+    size = x.itemsize
+    found, places = [], {z: k for k, z in enumerate("abcdeopqrs")}
+    rows = list(right(Tiles(x, size)))
+    assert rows
+    for i, row in enumerate(rows):
+        for key, want in row.items():
+            letter, step = key[-1], int(key[:-1] or 0)
+            held = y[places[letter]].view(np.int32) if letter == "s" else y[places[letter]]
+            step = step or (H if len(want) > 1 else 32 // size)
+            got = held[i * step : i * step + len(want)].astype(np.float64)
+            if not np.allclose(got, want, tolerance, tolerance):
+                found.append((call, key, i, got[:4], want[:4]))
+    return found
+
+
+@pytest.mark.parametrize("dtype, tolerance", [(np.float32, 2e-6), (np.float16, 2e-3)])
+def test_each_call_computes_what_its_page_says(source, dtype, tolerance):
+    dtype, wrong = np.dtype(dtype), []
+    for which, (call, right) in enumerate(CALLS):
+        if dtype.itemsize == 2 and call.startswith("Welford"):
+            continue  # its statistics are float
+        x, y, hazards = left(source, dtype, which)
+        assert hazards == (), call
+        wrong += misses(call, right, x, y, tolerance)
+    assert wrong == []
+
+
+def test_the_comparison_rejects_another_call(source):
+    x, y, _ = left(source, np.dtype(np.float32), 0)
+    pairs = [
+        (CALLS[a], CALLS[b]) for a, b in ((1, 2), (8, 10), (13, 14), (15, 16), (23, 24), (25, 26))
+    ]
+    for (call, right), (other, _) in pairs:
+        x, y, _ = left(source, np.dtype(np.float32), [one for one, _ in CALLS].index(other))
+        assert misses(call, right, x, y, 2e-6), (call, other)
