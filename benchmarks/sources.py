@@ -202,6 +202,8 @@ def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
     if verify is None:
         if re.search(STOPPED, hazards):
             return "differs", hazards
+        if re.search(r"(?i)fail|\berror", output):
+            return "differs", hazards or "by its own words"
         return (
             "agrees by its own words" if re.search(r"(?i)pass|success", output) else "runs"
         ), hazards or "has no script that judges"

@@ -65,12 +65,18 @@ def _issue(name: str, results, sources, function, tmp=None):
 def Library(name: str, tmp, made: int, taken: int, *rest):
     """One call of rows.py: what it makes and takes, tensors with so many elements each, then numbers."""
     pairs = [*zip(rest[: 2 * (made + taken) : 2], rest[1 : 2 * (made + taken) : 2])]
-    numbers = rest[2 * len(pairs) :]
+    numbers, core = rest[2 * len(pairs) :], current()
+    where = core.where()
 
     def made_of(*arrays):
-        if name in rows.FORMULAS:
-            return rows.formula(name, (*arrays, *numbers))
-        return getattr(rows, name)(*arrays, *numbers)
+        try:
+            if name in rows.FORMULAS:
+                return rows.formula(name, (*arrays, *numbers))
+            return getattr(rows, name)(*arrays, *numbers)
+        except (ValueError, ArithmeticError):
+            said = message("{name} is given sizes that do not fit together", name=name)
+            core.hazard("beyond tensor", said, where=where)
+            return ()
 
     _issue(name, pairs[:made], pairs[made:], made_of, tmp)
 
@@ -133,9 +139,13 @@ def WholeReduceIndex(
     pair = 1 if order == 3 else 2
     eight_bits(current(), "WholeReduce" + name, repeats, "repeatTime")
 
+    core = current()
+
     def compute(x):
         rows = x[at]
-        place = getattr(np, "argmax" if name == "Max" else "argmin")(rows, 1)
+        extreme = np.argmax if name == "Max" else np.argmin
+        place, best = extreme(rows, 1), np.array([extreme(rows)], f"u{size}")
+        core.extreme = rows.reshape(-1)[best[0]], best.view(src.dtype)[0]
         index = place.astype(f"u{4 if order == 3 else size}").view(
             dst.dtype if order == 3 else src.dtype
         )
@@ -154,6 +164,16 @@ def WholeReduceIndex(
         "WholeReduce" + name, True, reach * dst.dtype.itemsize, align=dst.dtype.itemsize
     )[1]
     _issue("WholeReduce" + name, [(dst, reach)], [(src, int(at.max()) + 1)], compute)
+
+
+def GetReduceRepeatMaxMinSpr(part: int) -> float:
+    """What the last WholeReduceMax or WholeReduceMin has left in a register: the extreme (0), or its index as bits of the format (1)."""
+    core = current()
+    core.wait_for("GetReduceRepeatMaxMinSpr")
+    if core.extreme is None:
+        said = message("{name} is called before WholeReduceMax", name="GetReduceRepeatMaxMinSpr")
+        core.stop("unwritten", said)
+    return float(core.extreme[part])
 
 
 def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):

@@ -138,7 +138,7 @@ class Core:
         self.flags: dict[tuple, tuple[list[int], int]] = {}
         self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
         self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
-        self.atomic = self.ended_at = self.reduced = None
+        self.atomic = self.ended_at = self.reduced = self.extreme = None
         self.pipes: list = []  # the TPipes, for the look back at the end
         self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
         self.formats: dict[

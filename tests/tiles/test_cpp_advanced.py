@@ -202,6 +202,14 @@ def test_each_call_computes_what_its_page_says(source, dtype, tolerance):
     assert wrong == []
 
 
+def test_sizes_that_do_not_fit_together_are_named(tmp_path):
+    bad = "soft.srcK = 31; SoftmaxFlashV3<T, T>(o, p, q, r, a, d, b, c, e, bytes, soft, SoftMaxParams{0, 0, 0, 0, 1, 8, 0.5f})"
+    (file := tmp_path / "calls.cpp").write_text(
+        SOURCE.replace("CASES", f"    case 0: {{ {bad}; break; }}"), "utf-8"
+    )
+    assert "SoftmaxFlashV3 is given sizes" in str(left(cpp(file), np.dtype(np.float32), 0)[2][0])
+
+
 def test_the_comparison_rejects_another_call(source):
     x, y, _ = left(source, np.dtype(np.float32), 0)
     pairs = [

@@ -64,6 +64,11 @@ CASES = [
             (np.less, np.greater, np.equal, np.less_equal, np.greater_equal, np.not_equal),
         )
     ),
+    (
+        "float i; WholeReduceMax(d, a, 64, 1, 1, 1, 8); GetReduceMaxMinCount<float>(set, i); "
+        "set += *reinterpret_cast<uint32_t *>(&i)",
+        lambda a, b: np.full_like(a, a.max() + a.tolist().index(a.max())),
+    ),
     *(
         (f"set = {text}", lambda a, b, value=value: np.full_like(a, value))
         for text, value in table("""
@@ -86,7 +91,7 @@ CASES = [
 
 
 def test_names_and_operators_do_what_they_do_on_the_device(tmp_path):
-    cases = "\n".join(f"    case {k}: {text}; break;" for k, (text, _) in enumerate(CASES))
+    cases = "\n".join(f"    case {k}: {{ {text}; break; }}" for k, (text, _) in enumerate(CASES))
     (file := tmp_path / "named.cpp").write_text(SOURCE.replace("CASES", cases), "utf-8")
     kernel = cpp(file)["named"]
     x = np.arange(1, 129, dtype=np.float32) % 23 - 9.5

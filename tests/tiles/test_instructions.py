@@ -632,7 +632,8 @@ def test_every_call_has_a_row():
 
 
 OTHERS = set(
-    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position Library".split()
+    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position Library "
+    "GetReduceRepeatMaxMinSpr".split()
 )
 
 

@@ -39,7 +39,6 @@ ASCENDC_ABSENT(ProposalExtract, SORTING)
 #undef SORTING
 
 ASCENDC_ABSENT(TransDataTo5HD, "turning of blocks by their addresses is not offered; use Transpose of 16 x 16 elements")
-ASCENDC_ABSENT(GetReduceRepeatMaxMinSpr, "registers of a reduction are not offered; read the result from its tensor")
 
 #define CONTROL "control registers are not offered"
 ASCENDC_ABSENT(GetCtrlSpr, CONTROL) ASCENDC_ABSENT(SetCtrlSpr, CONTROL) ASCENDC_ABSENT(ResetCtrlSpr, CONTROL)

@@ -471,7 +471,7 @@ struct AntiQuantShapeInfo {
 template <class I, class T, bool isTranspose>
 void AscendAntiQuant(const LocalTensor<T> &dst, const LocalTensor<I> &src, const LocalTensor<T> &offset, const LocalTensor<T> &scale,
                      const LocalTensor<uint8_t> &tmp, uint32_t k, const AntiQuantShapeInfo &of = {}, AT) {
-    auto info = scale.GetShapeInfo();
+    auto info = offset.GetShapeInfo();
     uint32_t height = of.scaleHeight ? of.scaleHeight : info.shape[0], width = of.scaleWidth ? of.scaleWidth : info.shape[1];
     uint32_t n = src.GetSize(at);
     library("AntiQuant", at, tmp, 1, 3, first(dst, n), first(src, n), first(offset, height * width), first(scale, height * width),

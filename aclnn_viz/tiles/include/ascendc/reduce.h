@@ -19,6 +19,18 @@ void ReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, const Local
 template <class T>
 T GetReduceRepeatSumSpr(AT) { return number_of<T>(ask("GetReduceRepeatSumSpr", at)); }
 
+// What the last WholeReduceMax or WholeReduceMin with an index has left: the extreme of all repeats, and its index as bits of T.
+template <class T>
+void GetReduceRepeatMaxMinSpr(T &value, T &index, AT) {
+    value = number_of<T>(ask("GetReduceRepeatMaxMinSpr", at, 0)), index = number_of<T>(ask("GetReduceRepeatMaxMinSpr", at, 1));
+}
+template <class T>
+void GetReduceRepeatMaxMinSpr(T &value, AT) { value = number_of<T>(ask("GetReduceRepeatMaxMinSpr", at, 0)); }
+template <class T>
+void GetReduceMaxMinCount(T &value, T &index, AT) { GetReduceRepeatMaxMinSpr(value, index, at); }
+template <class T>
+void GetReduceMaxMinCount(T &value, AT) { GetReduceRepeatMaxMinSpr(value, at); }
+
 #define ASCENDC_EXTREME(Name, index)                                                                                      \
     template <class T>                                                                                                    \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, int32_t count,             \
