@@ -51,7 +51,7 @@ class RefusedError(DeviceRefusal, ValueError):
     """A call that the library would take in silence and answer wrongly; `constraint` names the rule."""
 
     def __init__(self, aclnn_name: str, constraint, fix: str):
-        self.constraint, self.workaround = constraint.name, constraint.workaround
+        self.constraint = constraint.name
         super().__init__(
             problem(
                 f"{aclnn_name}: {constraint.text}", f"a call against it ({constraint.source})", fix
@@ -63,7 +63,7 @@ class UnsupportedError(RefusedError, NotSupported):
     """A call that a peer has no operator for, or would answer by a crash."""
 
     def __init__(self, text: str):
-        self.constraint, self.workaround = None, None
+        self.constraint = None
         ValueError.__init__(self, text)
 
 
@@ -288,26 +288,37 @@ class Session(Calls):
                 stack.close()
 
 
-def run(
-    session: Session, op: Operator, inputs: dict, workarounds: bool = False, predicts: bool = False
-) -> dict[str, np.ndarray]:
+def run(session: Session, op: Operator, inputs: dict, predicts: bool) -> dict[str, np.ndarray]:
     """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
 
-    Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence (unless a
-    workaround is asked for and known), AclError where it reports an error, FunctionUnavailable where it lacks the
-    operator; warns with ConstraintWarning of documented constraints that nobody enforces, and of those whose consequences
-    an emulated device computes that `predicts`.
+    Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence, AclError
+    where it reports an error, FunctionUnavailable where it lacks the operator; warns with ConstraintWarning of documented
+    constraints that nobody enforces, and of those whose consequences an emulated device computes that `predicts`.
     """
     bound = op.bind(inputs)
-    predicts = predicts and not workarounds  # what is worked around does not go wrong
-    try:
-        return _run(session, op, bound, predicts)
-    except RefusedError as refused:
-        workaround = refused.workaround
-        if not (workarounds and workaround and workaround.holds(bound)):
-            raise
-    given, finish = workaround.apply(bound)
-    return finish(_run(session, op, given, predicts))
+    wanted = op.arrange_backward(**bound).results
+    promise, call, tensors, described, outputs = call_of(
+        op, bound, session.product, session.acl.cann
+    )
+    for text in _objections(promise, call, tensors, predicts):
+        warnings.warn(text, ConstraintWarning, stacklevel=3)
+
+    with session.program() as program:
+        addresses = {
+            name: _unwritten(program, array) if name in outputs else program.put(array)
+            for name, array in tensors.items()
+        }
+        given = bound | {
+            name: _tensor(program, view, tensors[name].dtype, addresses[name])
+            for name, view in described.items()
+        }
+        program.queue(op.aclnn_name, program.arguments(promise, given))
+        program.synchronise()
+        return {
+            name: program.get(addresses[name], array.shape, array.dtype, array)
+            for name, array in outputs.items()
+            if name in wanted
+        }
 
 
 def answer(
@@ -332,38 +343,12 @@ def answer(
     return objections
 
 
-def _run(session, op, bound, predicts) -> dict[str, np.ndarray]:
-    wanted = op.arrange_backward(**bound).results
-    promise, call, tensors, described, outputs = call_of(
-        op, bound, session.product, session.acl.cann
-    )
-    for text in _objections(promise, call, tensors, predicts):
-        warnings.warn(text, ConstraintWarning, stacklevel=4)
-
-    with session.program() as program:
-        addresses = {
-            name: _unwritten(program, array) if name in outputs else program.put(array)
-            for name, array in tensors.items()
-        }
-        given = bound | {
-            name: _tensor(program, view, tensors[name].dtype, addresses[name])
-            for name, view in described.items()
-        }
-        program.queue(op.aclnn_name, program.arguments(promise, given))
-        program.synchronise()
-        return {
-            name: program.get(addresses[name], array.shape, array.dtype, array)
-            for name, array in outputs.items()
-            if name in wanted
-        }
-
-
 def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
     """The violated constraints that nobody enforces; RefusedError for one that the library would go wrong on in silence."""
     found = []
     for constraint in promise.violations(call, arrays):
         if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
-            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint, call.arguments))
+            raise RefusedError(promise.aclnn_name, constraint, _fix(constraint))
         if constraint.enforced_by != "library":
             found.append(
                 message("{call}: {what}", call=promise.aclnn_name, what=kept(constraint.text))
@@ -371,11 +356,9 @@ def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
     return tuple(found)
 
 
-def _fix(constraint, values) -> str:
+def _fix(constraint) -> str:
     fix = "change the inputs, or run on the host to see the formula"
-    if constraint.workaround and constraint.workaround.holds(values):
-        fix += f", or open the device with workarounds=True: {constraint.workaround.text}"
-    return fix
+    return f"{fix}, or {constraint.workaround}" if constraint.workaround else fix
 
 
 def _unwritten(program: Program, array: np.ndarray) -> int:
@@ -453,13 +436,11 @@ class Device:
         acl,
         device_id: int = 0,
         *,
-        workarounds: bool = False,
         predicts: bool = False,
     ):
         self.name = name
         self.device_id = device_id
         self._session = Session(acl, device_id)
-        self.workarounds = workarounds
         self._predicts = predicts
 
     @property
@@ -521,7 +502,7 @@ class Device:
         (2,)
         """
         self._session.need_open()
-        return run(self._session, operator(op), inputs, self.workarounds, self._predicts)
+        return run(self._session, operator(op), inputs, self._predicts)
 
     def about(self) -> dict:
         """Return what a replay must name of the device beside its name.
@@ -529,8 +510,7 @@ class Device:
         Returns
         -------
         dict of str to object
-            SoC, CANN, runtime, driver, custom operators and workarounds; None for what is not
-            known.
+            SoC, CANN, runtime, driver and custom operators; None for what is not known.
 
         Examples
         --------
@@ -548,7 +528,6 @@ class Device:
             "runtime": ".".join(map(str, runtime)) if status == 0 else None,
             "driver": driver_version(),
             "custom": [str(name) for name in getattr(self.acl, "custom_operators", ())],
-            "workarounds": self.workarounds,
             "deterministic": True,
         }
 
@@ -587,13 +566,6 @@ class Device:
             ("CANN", self.cann),
             (tr("state"), tr(STATES[self.closed])),
         ]
-        if self.workarounds:
-            rows.append(
-                (
-                    tr("workarounds"),
-                    tr("what an older CANN computes wrongly is computed by other means"),
-                )
-            )
         misuse = getattr(self.acl, "misuse", [])
         if misuse:
             rows.append((tr("misuse"), tr("{n}, first: {what}", n=len(misuse), what=misuse[0])))

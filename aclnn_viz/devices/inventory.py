@@ -19,7 +19,7 @@ from aclnn_viz.children import environment
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import AclError, Device
 from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
-from aclnn_viz.errors import flag, need, place_of, problem, shown, signal_named
+from aclnn_viz.errors import need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
@@ -344,7 +344,6 @@ def open_device(
     plan: str | None = None,
     root=None,
     custom=None,
-    workarounds: bool = False,
 ) -> Device | Capsule | Peer:
     """Open a device: "host" emulates an Atlas, "atlas" drives one, a capsule replays one.
 
@@ -365,9 +364,6 @@ def open_device(
     custom : str or path, optional
         A library of custom operators, or a directory with such, that take the place of the
         vendor's.
-    workarounds : bool
-        Compute what an older CANN computes wrongly by other means where one is known, instead of
-        refusing it.
 
     Returns
     -------
@@ -400,13 +396,12 @@ def open_device(
         "a device is named by a text or a path",
         'open "host", or the path of a capsule',
     )
-    workarounds = flag("workarounds", workarounds)
     if name == "host":
         _only("host", root=root, custom=custom)
         soc = soc_of(SOC if soc is None else soc)
         cann = version_of(CANN if cann is None else cann)
         if plan is None:
-            return Device("host", HostAcl(soc=soc, cann=cann), workarounds=workarounds)
+            return Device("host", HostAcl(soc=soc, cann=cann))
         if not isinstance(plan, str) or plan != "device":
             raise ValueError(
                 problem(
@@ -416,7 +411,7 @@ def open_device(
                 )
             )
         acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
-        return Device("host (prediction)", acl, workarounds=workarounds, predicts=True)
+        return Device("host (prediction)", acl, predicts=True)
     if is_peer(name):
         _only("a peer", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return open_peer(name)
@@ -439,7 +434,7 @@ def open_device(
         f"custom {', '.join(acl.custom_operators) or 'library without known operators'}"
     ] * (custom is not None)
     called = f"atlas:{device_id}" + (f" ({'; '.join(remarks)})" if remarks else "")
-    return Device(called, acl, device_id, workarounds=workarounds)
+    return Device(called, acl, device_id)
 
 
 def _only(kind: str, **options) -> None:

@@ -62,7 +62,6 @@ def test_a_replay_is_never_mistaken_for_a_live_result(capsule):
         assert {
             "runtime",
             "driver",
-            "workarounds",
             "custom",
             "deterministic",
             "kit",

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple
 
 from aclnn_viz.operators.codes import (
     ACLNN_ERR_PARAM_INVALID,
@@ -153,17 +152,6 @@ class EarlySuccess(Scope):
     inferred: bool = False
 
 
-class Workaround(NamedTuple):
-    """What can be computed by other means where an operator of an older CANN goes wrong in silence.
-
-    `text` says what is done; `apply(inputs)` gives the inputs to run with and what makes the outputs of theirs.
-    """
-
-    text: str
-    holds: Callable[[dict], bool]
-    apply: Callable[[dict], tuple[dict, Callable[[dict], dict]]]
-
-
 @dataclass(frozen=True)
 class Constraint(Scope):
     """A rule that no status code guards: its text, who enforces it, and when a call violates it.
@@ -171,7 +159,7 @@ class Constraint(Scope):
     `enforced_by` is "library" (it fails, but says something else or says it elsewhere), "device.run" (refused in
     Python because the library would go wrong in silence) or "nobody" (`device.run` warns). `violated(call, arrays)`
     gets the values of the tensors by name where they are known, else an empty mapping. `predicted`: an emulated device
-    that predicts numbers computes what comes of it.
+    that predicts numbers computes what comes of it. `workaround` says how to compute it by other means.
     """
 
     name: str
@@ -179,7 +167,7 @@ class Constraint(Scope):
     enforced_by: str
     violated: Callable[[Call, Mapping], bool]
     source: str
-    workaround: Workaround | None = None
+    workaround: str = ""
     predicted: bool = False
 
 

@@ -15,7 +15,7 @@ from aclnn_viz.operators.codes import (
     ACLNN_ERR_RUNTIME_ERROR,
     ACLNN_SUCCESS,
 )
-from aclnn_viz.operators.contract.model import Call, Check, Constraint, Workaround
+from aclnn_viz.operators.contract.model import Call, Check, Constraint
 from aclnn_viz.operators.contract.rules import (
     SYSTEM_WORKSPACE,
     alike,
@@ -139,44 +139,6 @@ def of_discarded(check: Check) -> Constraint:
     )
 
 
-def _scaled(array: np.ndarray, scale: float) -> np.ndarray:
-    """The array times a number, rounded once to its own format."""
-    return (array.astype(np.float64) * scale).astype(array.dtype)
-
-
-def _swish_scale(inputs: dict) -> float:
-    return float(np.float32(inputs["swishScale"]))  # as the library narrows it
-
-
-def _scales(inputs: dict) -> bool:
-    scale = _swish_scale(inputs)
-    return bool(np.isfinite(scale)) and scale != 0
-
-
-def _rescaled_swish(inputs: dict):
-    """z sigmoid(s z) = z' sigmoid(z') / s with z' = s z = x_hat (s gamma) + s beta, so that swishScale may be 1."""
-    scale = _swish_scale(inputs)
-    given = inputs | {
-        "dy": _scaled(inputs["dy"], 1 / scale),
-        "gamma": _scaled(inputs["gamma"], scale),
-        "beta": _scaled(inputs["beta"], scale),
-        "swishScale": 1.0,
-    }
-
-    def finish(outputs: dict) -> dict:
-        return {
-            name: value if name == "dxOut" else _scaled(value, scale)
-            for name, value in outputs.items()
-        }
-
-    return given, finish
-
-
-RESCALED = Workaround(
-    "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and dbetaOut by s",
-    _scales,
-    _rescaled_swish,
-)
 CONSTRAINTS = (
     *(of_discarded(check) for check in TILING),
     Constraint(
@@ -202,7 +164,8 @@ CONSTRAINTS = (
         "device.run",
         lambda call, arrays: narrowed(call["swishScale"]) != 1,
         KERNEL,
-        RESCALED,
+        "with s = swishScale, run on dy/s, s*gamma, s*beta and swishScale=1, and multiply dgammaOut and "
+        "dbetaOut by s",
         predicted=True,
         until=SCALED,
     ),
