@@ -30,7 +30,7 @@ from aclnn_viz.words.messages import linked, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
 # the row that is looked at, rows of a batch in which it moves, of one for all cores that are tried, and of the largest
-ROW, BATCH, FEW, LONGEST_BATCH = 3, 4, 9, 64
+ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
 # What is varied, and its first value, with which the others are compared.
@@ -206,7 +206,7 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """What is changed, and two views between which it is."""
-    rows, few = View(), FEW if tiles else LONGEST_BATCH  # what tiles do takes its time
+    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH  # what tiles do takes its time
     large, whole_batch = View(count=few), View(0, few, place=None)
     yield CALLS, rows, rows
     yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
