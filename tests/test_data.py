@@ -195,7 +195,6 @@ def test_a_store_names_no_code_to_run(place, capsys):
             place, f"UPDATE runs SET device=replace(device, 'k.py', '{other}')", device="k.py:wrong"
         )
         assert "--device FILE.py:FUNCTION" in ended(capsys, "report", path)[1]
-    assert "--device e.py:wrong" in ended(capsys, "report", path, "--device", "e.py:wrong")[1]
 
 
 def test_a_store_whose_recipes_are_of_another_operator_is_altered(place, capsys):

@@ -28,7 +28,7 @@ def sweep(options) -> int:
         custom=options.custom,
         progress=lambda rows, total: progress(rows, "case", total),
     )
-    show(options, result.to_json(), result.brief())
+    show(options, result.to_json(), result)
     return 0 if result.passed else 1
 
 
@@ -40,7 +40,7 @@ def report(options) -> int:
     """
     from aclnn_viz.sweeps import report
 
-    found = report(options.store, options.against, options.device)
+    found = report(options.store, options.against)
     if options.html:
         write_page(options.html, found.to_html())
     show(options, found.to_json(), found)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from aclnn_viz.errors import place_of, problem
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.sweeps import queries
-from aclnn_viz.sweeps.place import Place, about, device_text
+from aclnn_viz.sweeps.place import about, device_text
 from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.store import Run, Store
 from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
@@ -97,7 +97,6 @@ class Report:
     against: "Report | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
     moved: list[tuple] = field(default_factory=list)  # operator, outcome before and now, cases
-    kernel: str = KERNEL
     ran: int = 0  # cases, in the call that gives this report
     known: int = 0  # cases that were done before it
 
@@ -174,25 +173,14 @@ class Report:
         """The worst cases, each with the line for a shell that runs it again."""
         return [(title, _command(self, recipe)) for title, recipe in self.worst]
 
-    def worst_lines(self) -> list[str]:
-        """The same as text."""
-        return [
-            line
-            for title, command in self.commands()
-            for line in (f"  {tr(title)}", f"    {command}")
-        ]
-
-    def brief(self) -> str:
-        """The text without tables."""
-        return "\n".join([tr(self.headline), *self.lines(), *self.worst_lines()])
-
     def __str__(self) -> str:
         lines = [tr(self.headline), *self.lines(), ""]
         if changed := self.changed()[:CHANGES]:
             lines += [*as_text([*map(tr, CHANGED)], changed), ""]
         lines += [*as_text([*map(tr, HEADER)], self.rows()), "", *self.notes()]
+        lines.append(tr("worst cases, and how to run each again:"))
         return "\n".join(
-            [*lines, tr("worst cases, and how to run each again:"), *self.worst_lines()]
+            [*lines, *(f"  {tr(title)}\n    {command}" for title, command in self.commands())]
         )
 
     def _repr_html_(self) -> str:
@@ -225,18 +213,16 @@ class Report:
             }
 
 
-def report(store, against=None, device=None) -> Report:
+def report(store, against=None) -> Report:
     """Report the last run of a store that `sweep` wrote, and what changed against that of another store.
 
-    `against` may be the same store: then the run before is meant. A store names no code to run: `device` is the kernel
-    (FILE.py:FUNCTION) for the lines that run a case again. Raises FileNotFoundError where no store is, ValueError for
-    what is none, or holds no run.
+    `against` may be the same store: then the run before is meant. A store names no code to run: the lines that run a case
+    of a kernel again leave its place open. Raises FileNotFoundError where no store is, ValueError for what is none, or
+    holds no run.
     """
-    kernel = KERNEL if device is None else Place.of(device).name
     store = place_of(store)
     with Store(store, reading=True) as opened:
         result = _last(opened, 1)
-        result.kernel = kernel
         if against is None:
             return result
         other = place_of(against)
@@ -347,7 +333,7 @@ def _command(result: Report, recipe: str) -> str:
     """The line for a shell that runs one case again; it names a file of code only if a person named it here."""
     said = about(result.run.device)
     is_kernel = ".py:" in said["open"]
-    device = result.kernel if is_kernel else said["open"]
+    device = KERNEL if is_kernel else said["open"]
     words = ["aclnn-viz", "sweep", "--cases", f"[{recipe}]", "--device", device]
     if is_kernel or device == "host":
         for option in ("soc", "cann", "plan"):
