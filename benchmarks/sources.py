@@ -38,6 +38,21 @@ def rows(x):
 
 # What an operator called so computes, of its inputs in float64; in an operator's own order of inputs.
 REFERENCES = {
+    **{
+        name.replace("_", ""): getattr(np, name)
+        for name in "abs cos sin tan tanh sinh cosh sqrt exp log trunc negative equal not_equal greater greater_equal less "
+        "less_equal logical_or logical_and logical_not reciprocal".split()
+    },
+    "neg": np.negative,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "isfinite": np.isfinite,
+    "isinf": np.isinf,
+    "swish": lambda x: x / (1 + np.exp(-x)),
+    "addcdiv": lambda x, a, b, v: x + v * a / b,
+    "addcmul": lambda x, a, b, v: x + v * a * b,
+    "clipbyvalue": lambda x, low, high: np.clip(x, low, high),
+    "gcd": lambda a, b: np.gcd(a.astype(int), b.astype(int)),
+    "angle": lambda x: np.where(x < 0, np.pi, 0),
     "add": lambda a, b: a + b,
     "myadd": lambda a, b, c: a + b + c,
     "vecadd": lambda a, b: a + b,

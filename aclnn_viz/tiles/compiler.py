@@ -17,12 +17,31 @@ from aclnn_viz.errors import place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
-UNKNOWN = re.compile(
-    r"error: (?:no member named )?[‘']([A-Za-z_]\w*)[’'] (?:is not a member of|in namespace|was not declared)"
-)
 AMBIGUOUS = re.compile(r"reference to [‘'](\w+)[’'] is ambiguous")
-MATRIX = re.compile(
-    r"error: .*?\b(TCubeTiling|[Mm]atmul\w*|Mmad\w*|LoadData\w*|Nd2Nz\w*|\w*[Cc]ube\w*)"
+# What the compiler's words are about, and what is asked, got and to be done.
+REFUSALS = (
+    (
+        re.compile(
+            r"error: .*?\b(TCubeTiling|[Mm]atmul\w*|Mmad\w*|LoadData\w*|Nd2Nz\w*|\w*[Cc]ube\w*)"
+        ),
+        "is a kernel of vector cores",
+        ": the matrix unit is not offered",
+        "judge the results of the device with av.check",
+    ),
+    (
+        MISSING,
+        "includes headers of its own repository or of Ascend C",
+        ", which is neither beside it nor above it",
+        "pass its folder as -I FOLDER (include=)",
+    ),
+    (
+        re.compile(
+            r"error: (?:no member named )?[‘']([A-Za-z_]\w*)[’'] (?:is not a member of|in namespace|was not declared)"
+        ),
+        "uses names that the kit offers or it defines",
+        "",
+        "write it with others, or judge the results of the device with av.check",
+    ),
 )
 ROOTS = ".git", ".gitignore", "LICENSE"  # what the folder of a repository holds
 SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends
@@ -171,22 +190,8 @@ def refusal(text: str, file: Path, hidden: str = "") -> str:
         if not hidden or not part.startswith(hidden) or "error" in part.split("\n")[0]
     ]
     why = problem(f"{file.name} must compile", "the compiler's errors below", "mend the first")
-    if matrix := MATRIX.search(text):
-        why = problem(
-            f"{file.name} is a kernel of vector cores",
-            f"{matrix[1]}: the matrix unit is not offered",
-            "judge the results of the device with av.check",
-        )
-    elif missing := MISSING.search(text):
-        why = problem(
-            f"{file.name} includes headers of its own repository or of Ascend C",
-            f"{missing[1]}, which is neither beside it nor above it",
-            "pass its folder as -I FOLDER (include=)",
-        )
-    elif unknown := dict.fromkeys(UNKNOWN.findall(text)):
-        why = problem(
-            f"{file.name} uses names that the kit offers or it defines",
-            ", ".join(unknown),
-            "write it with others, or judge the results of the device with av.check",
-        )
+    for pattern, asked, got, fix in REFUSALS:
+        if names := dict.fromkeys(pattern.findall(text)):
+            why = problem(f"{file.name} {asked}", ", ".join(names) + got, fix)
+            break
     return why + "\n" + "\n".join(map(printable, "\n".join(kept)[:4000].expandtabs().split("\n")))
