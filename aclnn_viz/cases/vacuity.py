@@ -15,7 +15,7 @@ from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.words.messages import message
 
-MOST = 2**16  # elements of a tensor that are looked at, spread over it
+ELEMENTS_SEEN = 2**16  # elements of a tensor that are looked at, spread over it
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def meter(op: Operator, **inputs) -> dict[str, float]:
     found = {
         name: off(value, 1.0)
         if value.shape == ()
-        else spread(value.flat[:: 1 + value.size // MOST])
+        else spread(value.flat[:: 1 + value.size // ELEMENTS_SEEN])
         for name, value in arrays.items()
     }
     for name, attribute in op.attributes.items():
