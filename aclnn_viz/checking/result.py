@@ -43,8 +43,6 @@ from aclnn_viz.checking.wrong_outputs import (
 )
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html, page
-from aclnn_viz.tiles.precision import cause
-from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message(
@@ -583,18 +581,15 @@ def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | No
 
 def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iterator[str]:
     """Whether a tile program is wrong for an approximate instruction, for rounding in 16 bits, or for its formula."""
-    if small and tested and tested.tiles and isinstance(tested.kernel, Program):
-        inputs = small.prepared.case.inputs
-
-        def right(**how) -> bool:
-            with suppress(Exception):  # whatever a program raises
-                return not judge(small.prepared, tested.kernel.under(**how)(**inputs))
-            return False
-
-        with suppress(Exception):
-            used = launch(tested.kernel, traced=False, **inputs).approximate
-            found = cause(right, used, small.prepared.case.dtype in ("float16", "bfloat16"))
-            yield from [found] * bool(found)
+    if small and tested and (cause := getattr(tested.kernel, "cause", None)):
+        prepared = small.prepared
+        with suppress(Exception):  # whatever a program raises
+            why = cause(
+                lambda outputs: not judge(prepared, outputs),
+                prepared.case.dtype in ("float16", "bfloat16"),
+                **prepared.case.inputs,
+            )
+            yield from [why] * bool(why)
 
 
 def _explained(

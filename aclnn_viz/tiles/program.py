@@ -1,6 +1,7 @@
 """Programs and their launch: host tiling, cores, what a run leaves behind."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from inspect import signature
 from math import prod
@@ -17,9 +18,10 @@ from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Instruction, Machine
 from aclnn_viz.tiles.memory import POISON, UNWRITTEN, GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, fitting
+from aclnn_viz.tiles.precision import cause
 from aclnn_viz.tiles.schedules import STEPS_AT_MOST, Orders, explored, schedule_of
 from aclnn_viz.tiles.tensors import Block
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import Message, message, tr
 
 SYNCS = ("auto", "strict")
 
@@ -110,6 +112,16 @@ class Program:
             return run.outputs
 
         return kernel
+
+    def cause(self, right: Callable[[dict], bool], narrow: bool, /, **inputs) -> Message | None:
+        """What makes its numbers wrong on inputs: see `aclnn_viz.tiles.precision`; `right` judges outputs."""
+
+        def right_so(**how) -> bool:
+            with suppress(Exception):  # whatever a program raises
+                return right(self.under(**how)(**inputs))
+            return False
+
+        return cause(right_so, launch(self, traced=False, **inputs).approximate, narrow)
 
     def __repr__(self) -> str:
         return f"Program({self.operator!r}, {self.name!r})"
