@@ -10,9 +10,8 @@ from aclnn_viz.cases.suites import DRAWN, stated
 
 def written(op) -> str:
     """The suite of an operator as its file holds it, a recipe a line."""
-    drawn = suite(op, tuple(stated(op)))
-    lists = (",\n".join(map(json.dumps, drawn[name])) for name in ("recipes", "never"))
-    return '{{"recipes": [\n{}\n],\n"never": [\n{}\n]}}\n'.format(*lists)
+    recipes = ",\n".join(map(json.dumps, suite(op, tuple(stated(op)))))
+    return f"[\n{recipes}\n]\n"
 
 
 if __name__ == "__main__":

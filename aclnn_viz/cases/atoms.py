@@ -6,18 +6,21 @@ They follow from the declaration, the page and the numbers; none is written for 
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations
-from math import prod
 
 import numpy as np
 
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.ways import Ways
 from aclnn_viz.operators import Operator
+from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, value
 
-PAGE, ROWS, GEOMETRY, PAIRS = "page", "rows", "geometry", "pairs"  # what matters most is first
-EXACT, LONGEST = 4, 256  # lengths that are told apart one by one, and from which on none is
+# what matters most is first
+PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "pairs"
+EXACT, LONGEST = 17, 4096  # lengths that are told apart one by one, and from which on none is
+FEWER = 4, 8  # times by which a number is more than another
+AXES = 6  # last axes of a tensor that are told apart
 
 Atoms = dict[tuple[str, str], bool]
 
@@ -38,10 +41,13 @@ def atoms(made: Case) -> Atoms:
     bound = made.operator.bind(made.inputs)
     sizes = made.operator.fitting(bound)[1]
     numbers = numbers_of(made.operator, bound, sizes)
+    if not made.inputs[made.operator.like].size:  # there is nothing to see
+        numbers = {name: n for name, n in numbers.items() if n == 0}
     picked = choices(made)
     families = (
         (PAGE, ways_of(made.operator).of(made.inputs).items()),
-        (ROWS, _rows(made)),
+        (ROWS, _rows(made, bound)),
+        (LENGTHS, _lengths(made, numbers)),
         (GEOMETRY, _geometry(made, bound, sizes, numbers)),
         (
             PAIRS,
@@ -80,43 +86,57 @@ def choices(made: Case) -> dict:
     return found
 
 
-def numbers_of(op: Operator, bound: dict, sizes: dict) -> dict[str, int]:
-    """The lengths of a call by letter, and the whole attributes that are no lengths by name and entry."""
-    found = {}
-    for letter, n in sizes.items():
-        if isinstance(n, tuple):
-            found[f"all {letter}"] = prod(n)
-            found |= {f"{letter}[{at}]": n[at] for at in (-1, -2) if len(n) > 1}
-        else:
-            found[letter] = n
-    for name, a in op.attributes.items():
-        entries = bound.get(name)
-        if name in op.sizes.values() or a.values or isinstance(entries, bool):
+def numbers_of(op: Operator, bound: dict, sizes: dict) -> dict[str, float]:
+    """The lengths of a call by letter or by tensor and place, the elements of its first tensor, and the numbers among attributes."""
+    found, patterns = {k: n for k, n in sizes.items() if not isinstance(n, tuple)}, set()
+    for name, array in bound.items():
+        if not isinstance(array, np.ndarray):
             continue
-        if isinstance(entries, int):
-            found[name] = entries
-        elif isinstance(entries, tuple) and {*map(type, entries)} == {int}:
+        pattern = chosen(op.tensors[name].shape, bound)
+        if (pattern.starred or pattern.stretched) and pattern.text not in patterns:
+            last = array.shape[-AXES:]
+            found |= {f"{name}[{at - len(last)}]": n for at, n in enumerate(last)}
+        if name == op.like or pattern.starred and pattern.text not in patterns:
+            found[f"all {name}"] = array.size
+        patterns.add(pattern.text)
+    for name, a in op.attributes.items():
+        entries, named = bound.get(name), {*op.sizes.values()}
+        if isinstance(entries, tuple) and {*map(type, entries)} == {int}:
             listed = {f"{name}[{at}]": n for at, n in enumerate(entries)}
-            found |= {entry: n for entry, n in listed.items() if entry not in op.sizes.values()}
+            found |= {entry: n for entry, n in listed.items() if entry not in named}
+        elif type(entries) in (int, float) and not a.values and name not in named:
+            found[name] = entries
     return found
 
 
-def _relations(a: int, b: int) -> Iterator[tuple[str, bool]]:
+def _relations(a: float, b: float) -> Iterator[tuple[str, bool]]:
     yield from (("<", a < b), ("=", a == b), (">", a > b))
+    for k in (1, 2, 3):
+        yield from ((f"{k} more than", a - b == k), (f"{k} less than", b - a == k))
     if a > 0 and b > 0:
         yield from (("= 2 *", a == 2 * b), ("= 1/2 *", b == 2 * a))
+        yield from ((f">= {k} *", a >= k * b) for k in FEWER)
+        yield from ((f"<= 1/{k} *", b >= k * a) for k in FEWER)
         whole = max(a, b) % min(a, b) == 0
         yield from (("a whole ratio to", whole and a != b), ("no whole ratio to", not whole))
 
 
-def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[tuple[str, bool]]:
-    op = made.operator
-    for name, n in numbers.items():
-        least = n if n <= EXACT else min(1 << n.bit_length() - 1, LONGEST)
-        yield f"{name} {'=' if n < EXACT else '>='} {least}", True
-        yield from ((f"{name} % {d} = {n % d}", True) for d in (3, 4, 8) if n > d)
+def _lengths(made: Case, numbers: dict) -> Iterator[tuple[str, bool]]:
+    op, shape = made.operator, made.inputs[made.operator.like].shape
     for name, array in made.arrays.items():
         yield f"{name} of rank {array.ndim}", True
+        yield f"{name} strided", not array.flags.c_contiguous
+    yield from ((f"{op.like}[{k}] > 1", shape[k] > 1) for k in range(-len(shape), -AXES))
+    for name, n in numbers.items():
+        if n == int(n):
+            n = int(n)
+            least = n if n <= EXACT else min(1 << n.bit_length() - 1, LONGEST)
+            yield f"{name} {'=' if n < EXACT else '>='} {least}", True
+            yield from ((f"{name} % {d} = {n % d}", True) for d in (3, 4, 5, 8) if n > d)
+
+
+def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[tuple[str, bool]]:
+    op = made.operator
     for (one, a), (other, b) in combinations(numbers.items(), 2):
         for relation, holds in _relations(a, b):
             yield f"{one} {relation} {other}", holds
@@ -134,9 +154,12 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
                 yield f"{name} at its end {end}", np.any(np.equal(bound[name], limit))
 
 
-def _rows(made: Case) -> Iterator[tuple[str, bool]]:
-    """Kinds of rows and numbers of each tensor."""
+def _rows(made: Case, bound: dict) -> Iterator[tuple[str, bool]]:
+    """Kinds of rows and numbers of each tensor, where every output shows them."""
     op, whole = made.operator, {k: v for k, v in made.inputs.items() if type(v) is int}
+    flags = [tensor.asked for tensor in op.tensors.values() if tensor.asked]
+    if not all(asked(flag, bound) for flag in flags):
+        return
     for name, array in made.arrays.items():
         if not array.size or name in op.saved and op.first in made.inputs:
             continue

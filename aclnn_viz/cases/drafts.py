@@ -4,13 +4,16 @@ The number of drafts is fixed and no time is asked for, so every machine makes t
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import cycle
 from math import prod
 
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.atoms import atoms
+from aclnn_viz.cases.atoms import GEOMETRY, PAIRS, atoms
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.recipe import ROWS, Recipe, family
 from aclnn_viz.operators import Attribute, Operator, registry
@@ -19,13 +22,16 @@ from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of
 
-DRAFTS, TRIES = 500, 4  # of an operator of the kit, and how many are tried for each that it takes
+DRAFTS, TRIES = 1000, 4  # of an operator of the kit, and how many are tried for each that it takes
+# the share of drafts that show an atom, from which on the suite shows it, too: of two numbers or options, and of one
+OFTEN, SELDOM = 0.013, 0.006
 RECIPES_WANTED = 40  # recipes: where fewer show all atoms, chance adds others
-ELEMENTS, EACH = 4096, 500  # of a case at most, and as many as judging it costs beside its elements
+# elements of a case at most, and as many as judging it costs beside its elements
+ELEMENTS, EACH = 12_000, 500
 MASK = 2**20  # elements of the masks that are the same for all lengths, which are read fast
-LENGTHS = (1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8, 9, 10, 12, 17, 25, 40, 65, 128, 260)
-SHORT_LENGTHS = 14  # of these, for tensors of several long axes
-RANK = 5  # axes at most, where fewer are allowed
+LENGTHS = (1, 1, 2, 2, 3, 3, *range(4, 18), 20, 25, 33, 40, 65, 128, 260)
+SHORT_LENGTHS = 12  # of these, for tensors of several long axes
+RANK, HIGHER = 5, 0.12  # axes at most where fewer are allowed, and how often more are drawn
 UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError, AttributeError, OverflowError
 
 
@@ -38,6 +44,8 @@ class Source:
         self.parameters = {p.name: p for p in (*op.forward_parameters, *op.parameters)}
         tensors = {name: t for name, t in op.tensors.items() if name in self.parameters}
         self.tensors = [k for k, t in tensors.items() if not t.reserved and k not in op.saved]
+        kinds = [(k, kind) for k in self.tensors for kind in ROWS[family(tensors[k])]]
+        self.rows = cycle(self.rng.sample(kinds, len(kinds)))
         self.optional = [name for name, tensor in tensors.items() if tensor.optional]
 
     def draft(self) -> dict:
@@ -51,7 +59,9 @@ class Source:
         options = {name: rng.choice([*a.values]) for name, a in asked.items() if a.values}
         first = chosen(op.tensors[op.first].shape, known | options)
         low, high = op.tensors[op.first].ranks or first.ranks
-        shape = options["shape"] = self._lengths(rng.randint(low, min(high, max(low, RANK))))
+        most = min(high, max(low, RANK))
+        ends = (most, high) if rng.random() < HIGHER else (low, most)
+        shape = options["shape"] = self._lengths(rng.randint(*ends))
         for name, a in asked.items():
             if not a.values and not self._implied(name, a, first):
                 options[name] = self._attribute(name, a, shape, known | options)
@@ -64,7 +74,9 @@ class Source:
             stretches = pattern.stretched and f"{name}_shape" in self.takes and name != op.first
             if stretches and rng.random() < 0.4:
                 ones = (1,) * len(shape)
+                longer = tuple(rng.choice(LENGTHS) if n == 1 else n for n in shape)
                 shapes = shape[1:], (*shape[:-1], 1), ones, (), (*ones[:1], *shape[1:])
+                shapes += longer, (rng.choice(LENGTHS), *longer)
                 options[f"{name}_shape"] = rng.choice(shapes)
             trailing = op.tensors[name].shape in [f"*{letter}" for letter in first.starred[1:]]
             if trailing and f"{name}_ndim" in self.takes:
@@ -75,8 +87,7 @@ class Source:
         if rng.random() < 0.1:
             options["strided"] = True
         while rng.random() < 0.45:
-            name = rng.choice(self.tensors)
-            kind = rng.choice([*ROWS[family(op.tensors[name])]])
+            name, kind = next(self.rows)
             options["rows"] = options.get("rows", {}) | {name: kind}
         return options
 
@@ -149,6 +160,12 @@ def size_of(made: Case) -> int:
     return inputs + sum(prod(result.documented_shape) for result in results.values())
 
 
+def small(options: dict) -> bool:
+    """Whether no shape that options give has too many elements."""
+    lengths = (given for name, given in options.items() if name.endswith("shape"))
+    return max(map(prod, lengths), default=1) <= ELEMENTS
+
+
 def drawn(op: Operator, count: int) -> Iterator[tuple[dict, dict, int]]:
     """Yield the options of at most so many drafts that the product takes, with the atoms and the size of a case of each."""
     source, met, kept, done = Source(op), set(), [], 0
@@ -160,11 +177,8 @@ def drawn(op: Operator, count: int) -> Iterator[tuple[dict, dict, int]]:
             options = source.bred(source.rng.choice(kept))
         try:
             options = default.fitted(op, options)
-            lengths = (given for name, given in options.items() if name.endswith("shape"))
-            if max(map(prod, lengths), default=1) > ELEMENTS:
-                continue
-            made = Recipe.of(op, options).case(number)
-            if size_of(made) > ELEMENTS or not taken(made):
+            made = Recipe.of(op, options).case(number) if small(options) else None
+            if not made or size_of(made) > ELEMENTS or not taken(made):
                 continue
             held = atoms(made)
         except UNTAKEN:
@@ -184,8 +198,8 @@ def shown(held: dict) -> set:
     return {atom for atom, holds in held.items() if holds}
 
 
-def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> dict:
-    """The options of the `recipes` that show what those before do not, and the atoms that drafts `never` showed.
+def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[dict]:
+    """The options of recipes that show what those before do not.
 
     Those that cost least for what they add come first. A case of a suite has its place as its seed: what it does not show there
     by chance is left to others.
@@ -194,13 +208,18 @@ def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> dict:
         stated = [recipe.case(number) for number, recipe in enumerate(before)]
         met = set().union(*(shown(atoms(made)) for made in stated if taken(made)))
         drafts, kept = [*drawn(op, count)], []
-        every = met.union(*(shown(held) for _, held, _ in drafts))
-        left, never = every - met, set().union(*(held for _, held, _ in drafts)) - every
+        often = Counter(atom for _, held, _ in drafts for atom in shown(held))
+        left = {
+            atom
+            for atom, n in often.items()
+            if n > (OFTEN if atom[0] in (GEOMETRY, PAIRS) else SELDOM) * len(drafts)
+        } - met
         sets = [(options, shown(held) - met, EACH + size) for options, held, size in drafts]
         while sets and (left or len(kept) < RECIPES_WANTED):
             best = max(sets, key=lambda draft: len(draft[1] & left) / draft[2])
             sets.remove(best)
-            made = Recipe.of(op, best[0]).case(len(before) + len(kept))
-            left -= shown(atoms(made)) if best[1] & left else left
-            kept.append(best[0])
-    return {"recipes": kept, "never": sorted(never)}
+            with suppress(*UNTAKEN):  # other numbers may not fit
+                made = Recipe.of(op, best[0]).case(len(before) + len(kept))
+                left = left - shown(atoms(made)) if best[1] & left else set()
+                kept.append(best[0])
+    return kept

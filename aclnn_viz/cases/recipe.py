@@ -105,7 +105,9 @@ ROWS = {
             rng.integers(rows.shape[1], size=len(rows))
         ],
         "whole numbers": lambda rows, rng, known: np.rint(rows),
-        "far from 0": lambda rows, rng, known: _put(rows, rng, 0.2, [35, -35, 91, 100, -110]),
+        "far from 0": lambda rows, rng, known: _with_numbers(
+            1.0 * rows, rng, [35, -35, 91, 100, -110]
+        ),
         "attributes": lambda rows, rng, known: _put(rows, rng, 0.3, known),
     },
     "i": {
@@ -183,15 +185,16 @@ def _short(value) -> str:
 
 
 def transposed(made: Case) -> Case:
-    """The same case, its tensors in another order in memory: no axis but one is contiguous."""
+    """The same case, its tensors in another order in memory: no axis but one is contiguous, nor of every other case a vector."""
+    alone = all(array.ndim < 2 for array in made.arrays.values())
     inputs = {
-        name: _scattered(value) if isinstance(value, np.ndarray) else value
+        name: _scattered(value, alone or made.seed % 2) if isinstance(value, np.ndarray) else value
         for name, value in made.inputs.items()
     }
     return Case(made.operator, inputs, made.dtype, made.seed)
 
 
-def _scattered(array: np.ndarray) -> np.ndarray:
+def _scattered(array: np.ndarray, vectors: bool) -> np.ndarray:
     if array.ndim == 1:
-        return np.repeat(array, 2)[::2]
+        return np.repeat(array, 2)[::2] if vectors else array
     return np.asfortranarray(array) if array.ndim else array

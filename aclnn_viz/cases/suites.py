@@ -22,9 +22,8 @@ from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.patterns import chosen
 
 DRAWN = Path(__file__).parent / "drawn"
-FEWER_DRAFTS = (
-    300  # of an operator from outside, whose suite is drawn in the process that asks for it
-)
+# of an operator from outside, whose suite is drawn in the process that asks for it, and of a deep check beside the suite
+FEWER_DRAFTS, MORE_DRAFTS = 300, 600
 __all__ = ["Recipe", "transposed"]
 
 
@@ -36,14 +35,14 @@ def recipes(op) -> Iterator[Recipe]:
     """
     op = operator(op)
     yield from stated(op)
-    yield from (Recipe.of(op, options) for options in drawn(op)["recipes"])
+    yield from (Recipe.of(op, options) for options in drawn(op))
     nothing = default.fitted(op, {"shape": (0, *default.default_shape(op)[1:])})
     yield from [Recipe(op.name, nothing)] * _taken(op, nothing)
 
 
 @lru_cache
-def drawn(op: Operator) -> dict:
-    """The `recipes` that were drawn for an operator, and the atoms that were `never` shown: stored for the kit's own."""
+def drawn(op: Operator) -> Sequence[dict]:
+    """The options of the recipes that were drawn for an operator, stored for the kit's own."""
     path = DRAWN / f"{op.name}.json"
     if registry.sources(op.name) is None and path.is_file():
         return _stated(json.loads(path.read_text("utf-8")))
@@ -101,7 +100,7 @@ class Step:
 
     def recipe(self, op: Operator) -> Recipe:
         """The recipe; raises ValueError or TypeError where the operator does not take such a case."""
-        return Recipe(op.name, default.fitted(op, self.options))
+        return Recipe.of(op, default.fitted(op, self.options))
 
 
 RARE = ("large and small", "largest", "smallest")
@@ -115,6 +114,9 @@ def deep(
     yield from _numbers(op, modes, dtypes)
     if not sizes:
         return
+    source = drafts.Source(op, seed=1)  # not those of the suite
+    for options in filter(drafts.small, (source.draft() for _ in range(MORE_DRAFTS))):
+        yield Step("drafts", prod(options["shape"]), options)
     axes = _axes(op)
     small = 3 if len(axes) <= 3 else 2
     for number, length in enumerate(REMAINDERS):

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from aclnn_viz.cases import Case
-from aclnn_viz.cases.atoms import GEOMETRY, PAGE, PAIRS, ROWS, Atoms, atoms
-from aclnn_viz.cases.suites import drawn
+from aclnn_viz.cases.atoms import GEOMETRY, LENGTHS, PAGE, PAIRS, ROWS, Atoms, atoms
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.judge import (
@@ -127,12 +126,9 @@ class Coverage:
         met = {atom for case in self.cases for atom, holds in _atoms(case).items() if holds}
         seed, count = self.cases[0].seed // 1000, len(suite_recipes(op.name))
         suite = {atom for number in range(count) for atom in _atoms_at(op, number, seed)}
-        never = [atom for atom in map(tuple, drawn(op)["never"]) if atom not in met]
-        left = sorted(suite - met, key=lambda atom: (len(atom[1]), atom[1])) + never
-        yield message(
-            "{n:,} of {all:,} conditions", n=len({*left}), all=len(suite | met | {*never})
-        )
-        for family in (PAGE, ROWS, GEOMETRY):
+        left = sorted(suite - met, key=lambda atom: (len(atom[1]), atom[1]))
+        yield message("{n:,} of {all:,} conditions", n=len(left), all=len(suite | met))
+        for family in (PAGE, ROWS, LENGTHS, GEOMETRY):
             texts = [*dict.fromkeys(text for kind, text in left if kind == family)]
             if texts:
                 listed = linked("{some}, {more}", texts[:LISTED])

@@ -18,6 +18,7 @@ from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.atoms import choices
 from aclnn_viz.cases.case import checked_shape
 from aclnn_viz.cases.default import default_shape, fitted
+from aclnn_viz.cases.drafts import UNTAKEN
 from aclnn_viz.cases.suites import Recipe, Step, deep, stated
 from aclnn_viz.checking.judge import (
     Prepared,
@@ -51,8 +52,6 @@ QUICK_CASES = 20
 # elements that a deep check adds, and how many more each of its cases counts
 DEEP, EACH = 3 * 2**23, 2**13
 MIXING = 0.5  # the chance that a case takes an option of another one
-# of a case that the operator does not take
-UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError
 
 
 @dataclass(frozen=True, eq=False)
@@ -545,5 +544,5 @@ def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
         recipe = step.recipe(scope.op)
         case = recipe.case(seed)
         return None if scope.reason(case) else prepared(recipe, case, scope.judged_by, signs=True)
-    except (ValueError, TypeError, ZeroDivisionError):
+    except UNTAKEN:
         return None

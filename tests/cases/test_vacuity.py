@@ -70,7 +70,10 @@ def test_no_two_cases_of_a_suite_repeat_their_numbers(op):
         tuple(
             value.tobytes()
             for value in made.inputs.values()
-            if isinstance(value, np.ndarray) and value.size > 8 and value.dtype.kind == "f"
+            if isinstance(value, np.ndarray)
+            and value.size > 8
+            and value.dtype.kind == "f"
+            and np.unique(value).size > 1  # rows of zeros are put into several
         )
         for _, made in suite(op)
     ]

@@ -7,7 +7,6 @@ cross entropy with label smoothing (aten/src/ATen/native/LossNLL.cpp, cross_entr
 import numpy as np
 
 from aclnn_viz.errors import NotSupported, problem
-from aclnn_viz.operators import operator
 from aclnn_viz.operators.peers import Difference, narrow
 
 LOSS = "ATen native/LossNLL.cpp"
@@ -69,11 +68,6 @@ def _nothing(inputs):
     }
 
 
-def _subnormal(inputs):
-    out = operator("cross_entropy_loss").backward(**inputs)["xGradOut"].astype(np.float64)
-    return {"xGradOut": ((out != 0) & (np.abs(out) < np.finfo(np.float32).tiny), 0 * out)}
-
-
 DIFFERENCES = {
     "torch": (
         Difference(
@@ -113,12 +107,6 @@ DIFFERENCES = {
             "where every target is ignored, the mean has the gradient 0, not nan",
             "XLA takes a product with a mask as a selection: inf * 0 is 0; seen with jax 0.10.2",
             values=_nothing,
-        ),
-        Difference(
-            "gradients below the least normal number of float32 are 0",
-            "XLA sets subnormal numbers to 0 on a CPU; seen with jax 0.10.2",
-            values=_subnormal,
-            dtypes=("float32",),
         ),
     ),
 }

@@ -1,8 +1,6 @@
 """Deep norm in PyTorch: ATen's backward of layer norm, on the sum that is normalised."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
-from aclnn_viz.operators.deep_norm import page
-from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import Difference
 
 
@@ -21,18 +19,26 @@ def in_torch(torch, dy, x, gx, gamma, mean, rstd, alpha):
     return (alpha * grad).to(x.dtype), grad.to(x.dtype), dbeta, dgamma
 
 
-#: Where u is the mean, rounding is left.
-EXPANDED = ("(alpha * x + gx - mean) * rstd", "rstd * (alpha * x + gx) - rstd * mean")
+def page(xp, dy, x, gx, gamma, mean, rstd, alpha):
+    """As ATen multiplies out: where u is the mean, or a row has one element, rounding is left."""
+    u, g = alpha * x + gx, dy * gamma
+    shift, along = xp.mean(g, axis=1, keepdims=True), xp.mean(g * u, axis=1, keepdims=True)
+    slope = (shift * mean - along) * rstd * rstd * rstd
+    grad = rstd * g + slope * u + (-slope * mean - shift * rstd)
+    return {
+        "dxOut": alpha * grad,
+        "dgxOut": grad,
+        "dbetaOut": xp.sum(dy, axis=0),
+        "dgammaOut": xp.sum(dy * (rstd * u - rstd * mean), axis=0),
+    }
+
+
 DIFFERENCES = {
     "torch": (
         Difference(
-            "x-hat is rstd * u - rstd * mean, and not (u - mean) * rstd",
+            "the products with u - mean are multiplied out",
             "ATen native/cpu/layer_norm_kernel.cpp",
-            Plan(
-                "deep norm by layer norm",
-                order=SEQUENTIAL,
-                page=changed(page, (EXPANDED,)).backward,
-            ),
+            Plan("deep norm by layer norm", order=SEQUENTIAL, page=page),
         ),
     )
 }

@@ -11,9 +11,7 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
     that divides by another `count` than theirs.
     """
     shape = torch.broadcast_shapes(
-        self.shape,
-        *(other.shape for other in others if other is not None),
-        *([gradient.shape] if gradient.numel() != 1 else []),
+        self.shape, gradient.shape, *(other.shape for other in others if other is not None)
     )
     leaf, others = (
         self.expand(shape).clone().requires_grad_(),

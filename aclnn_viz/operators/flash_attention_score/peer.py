@@ -83,31 +83,21 @@ def in_torch(
     return [grad.to(query.dtype) for grad in found]
 
 
+OF_WEIGHTS = ("xp.sum(g * y, axis=4, keepdims=True)", "xp.sum(a * da, axis=4, keepdims=True)")
+SUMMED = changed(page, (OF_WEIGHTS,)).backward
 DIFFERENCES = {
     "torch": (
         Difference(
             "D is the sum of a row of weights times their gradients, and not of dy times the saved output",
             "torch/nn/functional.py",
-            Plan(
-                "attention by autograd",
-                order=SEQUENTIAL,
-                division_ulps=1.0,
-                page=changed(
-                    page,
-                    (
-                        (
-                            "xp.sum(g * y, axis=4, keepdims=True)",
-                            "xp.sum(a * da, axis=4, keepdims=True)",
-                        ),
-                    ),
-                ).backward,
-            ),
+            Plan("attention by autograd", order=SEQUENTIAL, division_ulps=1.0, page=SUMMED),
         ),
         narrow(
             "in 16 bits D is not of the output as it was rounded",
             "torch/nn/functional.py",
             "attention in 16 bits",
             accumulate="storage",
+            page=SUMMED,
         ),
     )
 }

@@ -12,17 +12,19 @@ def in_torch(torch, gradOutput, self, target, reduction):
 
 
 def _overflowing(inputs):
-    x, target = (inputs[name].astype(np.float64) for name in ("self", "target"))
-    with np.errstate(over="ignore"):
-        z = round_to(np.exp(-target * x), float_format(inputs["self"]))
-    return {"out": (np.isinf(z.astype(np.float64)), np.nan)}
+    grad, x, target = (inputs[name].astype(np.float64) for name in ("gradOutput", "self", "target"))
+    fmt = float_format(inputs["self"])
+    with np.errstate(all="ignore"):
+        z = round_to(np.exp(-target * x), fmt).astype(np.float64)
+        product = round_to(target * z, fmt).astype(np.float64)
+        return {"out": (np.isinf(product), -product / (z + 1) * grad)}
 
 
 DIFFERENCES = {
     "torch": (
         ROUNDED,
         Difference(
-            "nan where exp(-target * x) overflows: it is divided by itself plus 1",
+            "inf or nan where target * exp(-target * x) overflows: it is divided by exp(...) + 1",
             "ATen native/Loss.cpp, soft_margin_loss_backward",
             values=_overflowing,
         ),
