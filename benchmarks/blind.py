@@ -12,9 +12,10 @@ of a check: what none of them shows passes. A condition is of one of six kinds, 
 
 It counts if a hundredth of DRAWN valid inputs meets it where an output is finite, and once if two hold of the same inputs. These inputs
 are drawn from the declaration, and nothing is shared with the suites. Of each operator CONFIRMED conditions are put to `check` itself,
-which must say the same. With --deep the blind ones are put to those cases of a deep check of which no tensor has more than LARGEST elements.
+which must say the same.
 
-Of EDITS edits of a page those count that change a number on some drawn input or some case; each must be wrong on some case.
+With --deep the blind ones are put to those cases of a deep check of which no tensor has more than LARGEST elements. Of EDITS edits of
+a page those count that change a number on some drawn input or some case; each must be wrong on some case of normal depth.
 """
 
 import random
@@ -318,7 +319,7 @@ def measured(name, deep):
         left = [each for each in left if not call.meets(each).any()]
     blind = {each: (calls.meets(each, False).sum(), each in left) for each in blind}
     print(name, len(cases), len(every), len(blind), len(left), file=sys.stderr, flush=True)
-    return op, len(cases), every, blind, left, *of_page(op, cases, pool)
+    return op, len(cases), every, blind, left, *(of_page(op, cases, pool) if deep else (0, []))
 
 
 def of_page(op, cases, pool):
@@ -373,7 +374,9 @@ def report(rows, deep) -> str:
         for op, n, *row, edited, missed in rows
     ]
     for name, n, every, blind, left, *page in [*table, ["all", *map(sum, [*zip(*table)][1:])]]:
-        text += line(name, n, every, blind, share(blind, every), left if deep else "", *page)
+        text += line(
+            name, n, every, blind, share(blind, every), *((left, *page) if deep else [""] * 3)
+        )
     text += "\n" + line("kind", "conditions", "blind", "") + "| --- | ---: | ---: | ---: |\n"
     of, unseen = (Counter(each[0] for row in rows for each in row[at]) for at in (2, 3))
     text += "".join(line(kind, n, unseen[kind], share(unseen[kind], n)) for kind, n in of.items())
