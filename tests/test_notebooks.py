@@ -234,7 +234,7 @@ def changed(notebook, old, new):
     ("lesson", "old", "new"),
     table("""
 02_hardswish         | 2001 explained    | 2000 explained
-02_hardswish         | 0.1221            | 0.1231
+02_hardswish         | -3.332e-05        | -3.432e-05
 zh/02_hardswish      | 在折点上              | 在拐点上
 03_rms_norm          | against epsilon   | against row
 03_rms_norm          | 7e-04             | 5e-04
@@ -427,7 +427,7 @@ def test_a_lesson_that_lacks_something_is_noticed():
     ]
     shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
     assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]
-    shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *as chosen*, `speed` and *fast*")
+    shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *device*, `speed` and *fast*")
     assert unknown_to_explorer(nbformat.v4.new_notebook(cells=shown), "hardswish") == [
         "speed",
         "fast",

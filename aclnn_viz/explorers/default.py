@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, lift, norms, response
+from aclnn_viz.explorers import fields, lift, norms, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -91,7 +91,7 @@ def of(op) -> Subject:
         caption=lambda data: (
             data.answer.caption(data.xp) if _has_stage(data) else headline(data)[0]
         ),
-        plays=lambda data: data.answer.plays() if isinstance(data.answer, norms.Norm) else (),
+        plays=lambda data: data.answer.plays() if hasattr(data.answer, "plays") else (),
         live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
         drawn_of=lambda state: {
             name: value
@@ -119,6 +119,8 @@ def state_of(op) -> type:
         own = norms.own_fields()
         moved[1:1] = own[:2]
         moved += own[2:]
+    elif slopes.is_slope(op):
+        moved[:0] = slopes.own_fields(op)
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
@@ -164,6 +166,9 @@ def state_of(op) -> type:
         ("cann", fields.cann()),
         ("plan", fields.plan()),
     ]
+    if slopes.is_slope(op):  # what the curve follows comes first
+        late = "reduction shapes plane seed device soc cann plan".split()
+        moved.sort(key=lambda pair: pair[0] in late or pair[0].startswith("axis"))
     return _made(op, [(name, type(made.default), made) for name, made in moved])
 
 

@@ -7,19 +7,17 @@ All of it is computed in float64 by the kit's own page, whatever computes the gr
 """
 
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.cases.default import kinks_of
-from aclnn_viz.explorers import norms
+from aclnn_viz.explorers import norms, slopes
 from aclnn_viz.explorers.arrays import double
-from aclnn_viz.pictures.marks import Bars, Dots, Heat, Line, Rule
+from aclnn_viz.pictures.marks import Bars, Dots, Heat, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, count, number
+from aclnn_viz.pictures.text import choose, count
 from aclnn_viz.words.messages import message, tr
 
 SHOWN = 64  # of the outputs of a row or an axis, and of the elements beside each
@@ -41,39 +39,6 @@ ALONG = (
         "of {rows} outputs."
     ),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Slope:
-    """An element's output and its slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each kink."""
-
-    name: str
-    x: np.ndarray
-    slope: np.ndarray
-    y: np.ndarray | None  # None where the output is a sum over elements
-    kinks: np.ndarray
-    at: np.ndarray
-    held: dict  # the other inputs, which stay
-
-    def panels(self, xp) -> list[Panel]:
-        return _slopes(xp, self)
-
-    def headline(self, xp) -> list[str]:
-        return [
-            tr(
-                "At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.",
-                name=self.name,
-                kink=number(self.kinks[k]),
-                at=number(self.at[k]),
-                below=number(self.slope[at - 2]),
-                above=number(self.slope[at]),
-            )
-            for k in range(self.kinks.size)
-            for at in [(k + 1) * (POINTS + 1)]
-        ] or [tr("No kink of {name} is declared.", name=self.name)]
-
-    def caption(self, xp):
-        return self.headline(xp)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,89 +90,9 @@ def response(xp, op, given: dict, state, run=None):
     }
     if norms.is_norm(op):
         return norms.norm(xp, op, run, arrays, arranged, given, state)
-    block = getattr(state, "plane", 0)
-    alone = "." not in op.page.AXES[op.main] or op.tensors[op.gradient_of[op.main]].kinks
-    return (
-        slope(xp, op, run, arrays, arranged.attributes, given)
-        if alone
-        else spread(xp, op, run, arrays, arranged, given, block)
-    )
-
-
-def _places(xp, op, name: str, one: dict, known: dict):
-    """Where the slope over an input is drawn: points between its kinks and a nan behind each stretch, then the kinks; and these."""
-    found = [
-        *kinks_of(op, name, known),
-        *(
-            one[other][(0,) * one[other].ndim]
-            for other, tensor in op.tensors.items()
-            if name in tensor.kinks
-        ),
-    ]
-    kinks = (
-        xp.stack([xp.reshape(kink + np.zeros(1), ()) for kink in found]) if found else np.zeros(0)
-    )
-    kinks = xp.take(kinks, xp.argsort(kinks, stable=True)) if found else kinks
-    low, high = op.tensors[name].low, op.tensors[name].high
-    low, high = (
-        (-REACH, REACH)
-        if low is None
-        else (low + MARGIN * (high - low), high - MARGIN * (high - low))
-    )
-    ends = [np.full(1, low), *(kinks[k : k + 1] for k in range(len(found))), np.full(1, high)]
-    if found:  # beyond the outermost kinks, too
-        ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
-    share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
-    x = xp.concat(
-        [
-            *(
-                part
-                for first, last in zip(ends, ends[1:])
-                for part in (first + (last - first) * share, np.full(1, np.nan))
-            ),
-            kinks,
-        ]
-    )
-    return x, kinks
-
-
-def slope(xp, op, run, arrays, attributes, given):
-    page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
-    one = {
-        key: array if array is None else xp.reshape(xp.reshape(array, (-1,))[:1], (1,) * array.ndim)
-        for key, array in arrays.items()
-    }
-    known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
-    x, kinks = _places(xp, op, name, one, known)
-    held = {
-        key: array
-        for key, array in one.items()
-        if array is not None and key not in (name, *op.upstream, *op.saved) and array.size
-    }
-    moved = {name: xp.reshape(x, (x.size,) + (1,) * (len(page.AXES[name]) - 1))}
-    try:
-        asked = page.forward.__code__.co_varnames[1 : page.forward.__code__.co_argcount]
-        made = run(page.forward, {key: (known | one | moved)[key] for key in asked})
-    except KeyError as missing:
-        return message("No slope is drawn: backward is not given {name}.", name=missing.args[0])
-    moved |= {key: made[of] for key, of in op.saved.items()} | {
-        upstream: np.ones(moved[name].shape)
-    }
-    out = run(
-        page.backward,
-        attributes | one | {key: array for key, array in moved.items() if key in arrays},
-    )[op.main]
-    size, y, gap = x.size - kinks.size, made[op.upstream[upstream]], x * 0.0  # nan where x is
-    out = xp.reshape(out, (-1,)) + gap
-    return Slope(
-        name,
-        x[:size],
-        out[:size],
-        (xp.reshape(y, (-1,)) + gap)[:size] if y.size == x.size else None,
-        kinks,
-        out[size:],
-        held,
-    )
+    if slopes.is_slope(op):
+        return slopes.slope(xp, op, run, arrays, arranged.attributes, given, state)
+    return spread(xp, op, run, arrays, arranged, given, getattr(state, "plane", 0))
 
 
 def spread(xp, op, run, arrays, arranged, given, block):
@@ -272,48 +157,6 @@ def spread(xp, op, run, arrays, arranged, given, block):
 
 
 # What is seen, and in words
-
-
-def _slopes(xp, found: Slope) -> list[Panel]:
-    held = reduce(
-        lambda some, more: tr("{some}, {more}", some=some, more=more),
-        [
-            tr("{name} = {value}", name=key, value=number(xp.sum(array)))
-            for key, array in found.held.items()
-        ]
-        or [""],
-    )
-    over = Axis(tr("{name}, at {held}", name=found.name, held=held) if held else found.name)
-    kinks = [Rule("x", found.kinks[k], kind=GUIDE) for k in range(found.kinks.size)]
-    forward = (
-        []
-        if found.y is None
-        else [
-            Panel(
-                "forward",
-                tr("the output over {name}", name=found.name),
-                (*kinks, Line(found.x, found.y, INPUT)),
-                over,
-                Axis(),
-                8,
-                HEIGHT,
-            )
-        ]
-    )
-    marks = (
-        *kinks,
-        Line(found.x, found.slope, GRADIENT, tr("slope")),
-        *([Dots(found.kinks, found.at, KINK, tr("on a kink"), 4.0)] if kinks else []),
-    )
-    title = (
-        tr("its gradient over {name}, of an incoming gradient of 1", name=found.name)
-        if forward
-        else tr(
-            "the gradient over {name} of one element of a sum, of an incoming gradient of 1",
-            name=found.name,
-        )
-    )
-    return [*forward, Panel("slope", title, marks, over, Axis(), 12 if forward else 20, HEIGHT)]
 
 
 def _matrices(xp, found: Spread) -> list[Panel]:

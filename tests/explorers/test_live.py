@@ -16,7 +16,7 @@ from aclnn_viz.arrays.javascript import TracedArrays
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.cases import case
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.explorers import explorers, live, subject_of
+from aclnn_viz.explorers import explorers, live, slopes, subject_of
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build, controls, read_state, state_text
 from aclnn_viz.operators import registry
@@ -335,10 +335,9 @@ def test_no_picture_looks_at_a_number_that_moves_but_where_it_is_said(name, valu
 
 
 def test_a_panel_that_looks_is_noticed(monkeypatch):
-    explorer = registry.module("explorer", "hardswish")
-    right = explorer._slope
+    right = slopes._share
     for look in (float, "{:.3g}".format, lambda x: 1 if x > 0 else 2):
-        monkeypatch.setattr(explorer, "_slope", lambda data: (look(data.x), right(data))[1])
+        monkeypatch.setattr(slopes, "_share", lambda slope: (look(slope), right(slope))[1])
         assert "x" in looked_at("hardswish", seed=1)
 
 

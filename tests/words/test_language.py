@@ -165,12 +165,12 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
     )
     assert (
         "斜率" in repr(opened.picture["panels"])
-        and "算子" in repr(opened.controls)
+        and "元素" in repr(opened.controls)
         and "真值" in opened.words["text"]
     )
-    opened.values = opened.values | {"x": 1.0}
-    assert "在两折点之间" in opened.words["headline"][0]
     opened.values = opened.values | {"x": 3.0}
+    assert "折点上" in opened.words["caption"]
+    opened.values = opened.values | {"x": 0.5}
     av.language("en")
     assert all_words(opened) == english
 
@@ -201,12 +201,12 @@ def test_what_is_lifted_out_and_what_a_program_reads_stays_english(opened):
     assert not WIDE.search(
         opened.lifted("cell") + opened.lifted("test") + call(opened.subject, opened.data.state)
     )
-    opened.values = opened.values | {"steps": 999}
-    assert opened.problem["steps"].startswith("steps应为1至64的整数：实际为999")
+    opened.values = opened.values | {"seed": 99999}
+    assert opened.problem["seed"].startswith("seed应为0至9999的整数：实际为99999")
     with pytest.raises(
-        ValueError, match="steps must be a whole number from 1 to 64: got 999; lower it to 64"
+        ValueError, match="seed must be a whole number from 0 to 9999: got 99999; lower it to 9999"
     ):
-        build(opened.subject.state, {"steps": 999})
+        build(opened.subject.state, {"seed": 99999})
 
 
 def test_a_thousand_parts_are_linked_and_said():

@@ -85,7 +85,7 @@ class Drawing extends Frame {
     const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && !this.shared ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
-    const box = this.area = { left: wide || y.label ? left : this.above ? 30 : 2, top, right: width - 9, bottom };
+    const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
     if (above) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));

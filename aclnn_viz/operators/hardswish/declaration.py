@@ -15,7 +15,7 @@ OPERATOR = Operator(
     header="aclnn_hardswish_backward.h",
     library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
-    tensors={"self": Tensor("*P"), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
+    tensors={"self": Tensor("*P", kinks=(-3, 3)), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
     takes=("self",),
     gives=("out",),
     upstream={"gradOutput": "out"},

@@ -1,0 +1,312 @@
+"""The stage of slopes: how much of a gradient comes back? A dot on the curve of an elementwise operator, and its tangent.
+
+The output over the input, the slope below it on the same axis, and beside them the slope at the neighbouring numbers of the format:
+a jump lies between two of them, and what holds on the kink itself is a convention. The sentence to teach: the slope where the input
+stands is the share of the gradient that comes back. Of a sum, such as a mean of losses, one element is drawn.
+"""
+
+from dataclasses import dataclass
+from functools import cache, reduce
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.cases.default import kinks_of
+from aclnn_viz.explorers.arrays import XP, double, point
+from aclnn_viz.explorers.state import real
+from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.words.messages import message, tr
+
+# of a curve between two kinks; how near to these it goes, and to the ends of a range
+POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
+REACH, ASIDE = 5.0, 8  # ends of a curve; numbers of the format on either side
+GUIDE, VALUE, MOVED, SLOPE, INK = 4, 5, 7, 8, 9  # kinds of marks
+TALL, LOW = 262, 150
+
+
+def is_slope(op) -> bool:
+    """Whether an element of the main gradient depends on the input at its own place alone."""
+    return "." not in op.page.AXES[op.main] or bool(op.tensors[op.gradient_of[op.main]].kinks)
+
+
+@cache
+def own_fields(op) -> list[tuple]:
+    """The place of the dot."""
+    given = case(op).inputs
+    arranged = op.arrange_backward(**given)
+    arrays = arranged.arrays | (arranged.prelude(XP, arranged.arrays) if arranged.prelude else {})
+    one = _first(XP, arrays)
+    known = {"max": max, "min": min} | given | arranged.attributes
+    x, _ = _places(XP, op, op.gradient_of[op.main], one, known)
+    low, high = (float(np.round(end(x[np.isfinite(x)]), 2)) for end in (np.min, np.max))
+    low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
+    start = 0.5 if low < 0.0 < high else low + 0.7 * (high - low)
+    name = op.gradient_of[op.main]
+    help = message("where the dot stands")
+    return [("x", real(round(start, 2), low, high, 0.01, name, message("Element"), help))]
+
+
+def _first(xp, arrays: dict) -> dict:
+    """Of every array the first element."""
+    return {
+        key: array if array is None else xp.reshape(xp.reshape(array, (-1,))[:1], (1,) * array.ndim)
+        for key, array in arrays.items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Slope:
+    """An element's output and its slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each kink."""
+
+    name: str
+    output: str
+    x: np.ndarray
+    slope: np.ndarray
+    y: np.ndarray | None  # None where no output of one element is known
+    kinks: np.ndarray
+    at: np.ndarray
+    held: dict  # the other inputs, which stay
+    here: tuple  # where the dot stands: input, output, slope
+    beside: np.ndarray  # slopes at the numbers of the format beside it, and there
+    dtype: str
+    ends: tuple  # of the way of the dot
+
+    def panels(self, xp) -> list[Panel]:
+        return _panels(xp, self)
+
+    def plays(self) -> tuple[dict, ...]:
+        frames = [{"x": end} for end in self.ends]
+        return ({"label": tr("slide the dot"), "seconds": 8.0, "frames": frames},)
+
+    def beside_kink(self, k: int) -> tuple:
+        """The slopes just below and just above a kink."""
+        at = (k + 1) * (POINTS + 1)
+        return self.slope[at - 2], self.slope[at]
+
+    def headline(self, xp) -> list[str]:
+        return [
+            tr(
+                "At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.",
+                name=self.name,
+                kink=number(self.kinks[k]),
+                at=number(self.at[k]),
+                below=number(self.beside_kink(k)[0]),
+                above=number(self.beside_kink(k)[1]),
+            )
+            for k in range(self.kinks.size)
+        ] or [tr("No kink of {name} is declared.", name=self.name)]
+
+    def caption(self, xp):
+        x, _, slope = self.here
+        on = np.zeros(()) > 1
+        kinked = ""
+        for k in range(self.kinks.size):
+            below, above = (number(value) for value in self.beside_kink(k))
+            there = tr(
+                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at},] and one number further nothing of it is left.",
+                below=below,
+                above=above,
+                at=number(self.at[k]),
+            )
+            kinked = choose(x == self.kinks[k], kinked, there)
+            on = on | (x == self.kinks[k])
+        which = xp.where(
+            on,
+            4,
+            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.0 + 1e-9, 2, 1))),
+        )
+        names = {"share": written(100.0 * xp.abs(slope), ".3g")}
+        return choose(
+            which,
+            tr(
+                "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
+            ),
+            tr(
+                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]",
+                **names,
+            ),
+            tr(
+                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]",
+                **names,
+            ),
+            tr(
+                "Move the [7:dot] up by a step, and the output goes down by {share} % of it. [b:The] [8:gradient] [b:comes back with the other sign.]",
+                **names,
+            ),
+            kinked,
+        )
+
+
+def _places(xp, op, name: str, one: dict, known: dict):
+    """Where the slope over an input is drawn: points between its kinks and a nan behind each stretch, then the kinks; and these."""
+    found = [
+        *kinks_of(op, name, known),
+        *(
+            one[other][(0,) * one[other].ndim]
+            for other, tensor in op.tensors.items()
+            if name in tensor.kinks
+        ),
+    ]
+    kinks = (
+        xp.stack([xp.reshape(kink + np.zeros(1), ()) for kink in found]) if found else np.zeros(0)
+    )
+    kinks = xp.take(kinks, xp.argsort(kinks, stable=True)) if found else kinks
+    low, high = op.tensors[name].low, op.tensors[name].high
+    low, high = (
+        (-REACH, REACH)
+        if low is None
+        else (low + MARGIN * (high - low), high - MARGIN * (high - low))
+    )
+    ends = [np.full(1, low), *(kinks[k : k + 1] for k in range(len(found))), np.full(1, high)]
+    if found:  # beyond the outermost kinks, too
+        ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
+    share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
+    x = xp.concat(
+        [
+            *(
+                part
+                for first, last in zip(ends, ends[1:])
+                for part in (first + (last - first) * share, np.full(1, np.nan))
+            ),
+            kinks,
+        ]
+    )
+    return x, kinks
+
+
+def slope(xp, op, run, arrays, attributes, given, state):
+    """Return the Slope of an operator, or a sentence that says why there is none."""
+    page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
+    one = _first(xp, arrays)
+    if "reduction" in attributes:
+        attributes = attributes | {"reduction": 0}  # one element, before it is added up
+    known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
+    x, kinks = _places(xp, op, name, one, known)
+    held = {
+        key: array
+        for key, array in one.items()
+        if array is not None and key not in (name, *op.upstream, *op.saved) and array.size
+    }
+    here = double(xp, xp.round_to(xp.reshape(state.x, (1,)), state.dtype))
+    beside = here + np.arange(-ASIDE, ASIDE + 1.0) * xp.ulp(here, state.dtype)
+    size, curve = x.size, x.size - kinks.size
+    x = xp.concat([x, beside])
+    moved = {name: xp.reshape(x, (x.size,) + (1,) * (len(page.AXES[name]) - 1))}
+    try:
+        asked = page.forward.__code__.co_varnames[1 : page.forward.__code__.co_argcount]
+        made = run(page.forward, {key: (known | one | moved)[key] for key in asked})
+    except KeyError as missing:
+        return message("No slope is drawn: backward is not given {name}.", name=missing.args[0])
+    moved |= {key: made[of] for key, of in op.saved.items()} | {
+        upstream: np.ones(moved[name].shape)
+    }
+    out = run(
+        page.backward,
+        attributes | one | {key: array for key, array in moved.items() if key in arrays},
+    )[op.main]
+    y, gap = made[op.upstream[upstream]], x * 0.0  # nan where x is
+    out = xp.reshape(out, (-1,)) + gap
+    y = xp.reshape(y, (-1,)) + gap if y.size == x.size else None
+    middle = size + ASIDE
+    return Slope(
+        name,
+        op.upstream[upstream],
+        x[:curve],
+        out[:curve],
+        None if y is None else y[:curve],
+        kinks,
+        out[curve:size],
+        held,
+        (here[0], None if y is None else y[middle], out[middle]),
+        out[size:],
+        state.dtype,
+        tuple(
+            type(state).__dataclass_fields__["x"].metadata["control"][end]
+            for end in ("low", "high")
+        ),
+    )
+
+
+def _over(found: Slope) -> Axis:
+    held = [
+        tr("{name} = {value}", name=key, value=number(array[(0,) * array.ndim]))
+        for key, array in found.held.items()
+    ]
+    if not held:
+        return Axis(found.name)
+    said = reduce(lambda some, more: tr("{some}, {more}", some=some, more=more), held)
+    return Axis(tr("{name}, at {held}", name=found.name, held=said))
+
+
+def _panels(xp, found: Slope) -> list[Panel]:
+    over, (x, y, slope) = _over(found), found.here
+    kinks = [
+        Rule("x", found.kinks[k], tr("kink") * (not k), GUIDE) for k in range(found.kinks.size)
+    ]
+    bare = [Rule("x", found.kinks[k], kind=GUIDE) for k in range(found.kinks.size)]
+    grip = ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"
+    below = (
+        *bare,
+        Rule("y", 0.0, kind=GUIDE),
+        Line(found.x, found.slope, SLOPE, "", 3.0),
+        *([Dots(found.kinks, found.at, INK, tr("on a kink"), 4.5)] if kinks else []),
+        Rule("x", x, kind=MOVED),
+        *((Dots(point(x), point(slope), SLOPE, "", 6.0),) if y is not None else ()),
+        *((Grip(x, slope, *grip),) if y is None else ()),
+    )
+    name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
+    under = Panel("slope", name, below, over, Axis(), 13, TALL if y is None else LOW, ("x",))
+    lens = _lens(xp, found, TALL)
+    if y is None:
+        return [under, lens]
+    share = np.array([1.0, 1.0])
+    reach = xp.max(xp.where(xp.isfinite(found.x), found.x, -np.inf)) - xp.min(
+        xp.where(xp.isfinite(found.x), found.x, np.inf)
+    )
+    aside = (
+        0.14 * reach * xp.stack([-share[0] + 0.0 * x, share[1] + 0.0 * x]) / xp.hypot(1.0, slope)
+    )
+    marks = (
+        *kinks,
+        Line(found.x, found.y, VALUE, "", 3.0),
+        Line(x + aside, y + slope * aside, SLOPE, tr("slope"), 2.5),
+        Rule("x", x, kind=MOVED),
+        Grip(x, y, *grip),
+    )
+    title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
+    curve = Panel("forward", title, marks, Axis("", over.low, over.high), Axis(), 13, TALL)
+    return [curve, lens, _under(under), _share(slope)]
+
+
+def _under(panel: Panel) -> Panel:
+    return Panel(**{**vars(panel), "below": "forward"})
+
+
+def _lens(xp, found: Slope, height: int) -> Panel:
+    steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
+    # no rounding is blown up to a picture
+    wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
+    marks = (
+        Dots(steps, found.beside, SLOPE, "", 4.0),
+        Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
+    )
+    ticks = tuple((k, f"{k:+.0f}".replace("-", "−") if k else found.name) for k in (-8.0, 0.0, 8.0))
+    title = tr("slope at the {dtype} numbers beside it", dtype=found.dtype)
+    over = Axis(tr("steps of {dtype}", dtype=found.dtype), -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
+    return Panel(
+        "beside", title, marks, over, Axis(tr("slope"), slope - wide, slope + wide), 7, height
+    )
+
+
+def _share(slope) -> Panel:
+    marks = (
+        Rule("y", 0.0, kind=GUIDE),
+        Bars(np.zeros(1), np.ones(1), INK, "", 0.6),
+        Bars(np.ones(1), point(slope), SLOPE, "", 0.6),
+    )
+    ticks = ((0.0, tr("arrives")), (1.0, tr("comes back")))
+    return Panel(
+        "share", tr("of a gradient of 1"), marks, Axis("", -0.6, 1.6, ticks=ticks), Axis(), 7, LOW
+    )

@@ -1,0 +1,116 @@
+"""The stage of slopes: the dot, its tangent, the numbers beside it and the caption, against differences of the forward operator."""
+
+import numpy as np
+import pytest
+from machine import sampled
+from panelled_explorer import mark, marks
+from together import in_one
+
+import aclnn_viz as av
+from aclnn_viz.dtypes import round_to
+from aclnn_viz.explorers import slopes, subject_of
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line
+from aclnn_viz.pictures.text import unmarked
+
+STEP = 1e-6
+SLOPES = [op for op in sampled(__name__) if slopes.is_slope(op)]
+
+
+def opened(name, **values):
+    subject = subject_of(name)
+    data = subject.compute(build(subject.state, values))
+    return subject, data, data.answer
+
+
+@in_one
+@pytest.mark.parametrize("op", SLOPES, ids=lambda op: op.name)
+def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
+    subject, data, found = opened(op.name)
+    shown = subject.show(data)
+    x, y, slope = found.here
+    grip = mark(shown, "forward", Grip)
+    assert (grip.x, grip.y, grip.sets) == (x, y, ("x",))
+    tangent = mark(shown, "forward", Line, "slope")
+    np.testing.assert_allclose(np.diff(tangent.y) / np.diff(tangent.x), slope, atol=1e-9)
+    np.testing.assert_allclose(tangent.y.mean(), y, atol=1e-9)
+    np.testing.assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
+    assert [
+        one.name for one in shown.panels if not one.more
+    ] == "forward beside slope share".split()
+    there = np.isfinite(found.x)
+    near = np.argmin(np.abs(found.x[there] - x))
+    assert abs(found.y[there][near] - y) <= 0.1 * (1 + abs(slope))  # the dot lies on the curve
+
+
+@pytest.mark.parametrize("name", "hardswish gelu tanh silu softplus elu mse_loss".split())
+@pytest.mark.parametrize("x", [-2.0, 0.25, 1.5])
+def test_the_slope_is_that_of_the_curve(name, x):
+    _, _, found = opened(name, x=x, dtype="float64")
+    (_, up, _), (_, down, _) = (
+        opened(name, x=x + step, dtype="float64")[2].here for step in (STEP, -STEP)
+    )
+    assert found.here[2] == pytest.approx((up - down) / (2 * STEP), abs=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
+    subject, data, found = opened("hardswish", x=3.0, dtype=dtype)
+    step = (
+        float(np.spacing(np.float32(3.0)))
+        if dtype == "float32"
+        else {"float16": 2**-9, "bfloat16": 2**-6}[dtype]
+    )
+    x = 3.0 + step * np.arange(-8, 9)
+    np.testing.assert_array_equal(round_to(x, dtype), x)
+    wanted = av.operator("hardswish").backward(gradOutput=np.ones(17), self=x)["out"]
+    np.testing.assert_allclose(found.beside, wanted)
+    shown = subject.show(data)
+    np.testing.assert_array_equal(marks(shown, "beside", Dots)[0].y, found.beside)
+    assert found.beside[8] == 1.5 and found.beside[9] == 1.0  # the jump lies between two numbers
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "starts", "holds"),
+    [
+        ("hardswish", {"x": -4.0}, "The curve is flat here", "no gradient comes back"),
+        ("hardswish", {"x": -2.0}, "Move the dot up by a step", "down by 16.7 % of it"),
+        ("hardswish", {"x": 1.0}, "Move the dot by a step", "So 83.3 % of the gradient comes back"),
+        ("hardswish", {"x": 2.5}, "Move the dot by a step", "by 133 % of it. More gradient"),
+        (
+            "hardswish",
+            {"x": 3.0},
+            "On the kink",
+            "1.5 just below, 1 just above. The page takes 1.5,",
+        ),
+        (
+            "hardswish",
+            {"x": -3.0},
+            "On the kink",
+            "0 just below, -0.5 just above. The page takes -0.5,",
+        ),
+        (
+            "hardtanh",
+            {"x": 0.25, "max": 0.25},
+            "On the kink",
+            "1 just below, 0 just above. The page takes 0,",
+        ),
+        ("gelu", {"x": 0.0}, "Move the dot by a step", "So 50 % of"),
+    ],
+)
+def test_the_caption_says_what_is_seen(name, values, starts, holds):
+    subject, data, _ = opened(name, **values)
+    said = unmarked(subject.said(data))
+    assert said.startswith(starts) and holds in said
+
+
+def test_the_dot_slides_over_the_whole_curve():
+    subject, data, found = opened("hardswish")
+    (play,) = subject.plays(data)
+    ends = [frame["x"] for frame in play["frames"]]
+    assert ends == [np.nanmin(found.x).round(2), np.nanmax(found.x).round(2)]
+
+
+def test_reduction_leaves_one_element():
+    (_, _, mean), (_, _, none) = (opened("mse_loss", reduction=k) for k in (1, 0))
+    assert mean.here == none.here and mean.y is not None
