@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, lift, norms, response, slopes
+from aclnn_viz.explorers import fields, lift, norms, planes, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -113,14 +113,7 @@ def state_of(op) -> type:
         for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op))
         if made
     ]
-    if norms.is_norm(op):
-        first = norms.epsilon_of(op).name
-        moved.sort(key=lambda pair: pair[0] != first)
-        own = norms.own_fields()
-        moved[1:1] = own[:2]
-        moved += own[2:]
-    elif slopes.is_slope(op):
-        moved[:0] = slopes.own_fields(op)
+    moved = _with_stage(op, moved)
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
@@ -170,6 +163,21 @@ def state_of(op) -> type:
         late = "reduction shapes plane seed device soc cann plan".split()
         moved.sort(key=lambda pair: pair[0] in late or pair[0].startswith("axis"))
     return _made(op, [(name, type(made.default), made) for name, made in moved])
+
+
+def _with_stage(op, moved: list) -> list:
+    """The controls of the operator, and those of its stage."""
+    if norms.is_norm(op):
+        first = norms.epsilon_of(op).name
+        moved.sort(key=lambda pair: pair[0] != first)
+        own = norms.own_fields()
+        moved[1:1] = own[:2]
+        moved += own[2:]
+    elif slopes.is_slope(op):
+        moved[:0] = slopes.own_fields(op)
+    elif planes.is_plane(op):
+        moved += planes.own_fields()
+    return moved
 
 
 def _made(op, listed: list) -> type:

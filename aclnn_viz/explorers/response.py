@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers import norms, slopes
+from aclnn_viz.explorers import norms, planes, slopes
 from aclnn_viz.explorers.arrays import double
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Rule
 from aclnn_viz.pictures.palette import scale
@@ -29,26 +29,16 @@ HEIGHT = 165
 IN_ROW = message(
     "The gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} of {rows} outputs."
 )
-ALONG = (
-    message(
-        "Along rows the gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} of "
-        "{rows} outputs."
-    ),
-    message(
-        "Along columns the gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} "
-        "of {rows} outputs."
-    ),
-)
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What the gradient of each output (rows) brings to each element of the input (columns), one matrix or one of each axis."""
+    """What the gradient of each output (rows) brings to each element of the input (columns)."""
 
     upstream: str
     output: str
     place: list[int]  # of the row or plane among those that are alike
-    matrices: tuple
+    matrix: np.ndarray
     gradient: np.ndarray | None = None  # of the row
     own: np.ndarray | None = None  # the part of it that comes from the output at the same place
 
@@ -56,16 +46,14 @@ class Spread:
         return _matrices(xp, self)
 
     def headline(self, xp) -> list[str]:
-        sentences = ALONG if len(self.matrices) == 2 else (IN_ROW,)
         return [
             tr(
-                sentence,
-                to=_ends(xp, matrix, 1),
-                of=_ends(xp, matrix, 0),
-                columns=matrix.shape[1],
-                rows=matrix.shape[0],
+                IN_ROW,
+                to=_ends(xp, self.matrix, 1),
+                of=_ends(xp, self.matrix, 0),
+                columns=self.matrix.shape[1],
+                rows=self.matrix.shape[0],
             )
-            for sentence, matrix in zip(sentences, self.matrices)
         ]
 
     def caption(self, xp):
@@ -92,10 +80,12 @@ def response(xp, op, given: dict, state, run=None):
         return norms.norm(xp, op, run, arrays, arranged, given, state)
     if slopes.is_slope(op):
         return slopes.slope(xp, op, run, arrays, arranged.attributes, given, state)
-    return spread(xp, op, run, arrays, arranged, given, getattr(state, "plane", 0))
+    if planes.is_plane(getattr(op, "_op", op)):
+        return planes.plane(op, arrays, arranged, given, state)
+    return spread(xp, op, run, arrays, arranged, getattr(state, "plane", 0))
 
 
-def spread(xp, op, run, arrays, arranged, given, block):
+def spread(xp, op, run, arrays, arranged, block):
     page, upstream, attributes = op.page, next(iter(op.upstream)), arranged.attributes
     axes, result = page.AXES, arranged.results[op.main]
     letters = {letter: n for letter, n in zip(axes[op.main], result.shape) if letter != "."}
@@ -120,40 +110,12 @@ def spread(xp, op, run, arrays, arranged, given, block):
     def unit(k):
         return xp.reshape(brought(np.eye(1, size, k)), (-1,))
 
-    dots = [n for n, axis in zip(result.shape, axes[op.main]) if axis == "."]
-    names, others = (
-        [name for name, axis in zip(op.page_axes(key, attributes), axes[key]) if axis == "."]
-        for key in (op.main, upstream)
-    )
-    outer = given[upstream].shape[-2:]
-    if (
-        len(dots) == 2 == len(outer)
-        and "".join(names) != "".join(others)
-        and prod(outer) == size
-        and tuple(dots) == result.documented_shape[-2:]
-    ):
-        rows, columns = outer
-        along = [
-            [k * columns + columns // 2 for k in range(rows)],
-            [rows // 2 * columns + k for k in range(columns)],
-        ]
-        return Spread(
-            upstream,
-            op.main,
-            place,
-            tuple(
-                xp.stack(
-                    [xp.sum(xp.reshape(unit(k), tuple(dots)), axis=1 - axis) for k in ones[:SHOWN]]
-                )
-                for axis, ones in enumerate(along)
-            ),
-        )
     matrix = xp.stack([unit(k) for k in range(min(size, SHOWN))])
     gradient = xp.reshape(run(page.backward, attributes | part)[op.main], (-1,))
     own = None
     if size == gradient.size <= SHOWN:
         own = xp.sum(matrix * np.eye(size), axis=0) * xp.reshape(part[upstream], (-1,))
-    return Spread(upstream, op.main, place, (matrix,), gradient, own)
+    return Spread(upstream, op.main, place, matrix, gradient, own)
 
 
 # What is seen, and in words
@@ -181,24 +143,18 @@ def _matrices(xp, found: Spread) -> list[Panel]:
                 HEIGHT,
             )
         )
-    titles = (
-        [message("taps along rows, plane{place}"), message("taps along columns, plane{place}")]
-        if len(found.matrices) == 2
-        else [message("what each output's gradient brings, row{place}")]
-    )
-    for title, matrix in zip(titles, found.matrices):
-        shown = matrix[:, :SHOWN]
-        made.append(
-            Panel(
-                f"brought {len(made)}",
-                tr(title, place=where),
-                (Heat(shown, *scale(shown, xp), digits=True),),
-                Axis(f"{found.output}[j]"),
-                Axis(f"{found.upstream}[i]"),
-                10,
-                HEIGHT,
-            )
+    shown = found.matrix[:, :SHOWN]
+    made.append(
+        Panel(
+            "brought",
+            tr("what each output's gradient brings, row{place}", place=where),
+            (Heat(shown, *scale(shown, xp), digits=True),),
+            Axis(f"{found.output}[j]"),
+            Axis(f"{found.upstream}[i]"),
+            10,
+            HEIGHT,
         )
+    )
     return made
 
 

@@ -8,6 +8,7 @@ from together import in_one
 import aclnn_viz as av
 from aclnn_viz.explorers import default
 from aclnn_viz.explorers.norms import Norm
+from aclnn_viz.explorers.planes import Plane
 from aclnn_viz.explorers.response import Spread
 from aclnn_viz.explorers.slopes import Slope
 
@@ -29,7 +30,7 @@ def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)
     drawn = found.panels(np)
     assert (
-        isinstance(found, Norm | Slope | Spread)
+        isinstance(found, Norm | Plane | Slope | Spread)
         and sum(panel.span * panel.rows for panel in drawn) % 20 == 0
         and 1 <= len(found.headline(np)) <= 2
     )
@@ -97,7 +98,7 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     given = {"x": x} if name == "swi_glu" else {"output": op.forward(self=x)[output]}
     case = av.case(op, "float64", shape=(1, 6), **given)
     found = default.response.response(default.XP, op, case.inputs, made.state())
-    np.testing.assert_allclose(found.matrices[0], jacobian, atol=1e-8)
+    np.testing.assert_allclose(found.matrix, jacobian, atol=1e-8)
     np.testing.assert_allclose(found.gradient, op.backward(**case.inputs)[op.main].ravel())
     assert made.headline and (found.own is None) == (name == "swi_glu")
     drawn = found.panels(np)[-1]
@@ -109,25 +110,10 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
         np.testing.assert_array_equal(marks(found, "row")[-1].y, found.own)
 
 
-def test_taps_are_those_of_plain_loops():
-    found = answer("avg_pool")
-    rows = np.zeros((3, 5))
-    for out in range(3):
-        inside = [at for at in (2 * out - 1, 2 * out) if 0 <= at < 5]
-        rows[out, inside] = 1 / 2  # of two rows of the window, and both of its columns lie inside
-    np.testing.assert_allclose(found.matrices[0], rows)
-    assert (
-        "Along rows the gradient of one output goes to 1 to 2 of 5 elements; one element adds up those of 1 of 3"
-        in found.headline(np)[0]
-    )
-    reflected = answer("reflection_pad_2d").matrices[1]  # padding (1, 0) of 4 columns
-    np.testing.assert_array_equal(reflected, np.eye(4)[[1, 0, 1, 2, 3]])
-
-
 def test_the_plane_that_is_shown_is_that_of_the_tensors():
     first, second = answer("max_pool_with_indices"), answer("max_pool_with_indices", plane=1)
     assert (first.place, second.place) == ([0], [1]) and not np.array_equal(
-        first.matrices[0], second.matrices[0]
+        first.weights, second.weights
     )
 
 

@@ -1,0 +1,86 @@
+"""The stage of planes: what an output reads and what comes back, against changes of the forward operator and plain loops."""
+
+import numpy as np
+import pytest
+from panelled_explorer import mark
+
+import aclnn_viz as av
+from aclnn_viz.explorers import planes, subject_of
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Box, Heat
+from aclnn_viz.pictures.text import unmarked
+
+PLANES = (
+    "avg_pool max_pool_with_indices reflection_pad_2d replication_pad_2d "
+    "upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
+).split()
+EVERY = pytest.mark.parametrize("name", PLANES)
+
+
+def opened(name, **values):
+    subject = subject_of(name)
+    data = subject.compute(build(subject.state, values))
+    return subject, data, data.answer
+
+
+def test_the_operators_that_move_planes_are_found():
+    found = {op.name for op in av.operators() if planes.is_plane(op)}
+    assert found == {*PLANES, "grid_sampler_2d"}  # which has a stage of its own
+
+
+@EVERY
+def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
+    _, data, found = opened(name)
+    total = np.zeros(found.arrived.shape)
+    for k, sent in enumerate(found.gradient.ravel()):
+        total += sent * found.weights[k]
+    np.testing.assert_allclose(found.arrived, total, atol=1e-12)
+    out = data.outputs[found.output]
+    np.testing.assert_allclose(found.arrived, out.reshape(-1, *out.shape[-2:])[0], atol=1e-5)
+
+
+def test_the_weights_are_those_of_plain_windows():
+    _, _, found = opened("avg_pool")  # windows of 2 x 2, steps (2, 1), a row of padding
+    wanted = np.zeros((3, 3, 5, 4))
+    for i in range(3):
+        for j in range(3):
+            for r in (2 * i - 1, 2 * i):
+                for c in (j, j + 1):
+                    if 0 <= r < 5:
+                        wanted[i, j, r, c] = 1 / 4
+    np.testing.assert_allclose(found.weights, wanted.reshape(9, 5, 4))
+    _, _, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
+    places = padded.weights.reshape(8, 5, 5, 4).argmax(axis=-1)
+    np.testing.assert_array_equal(places[4].max(axis=1), [1, 0, 1, 2, 3])
+
+
+@EVERY
+def test_half_way_half_of_the_outputs_have_sent(name):
+    subject, data, found = opened(name, sent=0.5)
+    shown, n = subject.show(data), len(found.weights)
+    arrived = mark(shown, "arrived", Heat).values
+    whole = n // 2
+    wanted = sum(found.gradient.ravel()[k] * found.weights[k] for k in range(whole))
+    rest = found.gradient.ravel()[whole] * found.weights[whole] * (n / 2 - whole)
+    np.testing.assert_allclose(arrived, wanted + rest, atol=1e-12)
+    assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
+    box, columns = mark(shown, "sends", Box), found.gradient.shape[1]
+    assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
+
+
+@EVERY
+@pytest.mark.parametrize("row, column", [(0, 0), (2, 2)])
+def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
+    subject, data, found = opened(name, row=row, column=column)
+    k = row * found.gradient.shape[1] + column
+    read = found.weights[k] != 0
+    said = unmarked(subject.said(data))
+    assert ("one pixel" if read.sum() == 1 else f"{read.sum()} pixels") in said
+    shared = (found.weights != 0).sum(axis=0)[read].max()
+    assert (f"Up to {shared} outputs" if shared > 1 else "No other output") in said
+    assert ("negative weight" in said) == bool((found.weights[k] < 0).any())
+    window = mark(subject.show(data), "weights", Box)
+    rows, columns = np.nonzero(read)
+    assert (window.x0, window.y1) == (columns.min() - 0.5, rows.max() + 0.5)
+    values = mark(subject.show(data), "weights", Heat).values
+    np.testing.assert_array_equal(np.nan_to_num(values), found.weights[k])
