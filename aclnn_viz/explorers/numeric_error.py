@@ -1,5 +1,7 @@
 """The panels, the headline and the text of the explorer of numeric error; `numeric_error_data` computes its numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from aclnn_viz.accuracy.measures import ULP_CLASSES
@@ -19,8 +21,8 @@ from aclnn_viz.explorers.numeric_error_data import (
     operator_of,
 )
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.error_plot import GREY, named
-from aclnn_viz.pictures.marks import Box, Dots, Note, Rule
+from aclnn_viz.pictures.error_plot import GREY
+from aclnn_viz.pictures.marks import Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.twin import in_words
@@ -43,6 +45,10 @@ PIECES = {
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
+READ, CHOSEN, WRONG, INK = 5, 7, 8, 9  # kinds of marks of the swarm
+# of its axis, on either side of the wall; its columns; its height
+DECADES, PILES, PILED = 4.0, 144, 350
+SHARES = {-4: "0.01 %", -2: "1 %", 0: "100 %", 2: "100 ×", 4: "10,000 ×"}
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 28.0, 56  # of the axis; columns of the words
@@ -77,27 +83,99 @@ LEAST_ULPS = 1e-3  # ulps that the axis of yardsticks still shows
 
 
 def panels(data: Data) -> list[Panel]:
-    return [errors_panel(data), histogram(data), causes(data), standards(data), yardsticks(data)]
+    """The swarm; what else is known of the errors stands beside it, folded."""
+    beside = (histogram, causes, standards, yardsticks)
+    return [swarm(data), *(replace(make(data), more=True) for make in beside)]
 
 
-def errors_panel(data: Data) -> Panel:
-    """Dots by cause above both envelopes; the running median as a line."""
-    e, plot = data.errors, data.plot
-    if plot is None:
+def swarm(data: Data) -> Panel:
+    """A dot an element: how much of what rounding may do to it is used, piled up before the wall and behind it."""
+    e = data.errors
+    if data.plot is None:
         note = Note(0.5, 0.5, "\n".join(wrapped(e.nothing(), 60)))
-        return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 12, TALL)
-    groups = [
-        (KINDS[k], tr(cause), 3.5 if k in (OPEN, MISSED) else 2.0) for k, cause in enumerate(CAUSES)
+        return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 20, PILED)
+    place, height = piles(e.ulps, e.bound, data.cause == MISSED)
+    top, size = float(height.max(initial=0) + 1), 0.0
+    size = float(np.clip(0.5 * (PILED - 60) / top, 0.8, 3.5))
+    groups = (
+        (data.cause < OPEN, READ, tr("rounding explains it")),
+        (data.cause == OPEN, GREY, tr("undecided")),
+        (data.cause == MISSED, WRONG, tr("rounding cannot: a bug")),
+    )
+    dots = [
+        Dots(place[here], height[here] + 0.5, kind, label, size)
+        for here, kind, label in groups
+        if here.any()
     ]
-    focus = (
-        []
-        if data.focus is None
-        else named(e, data.focus, tr("element {place}", place=list(e.index(data.focus))), plot.axis)
-    )
+    if data.focus is not None:
+        at = place[data.focus : data.focus + 1], height[data.focus : data.focus + 1] + 0.5
+        named = tr("element {place}", place=list(e.index(data.focus)))
+        dots.append(Dots(*at, CHOSEN, named, max(size, 4.5)))
+    marks = (*dots, Rule("x", 0.0, tr("the wall"), INK), _spots(place, height, top))
     title = tr(
-        "{output}: error of {n} elements against their value", output=data.output, n=f"{e.size:,}"
+        "{output}: error of {n} elements, as a share of what rounding may do",
+        output=data.output,
+        n=f"{e.size:,}",
     )
-    return plot.panel("errors", title, groups, data.cause[plot.shown], focus, 12, TALL)
+    ticks = tuple((float(k), SHARES[k]) for k in SHARES)
+    over = Axis(tr("error / bound"), -DECADES, DECADES, ticks=ticks)
+    return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.05), 20, PILED)
+
+
+def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
+    """Place, in powers of ten of the bound, and height of the dot of each element; none crosses the wall by rounding."""
+    with np.errstate(all="ignore"):
+        used = np.log10(np.where(ulps == 0, 0.0, ulps / bound))
+    used = np.clip(np.nan_to_num(used, nan=DECADES), -DECADES, DECADES)
+    column = np.floor((used / DECADES + 1.0) * (PILES / 2))
+    column = np.where(
+        missed, np.clip(column, PILES // 2, PILES - 1), np.clip(column, 0, PILES // 2 - 1)
+    ).astype(int)
+    order = np.argsort(column, kind="stable")
+    first = np.searchsorted(column[order], column[order])
+    height = np.empty(column.size, int)
+    height[order] = np.arange(column.size) - first
+    return (column + 0.5) * (2 * DECADES / PILES) - DECADES, height
+
+
+def _spots(place, height, top: float) -> Spots:
+    """How many elements lie in a pile, and where that is."""
+    at, many = np.unique(place, return_counts=True)
+    half = DECADES / PILES
+    texts = tuple(
+        tr("{n} elements at {share} % of the bound", n=n, share=f"{100 * 10.0**one:.2g}")
+        for one, n in zip(at, many)
+    )
+    return Spots(at - half, 0.0 * at, at + half, 0.0 * at + top, texts)
+
+
+def caption(data: Data) -> str:
+    """What the swarm says: is it a bug, or only rounding?"""
+    if data.plot is None:
+        return headline(data)[0]
+    missed, undecided = (data.counts[CAUSES[k]] for k in (MISSED, OPEN))
+    names = {"n": f"{data.errors.size:,}", "missed": f"{missed:,}", "open": f"{undecided:,}"}
+    if missed:
+        names["explained"] = f"{data.errors.size - missed - undecided:,}"
+        return tr(
+            "[5:Rounding explains] {explained} of {n} errors. [8:{missed} lie behind the wall]: [b:no rounding leads there, it is a bug.]",
+            **names,
+        )
+    if undecided:
+        return tr(
+            "No error of {n} surely crosses the wall, [b:but {open} may:] the bound is known only so far.",
+            **names,
+        )
+    if data.fault:
+        return tr(
+            "The kernel is wrong, and no error of {n} crosses the wall: [b:these inputs do not show it.] It needs {needs}.",
+            needs=tr(data.fault.exposed_by),
+            **names,
+        )
+    return tr(
+        "No error of {n} crosses the wall: [b:it is only] [5:rounding.] Choose a fault, and see what it looks like.",
+        **names,
+    )
 
 
 def histogram(data: Data) -> Panel:
@@ -128,7 +206,7 @@ def _bars(name, title, kinds, labels, shares) -> Panel:
         tuple(marks),
         Axis("", 0.0, 130.0, ticks=()),
         Axis("", len(labels) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, labels)))),
-        4,
+        10,
         TALL,
     )
 
@@ -419,5 +497,6 @@ def subject():
         describe,
         pytest_case,
         notices=notices,
+        caption=caption,
         recorded=RECORDED,
     )

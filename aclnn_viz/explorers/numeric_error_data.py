@@ -71,11 +71,6 @@ def _piece(values, label, help):
 class State:
     """What can be moved. The pieces of the precision override the plan."""
 
-    operator: str = choice(
-        operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel"
-    )
-    output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
-    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
     fault: str = choice(
         "none",
         {
@@ -88,6 +83,11 @@ class State:
         "fault",
         "Kernel",
     )
+    operator: str = choice(
+        operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel"
+    )
+    output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
+    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
     plan: str = choice(f"{SOC} {CANN}", PLANS, "plan", "Precision", "predictions are not measured")
     compute: str = _piece(
         ("float32", "float16", "bfloat16"), "products", message("the format after every operation")

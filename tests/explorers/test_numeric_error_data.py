@@ -15,13 +15,15 @@ from aclnn_viz.explorers.numeric_error import ladder, subject, used
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     INDICES,
+    MISSED,
     State,
     compute,
     fault_of,
     plan_of,
 )
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.pictures.marks import Box, Dots
+from aclnn_viz.pictures.marks import Box, Dots, Spots
+from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
 
@@ -125,14 +127,43 @@ def test_the_histogram_counts_steps_of_the_format():
     np.testing.assert_allclose(bars, 100 * np.array(counts) / e.size)
 
 
-def test_every_element_is_a_dot_of_its_cause():
-    data = compute(State(fault="slight", dtype="bfloat16", plan="kit"))
-    dots = {
-        mark.label: mark.x.size
-        for mark in panel(show(data), "errors").marks
-        if isinstance(mark, Dots)
-    }
-    assert dots == {name: count for name, count in data.counts.items() if count} and len(dots) > 1
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"fault": "slight", "dtype": "bfloat16", "plan": "kit"},
+        {},
+        {"fault": "formula"},
+        {"fault": "seldom"},
+        {"operator": "grid_sampler_2d"},
+    ],
+)
+def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
+    data = compute(State(**values))
+    e, shown = data.errors, panel(show(data), "errors")
+    dots = {mark.label: mark for mark in shown.marks if isinstance(mark, Dots)}
+    behind = dots.pop("rounding cannot: a bug", None)
+    element = dots.pop(f"element {list(e.index(data.focus))}")
+    missed = int((data.cause == MISSED).sum())
+    assert (0 if behind is None else behind.x.size) == missed
+    assert sum(mark.x.size for mark in dots.values()) == e.size - missed
+    assert all((mark.x < 0).all() for mark in dots.values()) and (
+        missed == 0 or (behind.x > 0).all()
+    )
+    (spots,) = (mark for mark in shown.marks if isinstance(mark, Spots))
+    assert sum(int(text.split()[0]) for text in spots.texts) == e.size
+    # no two dots lie upon each other, and each pile begins at the ground
+    marks = [mark for mark in (*dots.values(), behind) if mark is not None]
+    places = [*zip(np.concatenate([m.x for m in marks]), np.concatenate([m.y for m in marks]))]
+    assert len({*places}) == e.size and min(y for _, y in places) == 0.5
+    used = e.ulps[data.focus] / e.bound[data.focus]
+    if 1e-4 < used < 1e4:
+        assert element.x[0] == pytest.approx(np.log10(used), abs=2 * 4 / 144)
+    said = unmarked(subject().said(data))
+    if missed:
+        assert f"{missed:,} lie behind the wall" in said and "it is a bug" in said
+    else:
+        assert "crosses the wall" in said
+        assert ("these inputs do not show it" in said) == (data.fault is not None)
 
 
 @pytest.mark.parametrize(
