@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, lift, norms, planes, response, slopes
+from aclnn_viz.explorers import fields, lift, norms, planes, response, slopes, softmax
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -173,6 +173,8 @@ def _with_stage(op, moved: list) -> list:
         own = norms.own_fields()
         moved[1:1] = own[:2]
         moved += own[2:]
+    elif softmax.is_softmax(op):
+        moved += softmax.own_fields()
     elif slopes.is_slope(op):
         moved[:0] = slopes.own_fields(op)
     elif planes.is_plane(op):
@@ -180,10 +182,16 @@ def _with_stage(op, moved: list) -> list:
     return moved
 
 
+def _in_hand(op):
+    """The stage whose elements a hand moves, or nothing."""
+    stages = ((norms, norms.is_norm), (softmax, softmax.is_softmax))
+    return next((stage for stage, fits in stages if fits(op)), None)
+
+
 def _made(op, listed: list) -> type:
-    if not norms.is_norm(op):
+    if not _in_hand(op):
         return make_dataclass("State", listed, frozen=True)
-    own = {"__post_init__": lambda state: check_points(state, 1, norms.MOST)}
+    own = {"__post_init__": lambda state: check_points(state, 1, norms.HANDS)}
     return make_dataclass("State", [*listed, ("moved", tuple, ())], namespace=own, frozen=True)
 
 
@@ -356,11 +364,11 @@ def drawn(op, state):
 
 
 def inputs(op, state) -> dict:
-    """Return the inputs of op.backward: those of the case, of a norm with what a hand has moved."""
+    """Return the inputs of op.backward: those of the case, with what a hand has moved."""
     given = drawn(op, state).inputs
-    if not norms.is_norm(op):
+    if not (stage := _in_hand(op)):
         return given
-    return norms.moved(op, state, given, _of_forward(op, state), XP, op.forward)
+    return stage.moved(op, state, given, _of_forward(op, state), XP, op.forward)
 
 
 def _of_forward(op, state) -> dict:
@@ -371,11 +379,11 @@ def _of_forward(op, state) -> dict:
 
 
 def _by_hand(op, state) -> dict:
-    """The inputs of a norm that no case draws."""
-    if not norms.is_norm(op):
+    """The inputs that no case draws."""
+    if not _in_hand(op):
         return {}
     given = inputs(op, state)
-    return {name: given[name] for name in (op.gradient_of[op.main], *op.upstream)}
+    return {n: given[n] for n in (op.gradient_of[op.main], *op.upstream) if n in given}
 
 
 # What is computed
@@ -466,9 +474,9 @@ def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
         for p in _parameters(op)
         if not _stays(value := getattr(moved, p.name, 0))
     }
-    if norms.is_norm(op):
+    if stage := _in_hand(op):
         known = _of_forward(op, state) | moving
-        given = norms.moved(op, moved, given, known, traced._xp, traced.forward)
+        given = stage.moved(op, moved, given, known, traced._xp, traced.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given
         # drawn again, what forward alone takes is there, too

@@ -18,7 +18,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-MOST, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
+HANDS, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
 GUIDE, TAKEN, MOVED, REMAINS = 4, 5, 7, 8  # kinds of marks
 LOUD = 0.6  # of all squares of x-hat: an element that outshouts the others
 
@@ -50,7 +50,7 @@ def own_fields() -> list[tuple]:
                 message("how much the loss wants y longer"),
             ),
         ),
-        ("element", whole(2, 0, MOST - 1, message("element"), message("Element"), moves=True)),
+        ("element", whole(2, 0, HANDS - 1, message("element"), message("Element"), moves=True)),
         ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), message("Element"))),
     ]
 
@@ -88,7 +88,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     own = np.arange(np.prod(shape)).reshape(shape)[
         place_of(arranged.arrays[x], op.page.AXES[x], block)
     ]
-    own, size = own.ravel()[:MOST], given[x].size
+    own, size = own.ravel()[:HANDS], given[x].size
     places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))
     where = np.full(size, own.size)
     where[own] = np.arange(own.size)
@@ -237,7 +237,7 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     shifts = [
         name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != scales[0][0]
     ]
-    size = min(part[upstream].size, MOST)
+    size = min(part[upstream].size, HANDS)
     ones = [
         run(page.backward, known | {upstream: np.reshape(np.eye(1, part[upstream].size, k), shape)})
         for k in range(size)
@@ -288,7 +288,7 @@ def _scaled(xp, op, attributes, part, scale: str, upstream: str):
     return xp.reshape(xp.broadcast_to(laid, shape), (-1,))
 
 
-def _reach(xp, least: float, values, step: float = 1.5):
+def reach(xp, least: float, values, step: float = 1.5):
     """The end of an axis: a step farther each time that values come near it, so that it stands still under a hand."""
     most, end = _most(xp, values) / 0.95, least
     for _ in range(16):
@@ -303,8 +303,8 @@ def _most(xp, values):
 def _scatter(xp, found: Norm) -> Panel:
     k, t = found.chosen, found.state.taken
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
-    wide = _reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
-    high = _reach(xp, 3.2, found.arriving)
+    wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
+    high = reach(xp, 3.2, found.arriving)
     flat = 1.0 - t
     (start, steep), taken = found.line, found.taken * found.times
     ends = xp.stack([-wide, wide])

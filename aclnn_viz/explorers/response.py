@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers import norms, planes, slopes
+from aclnn_viz.explorers import norms, planes, slopes, softmax
 from aclnn_viz.explorers.arrays import double
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Rule
 from aclnn_viz.pictures.palette import scale
@@ -78,9 +78,12 @@ def response(xp, op, given: dict, state, run=None):
     }
     if norms.is_norm(op):
         return norms.norm(xp, op, run, arrays, arranged, given, state)
+    plain = getattr(op, "_op", op)  # of one that is traced
+    if softmax.is_softmax(plain):
+        return softmax.softmax(xp, op, run, arrays, arranged, given, state)
     if slopes.is_slope(op):
         return slopes.slope(xp, op, run, arrays, arranged.attributes, given, state)
-    if planes.is_plane(getattr(op, "_op", op)):
+    if planes.is_plane(plain):
         return planes.plane(op, arrays, arranged, given, state)
     return spread(xp, op, run, arrays, arranged, getattr(state, "plane", 0))
 

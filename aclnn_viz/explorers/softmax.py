@@ -1,0 +1,213 @@
+"""The stage of softmax: what does it take away? A row's probabilities are widths, and the gradients that arrive are heights.
+
+The columns lie side by side and fill the width of 1. The level is their mean height, weighted by width, and backward takes it away: what
+is left of a column, above the level or below, has the area of its gradient. The sentence to teach: pushed alike, probabilities
+cannot grow, for they add up to 1; so only what stands out of the mean comes back, as wide as its probability.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from aclnn_viz.arrays.driver import place_of
+from aclnn_viz.cases import case
+from aclnn_viz.explorers.arrays import double, element, placed
+from aclnn_viz.explorers.norms import HANDS, block_of, reach
+from aclnn_viz.explorers.state import real, whole
+from aclnn_viz.pictures.marks import Bars, Box, Handles, Line, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.words.messages import message, tr
+
+GUIDE, LEVEL, MOVED, AREA, INK = 4, 5, 7, 8, 9  # kinds of marks
+LOUD = 0.9  # of all probability: an element that leaves the others none
+
+
+@cache
+def is_softmax(op) -> bool:
+    """Whether backward takes the output of forward alone, whose rows add up to 1."""
+    if {*op.saved.values()} != {*op.upstream.values()} or "." not in op.page.AXES[op.main]:
+        return False
+    arranged = op.arrange_backward(**case(op).inputs)
+    name = next(iter(op.saved))
+    axes = tuple(k for k, letter in enumerate(op.page.AXES[name]) if letter == ".")
+    return bool(np.allclose(arranged.arrays[name].sum(axis=axes), 1.0, atol=1e-5))
+
+
+def own_fields() -> list[tuple]:
+    group = message("Element")
+    return [
+        ("element", whole(1, 0, HANDS - 1, message("element"), group, moves=True)),
+        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), group)),
+    ]
+
+
+def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
+    """The inputs with the gradients that a hand moved in the shown row."""
+    arranged, name = op.arrange_backward(**given), next(iter(op.upstream))
+    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
+    array = arranged.arrays[name]
+    own = np.arange(array.size).reshape(array.shape)[place_of(array, op.page.AXES[name], block)]
+    own, where = own.ravel()[:HANDS], np.full(array.size, -1)
+    where[own] = np.arange(own.size)
+    places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))[:, 1]
+    hands = xp.take(xp.concat([places, np.full(1, np.nan)]), where)
+    hands = xp.reshape(hands, given[name].shape)
+    values = xp.where(xp.isnan(hands), double(xp, given[name]), hands)
+    return given | {name: xp.round_to(values, given[name].dtype)}
+
+
+@dataclass(frozen=True, eq=False)
+class Softmax:
+    """The elements of one row, (n,) each."""
+
+    xp: object
+    output: str
+    upstream: str
+    share: np.ndarray  # their probabilities
+    arriving: np.ndarray
+    level: np.ndarray  # of what arrives, weighted by probability
+    gradient: np.ndarray
+    state: object
+
+    @property
+    def chosen(self):
+        return self.xp.minimum(self.state.element, self.share.size - 1)
+
+    def panels(self, xp) -> list[Panel]:
+        return [_columns(xp, self), *_bars(xp, self)]
+
+    def plays(self) -> tuple[dict, ...]:
+        frames = [{"taken": share} for share in (0.0, 1.0)]
+        return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+
+    def headline(self, xp) -> list[str]:
+        k = self.chosen
+        share, arriving, gradient = (
+            number(element(xp, values, k)) for values in (self.share, self.arriving, self.gradient)
+        )
+        return [
+            tr(
+                "Element {k}: {arriving} arrives, {level} is taken away; its probability is {share}, its {output} {gradient}.",
+                k=written(k, "d"),
+                level=number(self.level),
+                output=self.output,
+                share=share,
+                arriving=arriving,
+                gradient=gradient,
+            )
+        ]
+
+    def caption(self, xp):
+        k = xp.argmax(self.share)
+        most = xp.max(self.share)
+        even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))
+        names = {"k": written(k, "d"), "share": written(100.0 * most, ".0f")}
+        return choose(
+            xp.where(self.state.taken > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
+            tr(
+                "Pushed alike, probabilities cannot grow: they add up to 1. [b:So their] [5:mean] [b:gets no gradient.] Only what [8:stands out] of it comes back, as wide as its probability."
+            ),
+            tr(
+                "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of its element.]"
+            ),
+            tr(
+                "All are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
+            ),
+            tr(
+                "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]",
+                **names,
+            ),
+        )
+
+
+def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
+    """Return what the stage shows of a row."""
+    axes, name, upstream = op.page.AXES, next(iter(op.saved)), next(iter(op.upstream))
+    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
+    part = {
+        key: array if array is None else array[place_of(array, axes[key], block)]
+        for key, array in arrays.items()
+    }
+    share, arriving, gradient = (
+        xp.reshape(values, (-1,))[:HANDS]
+        for values in (
+            part[name],
+            part[upstream],
+            run(op.page.backward, arranged.attributes | part)[op.main],
+        )
+    )
+    level = xp.sum(share * arriving)
+    return Softmax(xp, op.main, upstream, share, arriving, level, gradient, state)
+
+
+def _columns(xp, found: Softmax) -> Panel:
+    n, t, k = found.share.size, found.state.taken, found.chosen
+    ends = xp.sum(xp.reshape(found.share, (1, n)) * np.tril(np.ones((n, n))), axis=1)
+    start = ends - found.share
+    height, level = found.arriving - t * found.level, found.level * (1.0 - t)
+    gap = np.full(n, np.nan)
+    tops = [
+        xp.reshape(xp.stack(rows, axis=1), (-1,))
+        for rows in ((start, ends, gap), (height, height, gap))
+    ]
+    areas = [Box(start[j], level, ends[j], height[j], kind=AREA, filled=0.45) for j in range(n)]
+    high = reach(xp, 2.0, found.arriving)
+    lift = element(xp, found.arriving, k) - element(xp, height, k)
+    marks = (
+        *areas,
+        Rule("y", 0.0, kind=GUIDE),
+        Line(*tops, INK, tr("gradient that arrives"), 2.5),
+        Line(np.array([0.0, 1.0]), xp.stack([level, level]), LEVEL, tr("their mean"), 3.0),
+        Handles(
+            (start + found.share / 2)[None, :],
+            height[None, :],
+            0,
+            k,
+            ("", "element"),
+            "moved",
+            ((0.0, 0.0), (lift, 1.0)),
+            0.1,
+            tr("elements"),
+        ),
+    )
+    title = tr("which part of the gradient is taken away? Drag a column.")
+    over = Axis(tr("probability: a column is as wide as its own"), 0.0, 1.0)
+    return Panel(
+        "columns",
+        title,
+        marks,
+        over,
+        Axis(tr("gradient that arrives"), -high, high),
+        13,
+        390,
+        rows=3,
+    )
+
+
+def _bars(xp, found: Softmax) -> list[Panel]:
+    at = np.arange(found.share.size, dtype=np.float64)
+    rows = (
+        ("share", tr("probability"), found.share, INK, 0.0),
+        ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
+        (
+            "areas",
+            tr("= {output}: width times what stands out", output=found.output),
+            found.gradient,
+            AREA,
+            1.0,
+        ),
+    )
+    made = []
+    for name, title, values, kind, below in rows:
+        top = 1.1 * xp.max(xp.abs(values)) + 1e-30
+        marks = (
+            Rule("y", 0.0, kind=GUIDE),
+            Bars(at, values, kind),
+            Rule("x", found.chosen, kind=MOVED),
+        )
+        over = Axis(tr("element"), -0.6, found.share.size - 0.4, ticks=())
+        up = Axis("", -top * below, top, ticks=((0.0, "0"),))
+        made.append(Panel(name, title, marks, over, up, 7, 112, ("element",)))
+    return made

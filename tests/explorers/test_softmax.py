@@ -1,0 +1,71 @@
+"""The stage of softmax: columns, their level and areas, against a loop over one row; what a hand moves, and the caption."""
+
+import numpy as np
+import pytest
+from panelled_explorer import mark, marks
+
+import aclnn_viz as av
+from aclnn_viz.explorers import softmax, subject_of
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Bars, Box, Handles, Line
+from aclnn_viz.pictures.text import unmarked
+
+EVERY = pytest.mark.parametrize(
+    "name, saved", [("softmax", "output"), ("scaled_masked_softmax", "y")]
+)
+
+
+def opened(name, **values):
+    subject = subject_of(name)
+    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
+    return subject, data, data.answer
+
+
+def test_the_operators_whose_rows_are_probabilities_are_found():
+    found = {op.name for op in av.operators() if softmax.is_softmax(op)}
+    assert found == {"softmax", "scaled_masked_softmax"}
+
+
+@EVERY
+@pytest.mark.parametrize("taken", [0.0, 0.25, 1.0])
+def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
+    subject, data, found = opened(name, taken=taken)
+    y = data.inputs[saved].reshape(-1, data.inputs[saved].shape[-1])[0]
+    g = data.inputs["gradOutput"].reshape(y.size and (-1, y.size))[0]
+    mean = sum(a * b for a, b in zip(y, g))
+    boxes = marks(subject.show(data), "columns", Box)
+    widths = [box.x1 - box.x0 for box in boxes]
+    np.testing.assert_allclose(widths, y, atol=1e-12)
+    np.testing.assert_allclose([box.x0 for box in boxes], np.cumsum([0, *y[:-1]]), atol=1e-12)
+    np.testing.assert_allclose([box.y1 - box.y0 for box in boxes], g - mean, atol=1e-12)
+    np.testing.assert_allclose([box.y0 for box in boxes], mean * (1 - taken), atol=1e-12)
+    areas = np.array([w * (box.y1 - box.y0) for w, box in zip(widths, boxes)])
+    assert areas.sum() == pytest.approx(0.0, abs=1e-12)
+    out = data.outputs["out"].reshape(-1, y.size)[0]
+    seen = out != 0  # what is masked gets nothing
+    np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
+    np.testing.assert_array_equal(mark(subject.show(data), "areas", Bars).y, found.gradient)
+    level = mark(subject.show(data), "columns", Line, "their mean")
+    np.testing.assert_allclose(level.y, mean * (1 - taken), atol=1e-12)
+
+
+@EVERY
+def test_a_hand_moves_the_gradient_of_one_element(name, saved):
+    subject, before, _ = opened(name, element=2)
+    handle = mark(subject.show(before), "columns", Handles)
+    (_, (up, high)), place = handle.units, handle.y[0, 2] + 0.5
+    _, after, found = opened(name, element=2, moved=[(0, 2, 0.0, up + high * place)])
+    assert found.arriving[2] == pytest.approx(before.answer.arriving[2] + 0.5)
+    assert (before.inputs["gradOutput"] != after.inputs["gradOutput"]).sum() == 1
+    np.testing.assert_array_equal(before.inputs[saved], after.inputs[saved])
+
+
+def test_the_caption_says_what_is_seen():
+    subject, data, _ = opened("softmax")
+    assert subject.said(data).startswith("Pushed alike")
+    subject, data, _ = opened("softmax", taken=0.5)
+    assert "areas above and below are equal" in subject.said(data)
+    subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
+    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-12)
+    assert unmarked(subject.said(data)).startswith("All are pushed alike: softmax cannot answer")
+    assert len(subject.plays(data)) == 1
