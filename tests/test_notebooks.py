@@ -234,7 +234,7 @@ def changed(notebook, old, new):
     ("lesson", "old", "new"),
     table("""
 02_hardswish         | 2001 explained    | 2000 explained
-02_hardswish         | -3.332e-05        | -3.432e-05
+02_hardswish         | -0.004167         | -0.004267
 zh/02_hardswish      | 在折点上              | 在拐点上
 03_rms_norm          | against epsilon   | against row
 03_rms_norm          | 7e-04             | 5e-04
