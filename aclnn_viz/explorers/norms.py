@@ -76,28 +76,28 @@ def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
     return {letter: slice(k, k + 1) for letter, k in zip(letters, place)}, place
 
 
-def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """The inputs with what a hand moved of the shown block, and the pull of the loss; what forward saves is made anew."""
-    arranged, x, upstream = (
-        op.arrange_backward(**given),
-        op.gradient_of[op.main],
-        next(iter(op.upstream)),
-    )
+def in_hand(op, state, given: dict, name: str, xp):
+    """Of a tensor like `name` a function (tensor, column, values): its values, but those that a hand has moved in the shown block."""
+    arranged = op.arrange_backward(**given)
+    array = arranged.arrays[name]
     block, _ = block_of(op, arranged, getattr(state, "plane", 0))
-    shape = arranged.arrays[x].shape
-    own = np.arange(np.prod(shape)).reshape(shape)[
-        place_of(arranged.arrays[x], op.page.AXES[x], block)
-    ]
-    own, size = own.ravel()[:HANDS], given[x].size
-    places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))
-    where = np.full(size, own.size)
+    own = np.arange(array.size).reshape(array.shape)[place_of(array, op.page.AXES[name], block)]
+    own, where = own.ravel()[:HANDS], np.full(array.size, -1)
     where[own] = np.arange(own.size)
+    places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))
     hands = xp.take(xp.concat([places, np.full((1, 2), np.nan)]), where, axis=0)
 
-    def held(name, column, values):
-        hand = xp.reshape(hands[:, column], given[name].shape)
-        return xp.round_to(xp.where(xp.isnan(hand), values, hand), given[name].dtype)
+    def held(tensor, column, values):
+        hand = xp.reshape(hands[:, column], given[tensor].shape)
+        return xp.round_to(xp.where(xp.isnan(hand), values, hand), given[tensor].dtype)
 
+    return held
+
+
+def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
+    """The inputs with what a hand moved of the shown block, and the pull of the loss; what forward saves is made anew."""
+    x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
+    held = in_hand(op, state, given, x, xp)
     given = given | {x: held(x, 0, double(xp, given[x]))}
     made = forward(**{name: (known | given)[name] for name in op.takes if name in known | given})
     pulled = double(xp, given[upstream]) + state.pull * double(xp, made[op.upstream[upstream]])
@@ -351,7 +351,7 @@ def _scatter(xp, found: Norm) -> Panel:
 
 
 def _bars(xp, found: Norm) -> list[Panel]:
-    at, taken = np.arange(found.n, dtype=np.float64), found.taken * found.times
+    taken = found.taken * found.times
     high = 1.1 * _most(xp, found.arriving) + 1e-30
     rows = (
         ("row", tr("x of this row"), found.x, MOVED, 1.1 * _most(xp, found.x) + 1e-30),
@@ -366,19 +366,18 @@ def _bars(xp, found: Norm) -> list[Panel]:
         ),
     )
     return [
-        Panel(
-            name,
-            title,
-            (
-                Rule("y", 0.0, kind=GUIDE),
-                Bars(at, values, kind),
-                Rule("x", found.chosen, kind=MOVED),
-            ),
-            Axis(tr("element"), -0.6, found.n - 0.4, ticks=()),
-            Axis("", -reach, reach, ticks=((0.0, "0"),)),
-            8,
-            86,
-            ("element",),
-        )
+        bars(name, title, values, kind, (-reach, reach), found.chosen, 8, 86)
         for name, title, values, kind, reach in rows
     ]
+
+
+def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
+    """A number of each element, of which a click chooses one."""
+    marks = (
+        Rule("y", 0.0, kind=GUIDE),
+        Bars(np.arange(values.size, dtype=np.float64), values, kind),
+        Rule("x", chosen, kind=MOVED),
+    )
+    over = Axis(tr("element"), -0.6, values.size - 0.4, ticks=())
+    up = Axis("", *ends, ticks=((0.0, "0"),))
+    return Panel(name, title, marks, over, up, span, height, ("element",))

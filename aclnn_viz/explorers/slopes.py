@@ -257,7 +257,9 @@ def _panels(xp, found: Slope) -> list[Panel]:
         *((Grip(x, slope, *grip),) if y is None else ()),
     )
     name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
-    under = Panel("slope", name, below, over, Axis(), 13, TALL if y is None else LOW, ("x",))
+    under = Panel(
+        "slope", name, below, over, Axis(tr("slope")), 13, TALL if y is None else LOW, ("x",)
+    )
     lens = _lens(xp, found, TALL)
     if y is None:
         return [under, lens]
@@ -276,7 +278,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
         Grip(x, y, *grip),
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
-    curve = Panel("forward", title, marks, Axis("", over.low, over.high), Axis(), 13, TALL)
+    curve = Panel("forward", title, marks, over, Axis(found.output), 13, TALL)
     return [curve, lens, _under(under), _share(slope)]
 
 

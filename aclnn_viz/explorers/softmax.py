@@ -12,15 +12,15 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, placed
-from aclnn_viz.explorers.norms import HANDS, block_of, reach
+from aclnn_viz.explorers.arrays import double, element
+from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach
 from aclnn_viz.explorers.state import real, whole
-from aclnn_viz.pictures.marks import Bars, Box, Handles, Line, Rule
+from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-GUIDE, LEVEL, MOVED, AREA, INK = 4, 5, 7, 8, 9  # kinds of marks
+GUIDE, LEVEL, AREA, INK = 4, 5, 8, 9  # kinds of marks
 LOUD = 0.9  # of all probability: an element that leaves the others none
 
 
@@ -45,17 +45,8 @@ def own_fields() -> list[tuple]:
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     """The inputs with the gradients that a hand moved in the shown row."""
-    arranged, name = op.arrange_backward(**given), next(iter(op.upstream))
-    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
-    array = arranged.arrays[name]
-    own = np.arange(array.size).reshape(array.shape)[place_of(array, op.page.AXES[name], block)]
-    own, where = own.ravel()[:HANDS], np.full(array.size, -1)
-    where[own] = np.arange(own.size)
-    places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))[:, 1]
-    hands = xp.take(xp.concat([places, np.full(1, np.nan)]), where)
-    hands = xp.reshape(hands, given[name].shape)
-    values = xp.where(xp.isnan(hands), double(xp, given[name]), hands)
-    return given | {name: xp.round_to(values, given[name].dtype)}
+    name = next(iter(op.upstream))
+    return given | {name: in_hand(op, state, given, name, xp)(name, 1, double(xp, given[name]))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,27 +178,14 @@ def _columns(xp, found: Softmax) -> Panel:
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:
-    at = np.arange(found.share.size, dtype=np.float64)
+    areas = tr("= {output}: width times what stands out", output=found.output)
     rows = (
         ("share", tr("probability"), found.share, INK, 0.0),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
-        (
-            "areas",
-            tr("= {output}: width times what stands out", output=found.output),
-            found.gradient,
-            AREA,
-            1.0,
-        ),
+        ("areas", areas, found.gradient, AREA, 1.0),
     )
     made = []
     for name, title, values, kind, below in rows:
         top = 1.1 * xp.max(xp.abs(values)) + 1e-30
-        marks = (
-            Rule("y", 0.0, kind=GUIDE),
-            Bars(at, values, kind),
-            Rule("x", found.chosen, kind=MOVED),
-        )
-        over = Axis(tr("element"), -0.6, found.share.size - 0.4, ticks=())
-        up = Axis("", -top * below, top, ticks=((0.0, "0"),))
-        made.append(Panel(name, title, marks, over, up, 7, 112, ("element",)))
+        made.append(bars(name, title, values, kind, (-top * below, top), found.chosen, 7, 112))
     return made

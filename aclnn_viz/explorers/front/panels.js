@@ -239,7 +239,7 @@ function buildPanels(kit) {
     panels.forEach(({ name }, k) => {
       const { figure } = drawings.get(name).panel;
       figure.classList.toggle("stage", !k);
-      drawings.get(name).shared = panels[k + 1]?.span === panels[k].span && panels[k + 1].x.label === panels[k].x.label;  // it stands once
+      drawings.get(name).shared = panels.some(({ below, span, x }, at) => (below === name || (at === k + 1 && span === panels[k].span)) && x.label === panels[k].x.label);  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);

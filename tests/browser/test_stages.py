@@ -1,0 +1,113 @@
+"""Stages under a pointer and by keys, as saved pages: whatever is hovered says its datum, and everything is at its place."""
+
+import json
+
+import numpy as np
+import pytest
+
+from aclnn_viz.explorers import live, subject_of
+from aclnn_viz.explorers.state import build
+
+pytestmark = pytest.mark.needs("chromium")
+STAGES = "layer_norm hardswish avg_pool softmax numeric_error".split()
+WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """(page, data, hint) of a saved explorer; hint says what is told of a place in units of a panel's axes."""
+
+    def show(name, width=1280, **values):
+        subject = subject_of(name)
+        state = build(subject.state, values)
+        data = subject.compute(
+            state, lambda state, given: (subject.operator(state).backward(**given), ())
+        )
+        path = tmp_path / f"{name}.html"
+        if not path.exists():
+            path.write_text(live.saved(subject, state, data), "utf-8")
+        page = browser.new_context(
+            viewport={"width": width, "height": 844}, reduced_motion="reduce", locale="en-GB"
+        ).new_page()
+        page.goto(path.as_uri())
+        page.wait_for_selector("canvas[data-axes]")
+
+        def hint(panel, x, y):
+            canvas = page.locator(f"[data-panel={panel}] canvas")
+            axes = json.loads(canvas.get_attribute("data-axes"))
+            box, (x0, x1, _), (y0, y1, _) = axes["box"], axes["x"], axes["y"]
+            across = box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"])
+            down = box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"])
+            canvas.hover(position={"x": across, "y": down})
+            return page.locator(f"[data-panel={panel}] .ae-hint").text_content()
+
+        return page, data, hint
+
+    return show
+
+
+@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_picture_comes_first_with_few_controls(name, width, opened):
+    page, _, _ = opened(name, width)
+    stage = page.locator(".stage").bounding_box()
+    root = page.locator(".aclnn-explorer").bounding_box()
+    assert stage["y"] - root["y"] <= WIDTHS[width]
+    seen = page.locator(".ae-top .ae-control").count() + min(
+        page.locator(".ae-plays button:not([hidden])").count(), 1
+    )
+    assert seen <= 4 and page.locator(".caption").text_content()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_slope_says_its_data(opened):
+    _, data, hint = opened("hardswish")
+    found = data.answer
+    k = 100
+    for panel, values, label in (("forward", found.y, "out"), ("slope", found.slope, "slope")):
+        words = hint(panel, found.x[k], values[k]).split("\n")
+        said = dict(line.rsplit(" ", 1) for line in words)
+        assert float(said["self"]) == pytest.approx(found.x[k], abs=0.02)
+        near = np.nanargmin(np.abs(found.x - float(said["self"])))
+        assert float(said[f"{label}:"]) == pytest.approx(values[near], abs=0.02)
+
+
+def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
+    page, _, _ = opened("hardswish")
+    grip = page.locator(".ae-grip")
+    assert grip.bounding_box()["width"] >= 44 and grip.bounding_box()["height"] >= 44
+    before = page.locator(".caption").text_content()
+    grip.focus()
+    for _ in range(60):
+        page.keyboard.press("ArrowRight")
+    assert float(grip.get_attribute("aria-valuenow")) == pytest.approx(3.0 + 0.5)
+    assert page.locator(".caption").text_content() != before
+    page.keyboard.press("Shift+ArrowLeft")
+    assert float(grip.get_attribute("aria-valuenow")) == pytest.approx(3.3)
+
+
+@pytest.mark.parametrize("panel", ["arrived", "sends", "weights"])
+def test_a_cell_of_a_plane_says_its_number(panel, opened):
+    _, data, hint = opened("avg_pool")
+    found = data.answer
+    k = found.chosen(np)
+    values = {"arrived": found.arrived, "sends": found.gradient, "weights": found.weights[k]}[panel]
+    assert float(hint(panel, 1, 2).rsplit(" ", 1)[1]) == pytest.approx(values[2, 1], rel=1e-3)
+
+
+def test_a_column_of_softmax_says_its_element(opened):
+    _, data, hint = opened("softmax")
+    found = data.answer
+    middle = np.cumsum(found.share) - found.share / 2
+    words = hint("columns", middle[3], found.arriving[3]).split("\n")
+    assert words[0] == "element 3"
+    assert float(words[2].rsplit(" ", 1)[1]) == pytest.approx(found.arriving[3], rel=1e-3)
+
+
+def test_a_pile_of_errors_says_how_many_and_where(opened):
+    _, data, hint = opened("numeric_error", fault="slight", dtype="float16")
+    with np.errstate(all="ignore"):
+        used = np.log10(data.errors.ulps / data.errors.bound)
+    words = hint("errors", 4 / 72 * 9.5, 1.0)
+    inside = ((used >= 4 / 72 * 9) & (used < 4 / 72 * 10)).sum()
+    assert words == f"{inside} elements at {100 * 10 ** (4 / 72 * 9.5):.2g} % of the bound"
