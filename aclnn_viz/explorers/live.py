@@ -192,8 +192,8 @@ class _NotZero(Traced):
         return True if isinstance(other, float) and other == 0.0 else super().__ne__(other)
 
 
-def saved(subject, state, data) -> str:
-    """Return the page of a state whose data are those of Python."""
+def saved(subject, state, data, template: str = "page.html") -> str:
+    """Return the page of a state whose data are those of Python; of module.mjs a module with the front end of anywidget."""
     page = _Page(subject, state, data)
     groups = page.groups()
     while True:
@@ -203,7 +203,7 @@ def saved(subject, state, data) -> str:
             page, moved = _Page(subject, state, data, moving=False), page.moving
             groups = page.groups() if moved else []
             continue
-        made = page.written()
+        made = page.written(template)
         if len(made) <= LARGEST or not groups:
             return made
         page, groups = _Page(subject, state, data, bool(page.moving)), fewer(groups)
@@ -346,7 +346,7 @@ class _Page:
                         # it looks at a number, or does not exist
                         pass
 
-    def written(self) -> str:
+    def written(self, template: str) -> str:
         """The page with the pictures that were computed, or with the one of the saved state."""
         variants = self.variants
         moving = self.moving if variants else []
@@ -388,14 +388,17 @@ class _Page:
         parts = {
             "name": html.escape(self.subject.name),
             "style": style(),
-            "scripts": script((*SCRIPTS, *LIVE)),
+            "scripts": script((*SCRIPTS, *LIVE)).replace(
+                "export default explorer(buildPanels);\n", ""
+            ),
+            "sheet": json.dumps(style()),
             "functions": ",\n".join(self.functions),
             "content": content.replace("<", "\\u003c"),
         }
         return re.sub(
             r"\{\{(\w+)\}\}",
             lambda place: parts[place[1]],
-            (FRONT / "page.html").read_text("utf-8"),
+            (FRONT / template).read_text("utf-8"),
         )
 
     def content(self, **more) -> str:

@@ -8,6 +8,7 @@ import io
 import threading
 import time
 from dataclasses import asdict
+from pathlib import Path
 
 import anywidget
 import traitlets
@@ -189,12 +190,13 @@ class Explorer(anywidget.AnyWidget):
         return held.getvalue()
 
     def save(self, path) -> None:
-        """Write the last good state as one page (HTML) that moves without Python and asks no host.
+        """Write the last good state as one page (HTML), or an ES module, that moves without Python and asks no host.
 
         Parameters
         ----------
         path : str or path
-            The file, with the ending .html; a page that is there is replaced.
+            The file; a page that is there is replaced. With the ending .mjs it is a module with the front end of
+            anywidget, as MyST and marimo take it.
 
         Raises
         ------
@@ -225,7 +227,8 @@ class Explorer(anywidget.AnyWidget):
             force=True,
             ours=lambda old: b'name="generator" content="aclnn-viz"' in old.read_bytes()[:500],
         ) as file:
-            file.write(saved(self.subject, self.data.state, self.data).encode())
+            template = "module.mjs" if Path(path).suffix == ".mjs" else "page.html"
+            file.write(saved(self.subject, self.data.state, self.data, template).encode())
 
     def _drawn(self) -> None:
         if self.data is None:

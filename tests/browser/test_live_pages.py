@@ -1,6 +1,7 @@
 """Saved explorers in a browser: alive from the file system, without a request; the address opens the same picture."""
 
 import json
+from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import unquote, urlsplit
 
@@ -399,3 +400,37 @@ def test_what_is_no_state_in_an_address_is_left_out(browser, sampler):
         page.page.evaluate("text => { location.hash = text; }", text)
         page.becomes("location.hash === ''")  # the state's own, which is that of the page
         assert (page.said(), page.faults) == (before, []), text
+
+
+def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
+    """And within a page of another it leaves address and language as they are."""
+    anywidget = pytest.importorskip("anywidget")
+    loader = Path(anywidget.__file__).parent / "nbextension" / "index.js"
+    explorer = explore("hardswish", x=1.0)
+    explorer.save(tmp_path / "one.mjs")
+    explorer.save(tmp_path / "one.mjs")  # over its own
+    explorer.close()
+    context = browser.new_context(offline=True, locale="en-GB", reduced_motion="reduce")
+    page, faults = context.new_page(), []
+    page.on("pageerror", lambda fault: faults.append(str(fault)))
+    (tmp_path / "host.html").write_text(
+        '<!doctype html><body lang="fr"><div id="host"></div></body>'
+    )
+    page.goto((tmp_path / "host.html").as_uri() + "#chapter")
+    page.evaluate(
+        """async ([loader, esm]) => {
+            globalThis.define = () => {};
+            const url = URL.createObjectURL(new Blob([loader, "\\nexport { loadWidget };"], { type: "text/javascript" }));
+            const { loadWidget } = await import(url), widget = await loadWidget(esm, "one");
+            globalThis.away = await widget.render({ model: {}, el: document.getElementById("host") });
+        }""",
+        [loader.read_text("utf-8"), (tmp_path / "one.mjs").read_text("utf-8")],
+    )
+    page.wait_for_selector("#host canvas[data-axes]")
+    before = page.locator("#host .caption").text_content()
+    page.locator("#host [data-field=x]").fill("-2")
+    page.wait_for_timeout(300)
+    assert "goes down" in page.locator("#host .caption").text_content() != before
+    assert page.url.endswith("#chapter") and page.evaluate("document.documentElement.lang") == ""
+    page.evaluate("away()")
+    assert page.locator("#host canvas").count() == 0 and faults == []

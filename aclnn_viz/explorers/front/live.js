@@ -269,14 +269,15 @@ function opened(page) {
     parts: [], calls: 1, places: Object.keys(page.variants).map((place) => (place ? place.split(",").map(Number) : [])) };
 }
 
-function openLive(el, written) {
+// Within the page of another, not `alone`, it leaves address, title and colours of that page as they are. Returns what takes it away.
+function openLive(el, written, alone = true) {
   const page = opened(written);
-  const listeners = {}, { body } = document, dark = matchMedia("(prefers-color-scheme: dark)");
+  const listeners = {}, { body } = document, hash = alone ? location.hash : "", dark = matchMedia("(prefers-color-scheme: dark)");
   page.dragged = Object.values(page.variants)[0].dragged;
   const initial = { ...page.values };
-  let good = initial, language = /[#&]lang=zh/.test(location.hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0, refused = beyond(location.hash.slice(1), page);
-  const kept = { values: readState(location.hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {},
-    opens: !location.hash };
+  let good = initial, language = /[#&]lang=zh/.test(hash) || navigator.language.startsWith("zh") ? "zh" : "en", later = 0, refused = beyond(hash.slice(1), page);
+  const kept = { values: readState(hash.slice(1), page), initial, colours: page.colours, problem: {}, words: {}, picture: {},
+    opens: !hash };
   const notify = (name) => (listeners[name] ?? []).forEach((call) => call());
   const link = () => `#${[stateText(kept.values, page.values), language === "zh" ? "lang=zh" : ""].filter(Boolean).join("&")}`;
   const answer = () => {
@@ -295,7 +296,7 @@ function openLive(el, written) {
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too
     clearTimeout(later);
-    later = setTimeout(() => history.replaceState(null, "", link()), 200);
+    if (alone) later = setTimeout(() => history.replaceState(null, "", link()), 200);
   };
   const model = {
     get: (name) => kept[name],
@@ -317,7 +318,7 @@ function openLive(el, written) {
     language = name;
     kept.controls = page.texts[name].controls.filter(({ field }) => !(field in page.texts[name].needs));  // the others need Python
     kept.wording = page.texts[name].wording;
-    document.documentElement.lang = name;
+    if (alone) document.documentElement.lang = name;
   };
   const settle = () => {  // what is made anew with the words
     Object.entries(page.options).forEach(([field, values], k) => {  // options that need Python
@@ -336,18 +337,19 @@ function openLive(el, written) {
     el.querySelector(".ae-top").append(other);
   };
   const themed = (isDark) => {
-    body.dataset.jpThemeLight = String(!isDark);
+    (alone ? body : el.parentNode).dataset.jpThemeLight = String(!isDark);
+    if (!alone) return;
     const { background, quiet } = page.colours[isDark ? "dark" : "light"];
     Object.assign(body.style, { background, color: quiet });
   };
   themed(dark.matches);
   dark.addEventListener("change", () => themed(dark.matches));
-  if (parent !== window) {  // in a frame, which asks for its theme and is as high as the explorer
+  if (alone && parent !== window) {  // in a frame, which asks for its theme and is as high as the explorer
     addEventListener("message", ({ source, data }) => { if (source === parent && "dark" in data) themed(data.dark); });
     new ResizeObserver(() => parent.postMessage({ height: document.documentElement.offsetHeight }, "*")).observe(document.documentElement);
   }
   addEventListener("hashchange", () => {
-    if (location.hash === link()) return;
+    if (!alone || location.hash === link()) return;
     kept.values = readState(location.hash.slice(1), page);
     refused = beyond(location.hash.slice(1), page);
     notify("change:values");
@@ -355,7 +357,8 @@ function openLive(el, written) {
   });
   useLanguage(language);
   answer();
-  explorer(buildPanels).render({ model, el });
+  const away = explorer(buildPanels).render({ model, el });
   settle();
   answer();
+  return away;
 }
