@@ -388,9 +388,7 @@ class _Page:
         parts = {
             "name": html.escape(self.subject.name),
             "style": style(),
-            "scripts": script((*SCRIPTS, *LIVE)).replace(
-                "export default explorer(buildPanels);\n", ""
-            ),
+            "scripts": re.sub(r"(?m)^export .*\n", "", script((*SCRIPTS, *LIVE))),
             "sheet": json.dumps(style()),
             "functions": ",\n".join(self.functions),
             "content": content.replace("<", "\\u003c"),

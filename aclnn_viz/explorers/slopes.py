@@ -278,7 +278,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
         Grip(x, y, *grip),
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
-    curve = Panel("forward", title, marks, over, Axis(found.output), 13, TALL)
+    curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
     return [curve, lens, _under(under), _share(slope)]
 
 
