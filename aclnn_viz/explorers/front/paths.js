@@ -25,8 +25,7 @@ const scaling = ({ low, high, scale }, from, to) => (scale === "log" ? d3.scaleL
 // The box shrunk from its left end, and about its middle, until a unit is as long on both axes.
 function squared(box, across, down) {
   const unit = Math.min((box.right - box.left) / across, (box.bottom - box.top) / down);
-  const y = (box.top + box.bottom) / 2;
-  Object.assign(box, { right: box.left + unit * across, top: y - unit * down / 2, bottom: y + unit * down / 2 });
+  Object.assign(box, { right: box.left + unit * across, bottom: box.top + unit * down });  // below its title
 }
 
 // Square, triangle, circle, diamond, triangle on its tip: kinds can be distinguished without colour.
