@@ -31,10 +31,13 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
     _issue(name, [(dst, count)], [(source, count) for source in tensors], compute, tmp)
 
 
-def _fill(out, values):
-    """Put values into their place: rows shorter than their place are filled up with 0, one number a row fills all of it."""
+def _fill(out, values, kept: bool):
+    """Put values into their place: shorter rows are filled up with 0, or what is behind is kept; one number a row fills all of it."""
     if values.ndim == 2 and values.size:
         place = out.reshape(len(values), -1)
+        if kept:
+            place[:, : values.shape[1]] = values
+            return
         width = values.shape[1] if values.shape[1] > 1 else None
         place[:, :width] = values
         place[:, width or place.shape[1] :] = 0
@@ -56,7 +59,7 @@ def _issue(name: str, results, sources, function, tmp=None):
 
     def run():
         for (_, out), values in zip(writes, function(*(elements for _, elements in reads))):
-            _fill(out, np.asarray(values))
+            _fill(out, np.asarray(values), name == "TopK")
 
     core.vector(name, run, [span for span, _ in reads], [*works, *(span for span, _ in writes)])
     return core

@@ -202,6 +202,18 @@ def test_each_call_computes_what_its_page_says(source, dtype, tolerance):
     assert wrong == []
 
 
+def test_what_is_behind_the_first_k_is_left_as_it_was(tmp_path):
+    call = "Duplicate(o, T(5), 256); TopK<T>(o, places, a, places, LocalTensor<bool>(), 1, TopkTiling(), TopKInfo{3, 32, 29})"
+    (file := tmp_path / "calls.cpp").write_text(
+        SOURCE.replace("CASES", f"    case 0: {{ {call}; break; }}"), "utf-8"
+    )
+    x, y, hazards = left(cpp(file), np.dtype(np.float32), 0)
+    first = [float(max(x[0][32 * i : 32 * i + 29])) for i in range(3)]
+    assert hazards == () and [*map(float, y[5][:24])] == [
+        one for value in first for one in (value, *[5.0] * 7)
+    ]
+
+
 def test_sizes_that_do_not_fit_together_are_named(tmp_path):
     bad = "soft.srcK = 31; SoftmaxFlashV3<T, T>(o, p, q, r, a, d, b, c, e, bytes, soft, SoftMaxParams{0, 0, 0, 0, 1, 8, 0.5f})"
     (file := tmp_path / "calls.cpp").write_text(
