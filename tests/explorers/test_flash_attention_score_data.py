@@ -78,7 +78,7 @@ def test_it_shows_what_a_loop_over_keys_computes(values):
     assert_fits(shown)
     assert np.array_equal(np.isnan(mark(shown, "P", Heat).values), ~data.seen) and mark(
         shown, "scores", Line
-    ).y.shape == (state.keys,)
+    ).y.shape == (2 * state.keys,)
 
 
 def test_a_query_that_sees_nothing_has_no_gradient_and_no_maximum():
@@ -87,4 +87,14 @@ def test_a_query_that_sees_nothing_has_no_gradient_and_no_maximum():
     assert (
         "sees 0 of 9 keys" in subject().headline(data)[0]
         and "hidden: nothing of it is loaded" in subject().headline(data)[1]
+    )
+
+
+def test_the_maximum_so_far_is_a_step():
+    data = compute(State())
+    line = mark(subject().show(data), "scores", Line, "maximum so far")
+    wide = np.diff(line.x) != 0
+    assert (np.diff(line.y)[wide] == 0).all() and np.diff(line.x)[~wide].size == data.state.keys - 1
+    np.testing.assert_array_equal(
+        line.y[::2], [data.tops[k // data.state.block] for k in range(data.state.keys)]
     )

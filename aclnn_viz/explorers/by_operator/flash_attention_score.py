@@ -104,9 +104,15 @@ def _keys(data: Data) -> Axis:
 
 def _scores(data: Data) -> Panel:
     at, state = np.arange(data.state.keys), data.state
+    ends = np.repeat(at, 2) + np.tile([-0.5, 0.5], at.size)  # it is a step, and slopes nowhere
     marks = (
         Dots(at, data.scores, WEIGHT, tr("score"), 3.5),
-        Line(at, data.xp.take(data.tops, at // state.block), ARRIVING, tr("maximum so far")),
+        Line(
+            ends,
+            data.xp.take(data.tops, np.repeat(at, 2) // state.block),
+            ARRIVING,
+            tr("maximum so far"),
+        ),
         Rule("x", state.column, kind=CHOSEN),
     )
     return Panel(
