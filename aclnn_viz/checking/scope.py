@@ -46,7 +46,7 @@ from aclnn_viz.operators.products import (
 from aclnn_viz.words.messages import kept, linked, message
 
 # cases: where fewer have the wanted attributes or formats, others are drawn anew with them
-CASES_WANTED = 8
+CASES_WANTED = 40
 QUICK_ELEMENTS = 2000  # elements of a case that a quick check may run
 QUICK_CASES = 20
 # elements that a deep check adds, and how many more each of its cases counts
