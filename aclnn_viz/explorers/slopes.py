@@ -229,19 +229,23 @@ def slope(xp, op, run, arrays, attributes, given, state):
     )
 
 
-def _over(found: Slope) -> Axis:
+def _over(found: Slope, *ends) -> Axis:
+    """The axis of the input, which both curves have from end to end."""
     held = [
         tr("{name} = {value}", name=key, value=number(array[(0,) * array.ndim]))
         for key, array in found.held.items()
     ]
     if not held:
-        return Axis(found.name)
+        return Axis(found.name, *ends)
     said = reduce(lambda some, more: tr("{some}, {more}", some=some, more=more), held)
-    return Axis(tr("{name}, at {held}", name=found.name, held=said))
+    return Axis(tr("{name}, at {held}", name=found.name, held=said), *ends)
 
 
 def _panels(xp, found: Slope) -> list[Panel]:
-    over, (x, y, slope) = _over(found), found.here
+    finite = xp.isfinite(found.x)
+    low = xp.min(xp.where(finite, found.x, np.inf))
+    high = xp.max(xp.where(finite, found.x, -np.inf))
+    over, (x, y, slope) = _over(found, low, high), found.here
     kinks = [
         Rule("x", found.kinks[k], tr("kink") * (not k), GUIDE) for k in range(found.kinks.size)
     ]
@@ -264,11 +268,11 @@ def _panels(xp, found: Slope) -> list[Panel]:
     if y is None:
         return [under, lens]
     share = np.array([1.0, 1.0])
-    reach = xp.max(xp.where(xp.isfinite(found.x), found.x, -np.inf)) - xp.min(
-        xp.where(xp.isfinite(found.x), found.x, np.inf)
-    )
     aside = (
-        0.14 * reach * xp.stack([-share[0] + 0.0 * x, share[1] + 0.0 * x]) / xp.hypot(1.0, slope)
+        0.14
+        * (high - low)
+        * xp.stack([-share[0] + 0.0 * x, share[1] + 0.0 * x])
+        / xp.hypot(1.0, slope)
     )
     marks = (
         *kinks,
