@@ -29,8 +29,6 @@ AROUND = (
     500_000  # characters before and behind an operator's name in which its tensors are looked for
 )
 UNKNOWN = 20  # lines that are kept
-# are said of lines of which nothing else is known
-ANY = {"exception of Python", "error of a library of CANN", "not supported"}
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
@@ -285,7 +283,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
             if any(map(line.__contains__, signs)) and find(line)
         ]
         here += [name for name in named if name in known]
-        here = [name for name in here if name not in ANY] or here
+        here = [name for name in here if "general" not in known[name]] or here
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + bool(QUIET.search(line))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
