@@ -283,7 +283,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
             if any(map(line.__contains__, signs)) and find(line)
         ]
         here += [name for name in named if name in known]
-        here = [name for name in here if "general" not in known[name]] or here
+        here = [name for name in here if "general" not in known[name]] or here[:1]
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + bool(QUIET.search(line))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
