@@ -31,7 +31,7 @@ AROUND = (
 UNKNOWN = 20  # lines that are kept
 # A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
 NAMED = re.compile(
-    r"(?:code|errno|ret|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
+    r"(?:code|errno|ret(?:_int)?|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
     r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
