@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import flag, problem
 from aclnn_viz.tiles.hazards import KINDS, Hazards, Stop
 from aclnn_viz.tiles.memory import (
     MTE2,
@@ -407,13 +407,13 @@ class Machine:
         precision: str = "documented",
         precise: bool = False,
     ):
-        if precision not in PRECISIONS:
+        if not isinstance(precision, str) or precision not in PRECISIONS:
             raise ValueError(
                 problem(
                     "precision is one of " + ", ".join(PRECISIONS), f"{precision!r}", "choose one"
                 )
             )
-        self.exact, self.precise = precision == "exact", precise
+        self.exact, self.precise = precision == "exact", flag("precise", precise)
         self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, and where
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without

@@ -20,7 +20,7 @@ PICTURES = ROOT / "notebooks" / "pictures"
 EXPLORERS = ("grid_sampler_2d",)
 CELL = 'import aclnn_viz as av\n\nav.explore("{name}")'
 CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')  # of the Chinese README, named .zh
-SIZE = {"width": 1280, "height": 1100}
+SIZE = {"width": 1280, "height": 1500}  # which holds the whole cell
 # distance of pictures that show the same: fonts and antialiasing give 0.01, another state 0.1 and more
 SAME = 0.06
 COLOURS = 256  # of a palette: a third of the size

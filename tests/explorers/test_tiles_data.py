@@ -206,7 +206,7 @@ def test_a_core_without_work_says_so():
 
 def test_a_program_that_cannot_begin_says_why():
     data = compute(State(fault="hardswish: planned for one buffer", unified_buffer=32768))
-    assert data.hazards[0].kind == "unified buffer full" and "32768 of 32512" in " ".join(
+    assert data.hazards[0].kind == "unified buffer full" and "32896 of 32768" in " ".join(
         notes(data, "words")
     )
     assert "core 0 stops before its first instruction" in notes(data, "pipes")
