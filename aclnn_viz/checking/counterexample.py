@@ -176,16 +176,18 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         )  # a convention is no bug
 
     options = dict(recipe.options)
+    seen = {str(Recipe(recipe.operator, options))}
     progress = True
     while progress and not budget.over:
         progress = False
         for smaller in _smaller(options, best):
-            if str(Recipe(recipe.operator, smaller)) == str(Recipe(recipe.operator, options)):
-                continue  # the lengths that a formula takes grew back
+            if str(Recipe(recipe.operator, smaller)) in seen:
+                continue  # the lengths that a formula takes grew back, or a default is longer
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
                 options, best, progress = smaller, better, True
+                seen.add(str(Recipe(recipe.operator, options)))
                 seed = better.prepared.case.seed
                 break
     for name in best.prepared.case.floats(saved=False):
@@ -233,19 +235,24 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     yield from (options | {"rows": {k: v for k, v in rows.items() if k != name}} for name in rows)
     for name, value in case.inputs.items():
         if name in op.attributes and isinstance(value, tuple):
-            yield from (options | {name: entries} for entries in _lower(value))
+            # tensors drawn anew have the shapes that an attribute changes
+            free = {k: v for k, v in options.items() if not isinstance(v, np.ndarray)}
+            for entries in _lower(value):
+                yield options | {name: entries}
+                yield free | {name: entries}
 
 
 def _lower(entries: tuple) -> Iterator[tuple]:
-    """Arrays of whole numbers with one entry nearer to 0, or with one entry alone."""
+    """Arrays of whole numbers with one entry nearer to 0, then with one entry alone."""
     if {*map(type, entries)} != {int}:
         return
-    if len(entries) > 1 and len({*entries}) == 1:
-        yield entries[:1]
     for at, n in enumerate(entries):
         for less in sorted({1, n // 2, n - 1}):
             if 0 <= less < n:
                 yield (*entries[:at], less, *entries[at + 1 :])
+    if len(entries) > 1 and len({*entries}) == 1:
+        # last: one entry for several axes cannot be lowered for one of them
+        yield entries[:1]
 
 
 class Axes:
