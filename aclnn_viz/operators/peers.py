@@ -1,7 +1,7 @@
 """What other libraries (peers) call an operator, and where their values differ: one file `peer.py` an operator.
 
 `ATEN` is the function of ATen that gives the outputs, with the parameters that it takes in its order. Where that does not say it,
-`in_torch(torch, **tensors and attributes)` returns PyTorch's own results, one or several in the vendor's order, and raises
+`in_torch(torch, ...)` takes the parameters of the C prototype by name, and returns the gradient, or a list in its order; it raises
 NotSupported for what PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
 `in_torch` refuses of the operator's suite. `ARRANGEMENTS` are pages of other expressions that are as right in float32:
 `check` lets pass what their rounding explains. `DUMPED` says which calls of a dumped run are the operator's, and by which names.
@@ -14,6 +14,7 @@ from functools import reduce
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.errors import problem
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import kept, tr
 
@@ -62,6 +63,15 @@ def in_torch(op) -> Callable | None:
     def by_output(torch, **inputs):
         results = function(torch, **inputs)
         results = results if isinstance(results, (tuple, list)) else (results,)
+        for each in results[: len(op.outputs)]:
+            if not isinstance(each, torch.Tensor):
+                raise TypeError(
+                    problem(
+                        f"in_torch of {op.name} returns tensors in the order of {', '.join(op.outputs)}",
+                        f"a {type(each).__name__}",
+                        "return one tensor, or a list of them",
+                    )
+                )
         return dict(zip(op.outputs, results))
 
     return function and by_output
