@@ -1,16 +1,17 @@
 """Try every operator through every part of the kit, and write docs/operators.md: `python benchmarks/operators.py [OPERATOR ...]`.
 
-Each number counts what was tried and held. Cells go to build/operators.jsonl as they are made; a run that is begun again makes those that
-are missing (remove the file when pages have changed). The page is written once it is whole. Needs PyTorch, JAX and numba, as
-`make .venv/.has-peers` installs them.
+Each number counts what was tried and held. Rows of named operators are made anew, and those that lack; the page keeps the others. Without names, cells go to
+build/operators.jsonl as they are made; a run that is begun again makes those that are missing (remove the file when pages have changed).
+The page is written once it is whole. Needs PyTorch, JAX and numba, as `make .venv/.has-peers` installs them.
 """
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 
 import numpy as np
-from records import ROOT, kept, line, publish
+from records import ROOT, kept, line
 
 import aclnn_viz as av
 from aclnn_viz.cases.suites import suite
@@ -22,25 +23,11 @@ from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.verification import conventions, errata, numeric, peers
 
 ROWS, REPORT = ROOT / "build" / "operators.jsonl", ROOT / "docs" / "operators.md"
-sys.path[:0] = [
-    str(ROOT / "tests"),
-    str(ROOT / "tests" / "verification"),
-    str(ROOT / "tests" / "tiles"),
-]
+sys.path[:0] = [str(ROOT / "tests" / part) for part in ("", "verification", "tiles")]
 CASES, SEEDS, SMALL = 2000, 4, 500
 
 COLUMNS = (
-    "lines",
-    "proved",
-    "verified",
-    "PyTorch",
-    "passed",
-    "explorer",
-    "engines",
-    "tiles",
-    "sweep",
-    "conventions",
-    "errata",
+    "lines proved verified PyTorch passed explorer engines tiles sweep conventions errata".split()
 )
 HEAD = f"""# The vendor's backward operators
 
@@ -76,9 +63,9 @@ Each has a document in the vendor's public repositories, whose C prototype `acln
 
 
 def count(outcomes):
-    """How many hold, of how many; None of none."""
+    """How many hold, of how many."""
     held = list(map(bool, outcomes))
-    return (sum(held), len(held)) if held else None
+    return sum(held), len(held)
 
 
 def lines(op):
@@ -183,12 +170,11 @@ PARTS = {
 
 
 def text(counted):
-    return (
-        "-"
-        if counted in (None, (0, 0), [0, 0])
-        else str(counted)
-        if isinstance(counted, int)
-        else " of ".join(map(str, dict.fromkeys(counted)))
+    """How a cell is written: a number, or held "of" tried where they differ."""
+    if counted in (None, (0, 0)):
+        return "-"
+    return " of ".join(
+        map(str, dict.fromkeys(counted if isinstance(counted, tuple) else [counted]))
     )
 
 
@@ -197,32 +183,36 @@ def report(made):
     listed = [ops[each.aclnn_name] for each in documented() if each.aclnn_name in ops]
     out = [HEAD.format(documents=len(documented()), made=len(listed))]
     out += [
-        line(op.aclnn_name, op.name, *(text(made[op.name].get(column)) for column in COLUMNS))
+        line(op.aclnn_name, op.name, *(made[op.name].get(column, "-") for column in COLUMNS))
         for op in listed
     ]
-    out.append(TAIL)
-    for family in dict.fromkeys(each.family for each in documented()):
-        rest = [
-            each.document
-            for each in documented()
-            if each.family == family and each.aclnn_name not in ops
-        ]
-        out += [line(family, ", ".join(rest))] if rest else []
+    rest = {}
+    for each in documented():
+        if each.aclnn_name not in ops:
+            rest.setdefault(each.family, []).append(each.document)
+    out += [TAIL, *(line(family, ", ".join(names)) for family, names in rest.items())]
     return "".join(out)
+
+
+def committed():
+    """The cells of each operator, as the page has them."""
+    rows = re.findall(r"^\| aclnn\w+ \| (\w+) \| (.*) \|$", REPORT.read_text("utf-8"), re.M)
+    return {name: dict(zip(COLUMNS, cells.split(" | "))) for name, cells in rows}
 
 
 def main(names):
     made = {op.name: {} for op in av.operators()}
+    made |= (committed() | {name: {} for name in names}) if names else {}
     with kept(ROWS) as (rows, add):
-        for row in rows:
+        for row in [] if names else rows:
             made[row["kit"]] |= row
         for op in av.operators():
             for column, part in PARTS.items():
-                if (not names or op.name in names) and column not in made[op.name]:
-                    add({"kit": op.name, column: part(op)})
+                if column not in made[op.name]:
+                    add({"kit": op.name, column: text(part(op))})
                     made[op.name] |= rows[-1]
                     print(rows[-1], flush=True)
-    publish(REPORT, report(made), all(set(COLUMNS) <= row.keys() for row in made.values()))
+    REPORT.write_text(report(made), encoding="utf-8")
 
 
 if __name__ == "__main__":
