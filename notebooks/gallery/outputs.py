@@ -11,6 +11,7 @@ import os
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
@@ -101,18 +102,19 @@ def edition(path: Path):
     first.source = choosing(first.source, language_of(path))
     _, *parts = MARK.split(texts.read_text(encoding="utf-8"))
     cells = [cell for cell in notebook.cells if cell.cell_type == "markdown"]
-    for cell, there, text in zip_longest(cells, parts[::2], parts[1::2]):
-        wanted = cell and mark(cell)
-        if there != wanted:
-            raise ValueError(
-                problem(
-                    "each text is marked with the English cell that it translates",
-                    f"{there or 'nothing more'} in {texts}",
-                    f"translate that cell as it is today and mark it {wanted}"
-                    if wanted
-                    else "take it out",
-                )
+    wanted, given = [*map(mark, cells)], parts[::2]
+    if wanted != given:
+        lacking = Counter(wanted) - Counter(given)
+        raise ValueError(
+            problem(
+                "each text is marked with the English cell that it translates",
+                f"{', '.join(Counter(given) - Counter(wanted)) or 'nothing more'} in {texts}",
+                f"translate each cell as it is today and mark it {', '.join(lacking)}"
+                if lacking
+                else "take it out",
             )
+        )
+    for cell, text in zip(cells, parts[1::2]):
         cell.source = text.rstrip("\n")
     return notebook
 
