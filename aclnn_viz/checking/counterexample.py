@@ -23,8 +23,8 @@ PRINTED = 24  # elements of a tensor
 # times the allowed error: a counterexample must not be a matter of rounding, if it was none before
 PLAIN = 1000.0
 SIMPLE = (
-    lambda values: np.ones_like(values),
-    lambda values: np.rint(values),
+    np.ones_like,
+    np.rint,
     lambda values: np.rint(2 * values) / 2,
     lambda values: np.rint(10 * values) / 10,
 )
@@ -115,9 +115,9 @@ class Counterexample:
             "call": self.call,
             "problems": self.problems,
             "worst": self.worst,
-            "inputs": {name: _plain(value) for name, value in self.inputs.items()},
-            "actual": {name: _plain(value) for name, value in self.actual.items()},
-            "truth": {name: _plain(value) for name, value in self.truth.items()},
+        } | {
+            part: {name: _plain(value) for name, value in getattr(self, part).items()}
+            for part in ("inputs", "actual", "truth")
         }
 
 
@@ -181,13 +181,14 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     while progress and not budget.over:
         progress = False
         for smaller in _smaller(options, best):
-            if str(Recipe(recipe.operator, smaller)) in seen:
+            name = str(Recipe(recipe.operator, smaller))
+            if name in seen:
                 continue  # the lengths that a formula takes grew back, or a default is longer
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
                 options, best, progress = smaller, better, True
-                seen.add(str(Recipe(recipe.operator, options)))
+                seen.add(name)
                 seed = better.prepared.case.seed
                 break
     for name in best.prepared.case.floats(saved=False):
@@ -237,9 +238,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
         if name in op.attributes and isinstance(value, tuple):
             # tensors drawn anew have the shapes that an attribute changes
             free = {k: v for k, v in options.items() if not isinstance(v, np.ndarray)}
-            for entries in _lower(value):
-                yield options | {name: entries}
-                yield free | {name: entries}
+            yield from (kept | {name: few} for few in _lower(value) for kept in (options, free))
 
 
 def _lower(entries: tuple) -> Iterator[tuple]:
