@@ -1,4 +1,4 @@
-"""A loop that runs longer than two seconds says how far it is, where tqdm is installed and somebody watches."""
+"""A progress bar for loops that run longer than two seconds, where tqdm is installed and somebody watches."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""Processes that share work with this one."""
+"""A process pool for `verify` and sweeps: processes are spawned, ignore Ctrl-C, and end with this process."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Backward formulas derived and proved for symbolic sizes."""
+"""Derivations of backward formulas, with proofs, for symbolic sizes."""
 
 import pkgutil
 from functools import reduce

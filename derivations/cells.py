@@ -1,5 +1,5 @@
 """
-Piecewise functions, cell by cell: a point of each piece, and the one-sided limits at the kinks between them.
+Cut piecewise functions into cells for proofs: a point of each piece, and the one-sided limits at the kinks between them.
 
 An open cell is the image of 0 < t < oo under a rational map, so that SymPy's assumption "t positive" places a point
 inside the cell: Min, Max, Abs, floor and conditions then evaluate by themselves, and equality on the cell is equality

@@ -1,5 +1,6 @@
 """
-Coordinates of the grid sampler along one axis: from [-1, 1] to pixels, then clipped or reflected into the image.
+Coordinates of the grid sampler along one axis, from [-1, 1] to pixels, clipped or reflected: their derivatives, proved, with
+those at the kinks.
 
 Each function returns the value and the factor by which the gradient is multiplied, as the documents and kernels compute
 them (aclnnGridSampler2DBackward, CANN documentation; ops-cv image/grid_sampler2_d_grad; ATen GridSampler.h). The

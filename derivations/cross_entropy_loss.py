@@ -1,5 +1,6 @@
 """
-Cross entropy of row logits against class labels, with class weights, ignored labels, label smoothing and z-loss.
+Cross entropy of row logits against class labels, with class weights, ignored labels, label smoothing and z-loss: its
+gradient, derived and proved.
 
 Rows r = 0..N-1, classes c = 0..C-1. Labels are read with one-hot deltas, so a label outside 0..C-1 reads weight 0.
 Documented backward: aclnnCrossEntropyLossGrad, CANN documentation; ops-nn loss/cross_entropy_loss_grad.

@@ -1,5 +1,6 @@
 """
-Attention of one head: s = scale q k^T, a = softmax of its rows, y = a v, and its backward pass, whole and in blocks.
+Attention of one head, s = scale q k^T, a = softmax of its rows, y = a v: its gradients, derived and proved, whole and in
+blocks.
 
 Documented backward (aclnnFlashAttentionScoreGrad, CANN operator documentation). Rows i = 0..m-1 are queries, columns j = 0..n-1 keys,
 c = 0..d-1 the elements of both, e = 0..w-1 those of values. In blocks, a row has a part A of columns and then a block B; what is

@@ -1,5 +1,6 @@
 """
-Grid sampler: out[p, q] interpolates the image at the pixel coordinates that grid[p, q] names.
+The 2D grid sampler, out[p, q] interpolated at the pixel coordinates that grid[p, q] names: both gradients, derived and
+proved.
 
 On an open cell the pixels that are read (taps X_k, Y_l) do not change and padding is affine, u = s ix + o with s in
 {-1, 0, 1}: there everything is a polynomial, and the chain rule gives both gradients. `coordinates` proves what s is,

@@ -1,5 +1,6 @@
 """
-Group normalisation followed by swish: out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd.
+Group normalisation, then swish, out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd: its gradients, derived
+and proved.
 
 A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts
 samples and q = 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward:

@@ -1,5 +1,5 @@
 """
-Hardswish: y = x min(max(x + 3, 0), 6) / 6, with kinks at -3 and 3.
+Hardswish, y = x min(max(x + 3, 0), 6) / 6: its derivative, derived and proved in three intervals, with kinks at -3 and 3.
 
 Documented backward: aclnnHardswishBackward, CANN documentation; ops-nn activation/hard_swish_grad. Its middle interval
 is closed, so at both kinks it returns the derivative from inside.

@@ -1,5 +1,6 @@
 """
-Interpolation weights of the grid sampler along one axis, as functions of t, the distance from the left pixel.
+Interpolation weights of the grid sampler along one axis, as functions of t, the distance from the left pixel: their sums and
+derivatives, proved.
 
 Bilinear takes pixels floor(u) and floor(u) + 1, bicubic floor(u) - 1 to floor(u) + 2 with Keys' kernel of parameter A
 (-3/4 in the documents), nearest the pixel round(u).

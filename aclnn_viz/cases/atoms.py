@@ -1,4 +1,4 @@
-"""The atoms of a case: what somebody who writes a kernel may treat apart, each as words that hold of the case or do not.
+"""List the properties of a case that a kernel may treat apart (its atoms), each in words that hold of the case or do not.
 
 They follow from the declaration, the page and the numbers; none is written for one operator.
 """

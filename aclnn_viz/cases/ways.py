@@ -1,4 +1,4 @@
-"""Which ways a case takes through a page: each comparison, branch, clip, floor, whole division and scatter notes them.
+"""Note the way that a case takes through a page: each comparison, branch, clip, floor, whole division and scatter.
 
 A page and the formulas of its lengths are run as copies in which such an expression goes through a recorder. Nothing
 is declared for it, and an expression counts once for each line from which its function is called.

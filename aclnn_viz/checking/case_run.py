@@ -1,4 +1,4 @@
-"""One run: a case, the outputs that a kernel returned for it, and a test whether a changed page computes the same outputs.
+"""One run of a kernel: a case, the outputs that it returned, and a test whether a changed page computes the same outputs.
 
 The page is evaluated in float64. A kernel that computes in float32, stores 16 bits or adds up in another order differs
 from it by rounding. Where rounding may decide a comparison inside the page, the page is evaluated in float32 and on

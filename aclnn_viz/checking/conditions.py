@@ -1,4 +1,4 @@
-"""Find a condition that holds for some cases and not for others: the value of an attribute, a format, a length, a remainder."""
+"""Find the simplest condition that separates two groups of cases, such as wrong from right ones: an attribute's value, a format, a length, a remainder."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations

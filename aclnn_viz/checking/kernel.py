@@ -1,4 +1,4 @@
-"""What people give as a kernel becomes one thing at the door: a function of the vendor's parameters by name.
+"""Make one function of the vendor's parameters by name of whatever somebody gives as a kernel: a function, a file, C++, a device.
 
 Nothing behind it asks again whether a kernel is a function, a name, a file, C++, a device, a capsule or a folder.
 """

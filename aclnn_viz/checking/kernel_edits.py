@@ -1,4 +1,4 @@
-"""What goes wrong in kernels beside what does on a page: stores for sums, blocks, casts, axes, the order of statements."""
+"""Candidates that explain wrong outputs beside changes of a page: stores for sums, blocks, casts, axes, the order of statements."""
 
 import ast
 import copy

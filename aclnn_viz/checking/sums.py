@@ -1,4 +1,4 @@
-"""The right page with one of its sums taken otherwise: over other axes, without some places, divided by another length."""
+"""Candidates that explain wrong outputs: the right page with one of its sums over other axes, without some places, or divided by another length."""
 
 import ast
 from collections.abc import Callable, Iterator

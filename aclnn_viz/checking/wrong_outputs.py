@@ -1,4 +1,4 @@
-"""Describe wrong outputs that no change of the page explains.
+"""Describe the places and sizes of wrong outputs that no change of the page explains.
 
 A description says which outputs have another name, shape or format than documented, where and under which attributes
 elements are wrong, what the numbers resemble, and at which lengths the kernel is wrong.

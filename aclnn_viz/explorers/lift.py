@@ -1,4 +1,4 @@
-"""Export: a state as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
+"""Export the state of an explorer: as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
 
 import numpy as np
 

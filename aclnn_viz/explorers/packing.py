@@ -1,4 +1,4 @@
-"""Arrays as one float32 buffer with an index: one binary frame a redraw, and views instead of copies in the browser."""
+"""Pack arrays for the browser into one float32 buffer with an index: one binary frame a redraw, and views instead of copies there."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How one element's gradient depends on its input: the slope over that input, or where the gradient of each output goes.
+"""The explorers' panel of responses: how one element's gradient depends on its input, or where the gradient of each output goes.
 
 A backward page is linear in the gradient that comes in. With 1 for one output and 0 for all others it gives what this output brings
 to each element of the input, a row of the Jacobian. Where an output depends on one element alone, its slope is drawn over that input; of

@@ -1,4 +1,4 @@
-"""The front end as texts: its scripts and style sheet, which the browser is sent, and the words in them, translated."""
+"""The texts of the explorers' front end: its scripts and style sheet, which the browser is sent, and the words in them, translated."""
 
 import re
 from functools import cache

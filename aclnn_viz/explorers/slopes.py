@@ -1,4 +1,4 @@
-"""The stage of slopes: how much of a gradient comes back? A dot on the curve of an elementwise operator, and its tangent.
+"""The explorer of elementwise operators: how much of a gradient comes back? A dot on the curve, and its tangent.
 
 The output over the input, the slope below it on the same axis, and beside them the slope at the neighbouring numbers of the format:
 a jump lies between two of them, and what holds on the kink itself is a convention. The sentence to teach: the slope where the input

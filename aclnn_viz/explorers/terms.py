@@ -1,4 +1,4 @@
-"""A page taken apart into terms: the array of each step, its formula in the arrays that it takes, and the name that the page gives it.
+"""Take a page apart into terms for the zoom: the array of each step, its formula in the arrays that it takes, and the name that the page gives it.
 
 A run may take the numbers of its first steps from another run; the difference of two such runs is what the rounding of one step adds
 to all later ones. Each step records which elements it makes of which, so that one element can be followed through every term.

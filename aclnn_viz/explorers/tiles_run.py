@@ -1,4 +1,4 @@
-"""A run of a tile program as a picture, in the panels of the explorer: the lines with their hazards, the buffers, the pipes."""
+"""The panels of the explorer of tile programs for one run: the lines with their hazards, the buffers, the pipes."""
 
 from dataclasses import replace
 from types import SimpleNamespace

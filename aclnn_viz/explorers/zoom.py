@@ -1,4 +1,4 @@
-"""The zoom: the formula of an operator, the tensor of one of its terms, the tiles that compute it, their instructions on the pipes.
+"""The explorer that zooms: from the formula of an operator to the tensor of one of its terms, its tiles, and their instructions on the pipes.
 
 Of any operator with a page of arithmetic and a tile program. The element that is looked at is marked on every level; a click on a
 term, a number or a tile leads one level down, and the path above leads back.

@@ -20,7 +20,7 @@ LONGEST = 100  # letters of a name, of which files are named
 PROTOTYPE = re.compile(r"aclnnStatus\s+aclnn\w+GetWorkspaceSize\s*\([^)]*\)")
 #: Tensors that forward saves, by what they are called.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
-_PAGE = '''"""{gap}: what is computed, forward and backward, in the letters that this page uses.
+_PAGE = '''"""Forward and backward of {gap}: what is computed, in the letters that this page uses.
 
 Source: {gap}: the public document or file that the formulas are from.
 """
@@ -39,7 +39,7 @@ def backward(xp, {backward}):
     # {gap}: the gradients, from the saved tensors as they are given
     return {{{outputs}}}
 '''
-_DECLARATION = '''"""{aclnn_name}: {gap}: the shapes of its tensors in a few words.
+_DECLARATION = '''"""The declaration of {aclnn_name}: {gap}: the shapes of its tensors in a few words.
 """
 
 from aclnn_viz.operators import Attribute, Operator, Tensor

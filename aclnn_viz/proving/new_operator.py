@@ -11,7 +11,7 @@ from aclnn_viz.proving.subjects import fixed, size
 from aclnn_viz.storage.results import add, new_folder
 
 SAID = ("SHAPES", "SAVED", "WRT", "LABELS")
-_DECLARATION = '''"""{aclnn_name}: the gradients of {forward}, derived from its forward page."""
+_DECLARATION = '''"""The declaration of {aclnn_name}: the gradients of {forward}, derived from its forward page."""
 
 from aclnn_viz.operators import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
@@ -95,7 +95,7 @@ def _page(text: str, derivation: Derivation, lengths: dict) -> str:
         del lines[tree.body[0].lineno - 1 : tree.body[0].end_lineno]
     axes = {x: "." * len(shape) for x, shape in _with_gradients(derivation, lengths).items()}
     return (
-        f'"""{about or "A forward page, and the backward page that was derived from it."}"""\n'
+        f'"""{about or "Forward and backward of one operator: the backward page was derived from the forward one."}"""\n'
         + "\n".join(
             ["", f"AXES = {axes}", "", "", "\n".join(lines).strip(), "", "", derivation.source]
         )

@@ -1,4 +1,4 @@
-"""How entries are seen where the signs of all compared numbers are given: with names for what does not move."""
+"""Rewrite entries of symbolic arrays where the signs of all compared numbers are given; what does not move gets a name."""
 
 from dataclasses import dataclass
 from functools import lru_cache

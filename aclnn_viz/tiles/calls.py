@@ -1,4 +1,4 @@
-"""The calls of C++ kernels, as a core notes them in shared memory: what each names, and its execution on the machine."""
+"""The calls of C++ kernels, which a core notes in shared memory: what each names, and how the simulated machine executes it."""
 
 import struct
 from functools import partial

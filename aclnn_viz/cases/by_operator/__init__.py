@@ -1,1 +1,1 @@
-"""What the cases of one operator add to the default."""
+"""How the cases of single operators are drawn, beyond what the declaration says."""

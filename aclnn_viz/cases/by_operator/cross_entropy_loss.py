@@ -1,4 +1,4 @@
-"""Cross entropy: log-probabilities of a real softmax, different weights, and some ignored rows."""
+"""Draw cases of cross entropy: log-probabilities of a real softmax, different weights, and some ignored rows."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Attention: two heads of queries share one of keys where their number allows; masks, prefixes and dropout as the options take them."""
+"""Draw cases of attention: two heads of queries share one of keys where their number allows; masks, prefixes and dropout as the options take them."""
 
 import numpy as np
 

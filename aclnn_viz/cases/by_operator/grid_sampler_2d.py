@@ -1,4 +1,4 @@
-"""Grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
+"""Draw cases of the 2D grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
 
 from operator import index
 

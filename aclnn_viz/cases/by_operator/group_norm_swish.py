@@ -1,4 +1,4 @@
-"""Cases of group norm + swish: groups of more than one element, a mean far from 0, mean and rstd as the forward saves them.
+"""Draw cases of group norm + swish: groups of more than one element, a mean far from 0, mean and rstd as the forward saves them.
 
 And what such cases can show.
 """

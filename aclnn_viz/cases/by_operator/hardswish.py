@@ -1,4 +1,4 @@
-"""Hardswish: values around the bend, and the kinks at +-3 themselves."""
+"""Draw cases of hardswish: values around the bend, and the kinks at +-3 themselves."""
 
 import numpy as np
 

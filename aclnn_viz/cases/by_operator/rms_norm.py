@@ -1,4 +1,4 @@
-"""RMS norm: rows of different size, one so small that epsilon matters; rstd as the forward pass saves it."""
+"""Draw cases of RMS norm: rows of different size, one so small that epsilon matters; rstd as the forward pass saves it."""
 
 from math import prod
 

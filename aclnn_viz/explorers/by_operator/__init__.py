@@ -1,1 +1,1 @@
-"""What the explorer of one operator computes and draws."""
+"""The explorers of single operators: what each computes and draws."""

@@ -1,4 +1,4 @@
-"""The cross-entropy gradient in panels and in words: the map, one row and its target, the divisor, the row sums."""
+"""The explorer of the cross-entropy gradient, panels and words: the map, one row and its target, the divisor, the row sums."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The explorer of the cross-entropy gradient: state -> data -> panels.
+"""The explorer of the cross-entropy gradient, state and numbers: what may be moved, and what is computed of it.
 
 What is varied: the logits, by their spread and by how far the target leads; class weights, ignored rows, label
 smoothing, the reduction, gradLoss, the z-loss; the format and what computes the gradient. What is seen: xGradOut as a

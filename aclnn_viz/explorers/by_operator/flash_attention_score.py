@@ -1,4 +1,4 @@
-"""The gradient of attention in panels and in words: P and dS in tiles, one query, its running maximum and sum."""
+"""The explorer of the gradient of attention, panels and words: P and dS in tiles, one query, its running maximum and sum."""
 
 import numpy as np
 

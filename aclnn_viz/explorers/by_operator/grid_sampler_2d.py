@@ -1,4 +1,6 @@
-"""The sampler's stage in panels and in words: the world, the column that is read, a lens on the taps, what comes out and back."""
+"""The explorer of the 2D grid sampler, panels and words: the image with its padding, the taps of one point, the column that
+it reads, the output and the gradient of the input.
+"""
 
 import numpy as np
 

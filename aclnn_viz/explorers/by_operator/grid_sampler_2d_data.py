@@ -1,4 +1,5 @@
-"""The sampler's stage: state -> data. The front end and the figure draw this data and compute nothing.
+"""The explorer of the 2D grid sampler, state and numbers: what may be moved, and what is computed of it. The front end and
+the figure draw this data and compute nothing.
 
 What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the dtype,
 the device. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the

@@ -1,4 +1,4 @@
-"""aclnnAvgPool2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., Ho, Wo) by kernel, stride and padding."""
+"""The declaration of aclnnAvgPool2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., Ho, Wo) by kernel, stride and padding."""
 
 from aclnn_viz.operators.families.pooling import windows
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

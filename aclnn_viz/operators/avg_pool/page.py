@@ -1,4 +1,4 @@
-"""Average pooling of planes (planes, H, W): each output is the sum over its window, divided by its number of elements.
+"""Forward and backward of average pooling of planes (planes, H, W): each output is the sum over its window, divided by its number of elements.
 
 With countIncludePad elements of the padding count, too; divisorOverride, if not 0, stands for their number.
 

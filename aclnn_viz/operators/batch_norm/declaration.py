@@ -1,4 +1,4 @@
-"""aclnnBatchNormBackward: input (N, C, ...), and per channel weight, running and saved mean and deviation."""
+"""The declaration of aclnnBatchNormBackward: input (N, C, ...), and per channel weight, running and saved mean and deviation."""
 
 from dataclasses import replace
 

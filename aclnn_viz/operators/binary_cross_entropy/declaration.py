@@ -1,4 +1,4 @@
-"""aclnnBinaryCrossEntropyBackward: gradOutput, target and weightOptional broadcast to self."""
+"""The declaration of aclnnBinaryCrossEntropyBackward: gradOutput, target and weightOptional broadcast to self."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

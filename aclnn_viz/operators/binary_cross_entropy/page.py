@@ -1,4 +1,4 @@
-"""Binary cross entropy of probabilities: -w (t log(x) + (1 - t) log(1 - x)), and its gradient g w (x - t) / (x (1 - x)).
+"""Forward and backward of binary cross entropy of probabilities: -w (t log(x) + (1 - t) log(1 - x)), and its gradient g w (x - t) / (x (1 - x)).
 
 Source: aclnnBinaryCrossEntropyBackward, CANN operator documentation; the least divisor is that of the vendor's kernel.
 """

@@ -1,4 +1,4 @@
-"""The loss in PyTorch, and its gradient by autograd."""
+"""Binary cross entropy in PyTorch: autograd differentiates its function."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

@@ -1,4 +1,4 @@
-"""aclnnBinaryCrossEntropyWithLogitsBackward: gradOutput and both weights broadcast to self; target has its shape."""
+"""The declaration of aclnnBinaryCrossEntropyWithLogitsBackward: gradOutput and both weights broadcast to self; target has its shape."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

@@ -1,4 +1,4 @@
-"""Binary cross entropy of logits: -w (p t log(s) + (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), and its gradient by x.
+"""Forward and backward of binary cross entropy of logits: -w (p t log(s) + (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), and its gradient by x.
 
 Source: aclnnBinaryCrossEntropyWithLogitsBackward, CANN operator documentation, which prints no formula.
 """

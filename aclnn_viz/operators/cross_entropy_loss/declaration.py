@@ -1,4 +1,4 @@
-"""aclnnCrossEntropyLossGrad: logProb (N, C), target (N,), gradLoss (N,) for "none" and one number otherwise."""
+"""The declaration of aclnnCrossEntropyLossGrad: logProb (N, C), target (N,), gradLoss (N,) for "none" and one number otherwise."""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families.classes import targets_are_classes

@@ -1,4 +1,4 @@
-"""Cross entropy row by row: what is the same for all classes of a row first, then one pass over the classes."""
+"""Backward of cross entropy in fused loops, row by row: what is the same for all classes of a row first, then one pass over the classes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""aclnnDeepNormGrad: x, gx and dy of one shape, whose trailing axes are gamma's; mean and rstd have one number a row."""
+"""The declaration of aclnnDeepNormGrad: x, gx and dy of one shape, whose trailing axes are gamma's; mean and rstd have one number a row."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Layer normalisation of u = alpha * x + gx in rows (rows, n): y = (u - mean) * rstd * gamma + beta, and its gradients.
+"""Forward and backward of layer normalisation of u = alpha * x + gx in rows (rows, n): y = (u - mean) * rstd * gamma + beta.
 
 Source: aclnnDeepNormGrad, CANN operator documentation; mean and rstd are those of alpha * x + gx, not of x + gx.
 """

@@ -1,4 +1,4 @@
-"""aclnnEluBackward: gradOutput and selfOrResult, the forward input or output, of one shape and format."""
+"""The declaration of aclnnEluBackward: gradOutput and selfOrResult, the forward input or output, of one shape and format."""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation

@@ -1,4 +1,4 @@
-"""ELU: y = scale * x where x > 0, else alpha * scale * (exp(inputScale * x) - 1), for each element x.
+"""Forward and backward of ELU: y = scale * x where x > 0, else alpha * scale * (exp(inputScale * x) - 1), for each element x.
 
 Backward is given x, or y if isResult: then exp(inputScale * x) comes from y, and alpha must not be negative.
 

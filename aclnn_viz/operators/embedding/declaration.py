@@ -1,4 +1,4 @@
-"""aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
+"""The declaration of aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Embedding: y = weight[indices], and the gradient of weight (numWeights, E), which adds up the rows of g at their indices.
+"""Forward and backward of embedding: y = weight[indices], and the gradient of weight (numWeights, E), which adds up the rows of g at their indices.
 
 Rows of paddingIdx are constants, and with scaleGradByFreq each row is divided by how often its index occurs. Neither shows in
 the embedding itself: `forward` is the function of which that is the gradient.

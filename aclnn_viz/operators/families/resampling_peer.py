@@ -1,4 +1,4 @@
-"""The scales that PyTorch's interpolate takes: it computes the size of the output from them, so they must agree with outputSize."""
+"""Compute the scales that PyTorch's interpolate takes: it computes the size of the output from them, so they must agree with outputSize."""
 
 from math import floor
 

@@ -1,4 +1,4 @@
-"""aclnnFlashAttentionScoreGrad: queries of N heads and keys of N2, in four layouts; masks, position shift and dropout are optional."""
+"""The declaration of aclnnFlashAttentionScoreGrad: queries of N heads and keys of N2, in four layouts; masks, position shift and dropout are optional."""
 
 from functools import cache, partial
 

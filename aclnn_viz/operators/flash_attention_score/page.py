@@ -1,4 +1,4 @@
-"""Attention of queries (B, N, Sq, D) to keys (B, N2, Skv, D) and values (B, N2, Skv, Dv), and its gradients, one head each:
+"""Forward and backward of attention, of queries (B, N, Sq, D) to keys (B, N2, Skv, D) and values (B, N2, Skv, Dv), each head alone:
 
     S = scale * (Q K^T + pse),   A = softmax of the rows of S where no mask hides,   P = A * drop / keepProb,   Y = P V
 

@@ -1,4 +1,4 @@
-"""aclnnGeGluBackward: self with an even axis dim, gradOutput and gelu half as long there."""
+"""The declaration of aclnnGeGluBackward: self with an even axis dim, gradOutput and gelu half as long there."""
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""GeGLU: x is cut in halves a and b along dim, y = a * gelu(b); the forward pass saves gelu(b).
+"""Forward and backward of GeGLU: x is cut in halves a and b along dim, y = a * gelu(b); the forward pass saves gelu(b).
 
 Source: aclnnGeGluBackward, CANN operator documentation, which prints the gradient of the first half for both.
 """

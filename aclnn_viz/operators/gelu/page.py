@@ -1,4 +1,4 @@
-"""GELU: y = x * Phi(x) of each element x of self, with the distribution function of the normal distribution.
+"""Forward and backward of GELU: y = x * Phi(x) of each element x of self, with the distribution function of the normal distribution.
 
 Source: aclnnGeluBackward, CANN operator documentation.
 """

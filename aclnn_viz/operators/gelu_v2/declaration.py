@@ -1,4 +1,4 @@
-"""aclnnGeluBackwardV2: gradOutput and self of one format, broadcast to the shape of gradInput."""
+"""The declaration of aclnnGeluBackwardV2: gradOutput and self of one format, broadcast to the shape of gradInput."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute

@@ -1,4 +1,4 @@
-"""GELU: y = x * Phi(x) of each element x of self, or what approximates it by a tanh.
+"""Forward and backward of GELU: y = x * Phi(x) of each element x of self, or the approximation of it by a tanh.
 
 Source: aclnnGeluBackwardV2, CANN operator documentation, which prints no backward formula for "tanh".
 """

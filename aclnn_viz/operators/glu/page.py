@@ -1,4 +1,4 @@
-"""GLU: x is cut in halves a and b along dim, y = a * sigmoid(b).
+"""Forward and backward of GLU: x is cut in halves a and b along dim, y = a * sigmoid(b).
 
 Source: aclnnGluBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""The grid sampler: the loop over points that both samplers share."""
+"""Backward of the 2D grid sampler in fused loops, which both samplers share: point by point."""
 
 from aclnn_viz.operators.families.sampling_loops import PLAN, backward
 

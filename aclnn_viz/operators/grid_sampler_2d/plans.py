@@ -1,4 +1,4 @@
-"""How the device kernels of the grid sampler compute.
+"""Precision plans of the grid sampler: how its device kernels compute.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """

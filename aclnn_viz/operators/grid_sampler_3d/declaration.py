@@ -1,4 +1,4 @@
-"""aclnnGridSampler3DBackward: input (N, C, D, H, W), grid (N, Dout, Hout, Wout, 3), gradOutput (N, C, Dout, ...)."""
+"""The declaration of aclnnGridSampler3DBackward: input (N, C, D, H, W), grid (N, Dout, Hout, Wout, 3), gradOutput (N, C, Dout, Hout, Wout)."""
 
 from aclnn_viz.operators.families.sampling_rules import has_pixels
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

@@ -1,4 +1,4 @@
-"""The grid sampler in space: the same loop as of the plane one, with as many taps along the depth."""
+"""Backward of the 3D grid sampler in fused loops: those of the 2D sampler, with taps along the depth, too."""
 
 from aclnn_viz.operators.families.sampling_loops import PLAN, backward
 

@@ -1,4 +1,4 @@
-"""Grid sampler in space: out[n, c, p] = sum over taps of weight * input[n, c, tap], the taps chosen by (x, y, z).
+"""Forward and backward of the 3D grid sampler: out[n, c, p] is the sum of weight * input[n, c, tap] over the taps around grid[n, p] = (x, y, z).
 
 Each axis is treated alone, as in the plane; the weight of a tap is the product of three.
 

@@ -1,4 +1,4 @@
-"""aclnnGroupNormBackward: input (N, C, ...) in group groups of channels; mean and rstd have N * group elements."""
+"""The declaration of aclnnGroupNormBackward: input (N, C, ...) in group groups of channels; mean and rstd have N * group elements."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

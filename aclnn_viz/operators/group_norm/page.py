@@ -1,4 +1,4 @@
-"""Group normalisation: y = gamma * x-hat + beta, where x-hat = (x - mean) * rstd of each sample and group, and its gradients.
+"""Forward and backward of group normalisation: y = gamma * x-hat + beta, where x-hat = (x - mean) * rstd of each sample and group.
 
 x is (N, G, D, H): sample, group, channel of the group, position; mean and rstd are (N, G).
 

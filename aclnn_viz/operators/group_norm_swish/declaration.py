@@ -1,4 +1,4 @@
-"""aclnnGroupNormSwishGrad: x (N, C, ...), mean and rstd (N, numGroups), gamma and beta (C,)."""
+"""The declaration of aclnnGroupNormSwishGrad: x (N, C, ...), mean and rstd (N, numGroups), gamma and beta (C,)."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16, Version

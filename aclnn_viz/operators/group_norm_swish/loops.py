@@ -1,4 +1,4 @@
-"""Group norm and swish, a sample's group after the other: one pass for the sums of its channels, one for dx.
+"""Backward of group norm and swish in fused loops, group by group of a sample: one pass for the sums of its channels, one for dx.
 
 The second takes what the first has kept of each element, or, where a group is large, computes the slope of swish again.
 """

@@ -1,4 +1,4 @@
-"""How the device kernels of group norm + swish compute.
+"""Precision plans of group norm + swish: how its device kernels compute.
 
 Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h.
 """

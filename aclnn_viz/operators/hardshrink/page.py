@@ -1,4 +1,4 @@
-"""Hardshrink: y = x where |x| > lambd, else 0, for each element x of self; a negative lambd counts as 0.
+"""Forward and backward of hardshrink: y = x where |x| > lambd, else 0, for each element x of self; a negative lambd counts as 0.
 
 Source: aclnnHardshrinkBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnHardsigmoidBackward: gradOutput, self and out of one shape and format."""
+"""The declaration of aclnnHardsigmoidBackward: gradOutput, self and out of one shape and format."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

@@ -1,4 +1,4 @@
-"""Hardsigmoid: y = clip(x / 6 + 1/2, 0, 1) of each element x of self; its slope, 1/6 or 0, is 0 at x = -3 and x = 3.
+"""Forward and backward of hardsigmoid: y = clip(x / 6 + 1/2, 0, 1) of each element x of self; its slope, 1/6 or 0, is 0 at x = -3 and x = 3.
 
 Source: aclnnHardsigmoidBackward, CANN operator documentation, which prints no formula.
 """

@@ -1,4 +1,4 @@
-"""Hardswish as one loop over the elements."""
+"""Backward of hardswish in one fused loop over the elements."""
 
 from aclnn_viz.arrays.loops import read, real, write
 from aclnn_viz.arrays.plan import Plan

@@ -1,4 +1,4 @@
-"""Hardswish: y = x * min(max(x + 3, 0), 6) / 6, and the gradient of its input.
+"""Forward and backward of hardswish: y = x * min(max(x + 3, 0), 6) / 6.
 
 Source: aclnnHardswishBackward, CANN operator documentation.
 """

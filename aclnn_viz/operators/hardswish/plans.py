@@ -1,4 +1,4 @@
-"""How the device kernels of hardswish compute.
+"""Precision plans of hardswish: how its device kernels compute.
 
 Sources: ops-nn activation/hard_swish_grad/op_kernel/arch35 (Ascend 950); the TBE kernels of CANN 8.1.
 """

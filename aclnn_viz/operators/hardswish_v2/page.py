@@ -1,4 +1,4 @@
-"""Hardswish: y = x * min(max(x + 3, 0), 6) / 6; unlike the first version the slope is 0 at x = -3 and 1 at x = 3.
+"""Forward and backward of hardswish: y = x * min(max(x + 3, 0), 6) / 6; unlike the first version the slope is 0 at x = -3 and 1 at x = 3.
 
 Source: aclnnHardswishBackwardV2, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnHardtanhBackward: gradOutput, self and out of one shape and format, none of them empty."""
+"""The declaration of aclnnHardtanhBackward: gradOutput, self and out of one shape and format, none of them empty."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""Hardtanh: y = clip(x, min, max) of each element x of self; the gradient passes strictly between the ends.
+"""Forward and backward of hardtanh: y = clip(x, min, max) of each element x of self; the gradient passes strictly between the ends.
 
 Source: aclnnHardtanhBackward, CANN operator documentation, which includes the ends; the published kernel and its test do not.
 """

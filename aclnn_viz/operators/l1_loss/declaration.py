@@ -1,4 +1,4 @@
-"""aclnnL1LossBackward: gradOutput, self and target broadcast to the shape of gradInput."""
+"""The declaration of aclnnL1LossBackward: gradOutput, self and target broadcast to the shape of gradInput."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

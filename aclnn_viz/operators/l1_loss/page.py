@@ -1,4 +1,4 @@
-"""The absolute error |x - t|, and its gradient g * sign(x - t): 0 at a tie and where a number is nan.
+"""Forward and backward of the absolute error |x - t|: the gradient is g * sign(x - t), 0 at a tie and where a number is nan.
 
 Source: aclnnL1LossBackward, CANN operator documentation.
 """

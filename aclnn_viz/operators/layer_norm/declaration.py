@@ -1,4 +1,4 @@
-"""aclnnLayerNormBackward: normalizedShape are the trailing axes of input; mean and rstd have one number a row."""
+"""The declaration of aclnnLayerNormBackward: normalizedShape are the trailing axes of input; mean and rstd have one number a row."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

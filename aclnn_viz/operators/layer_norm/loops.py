@@ -1,4 +1,5 @@
-"""Layer norm row by row: one pass for the two means of a row, one for its gradient, and one over few rows for the sums over all.
+"""Backward of layer norm in fused loops, row by row: one pass for the two means of a row, one for its gradient, and one over
+few rows for the sums over all.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """

@@ -1,4 +1,4 @@
-"""Layer normalisation of the rows of input (rows, n): x-hat = (x - mean) * rstd, out = weight * x-hat + bias.
+"""Forward and backward of layer normalisation of the rows of input (rows, n): x-hat = (x - mean) * rstd, out = weight * x-hat + bias.
 
 Source: aclnnLayerNormBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnLeakyReluBackward: gradOutput and self, the forward input or output, of one format, broadcast to the shape of out."""
+"""The declaration of aclnnLeakyReluBackward: gradOutput and self, the forward input or output, of one format, broadcast to the shape of out."""
 
 from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""Leaky ReLU: y = x where x > 0, else negativeSlope * x, for each element x.
+"""Forward and backward of Leaky ReLU: y = x where x > 0, else negativeSlope * x, for each element x.
 
 Backward is given x, or y if selfIsResult: where negativeSlope is not negative, both have one sign.
 

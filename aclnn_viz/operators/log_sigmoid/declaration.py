@@ -1,4 +1,4 @@
-"""aclnnLogSigmoidBackward: gradOutput, self and buffer of one shape and format, rank 1 to 8."""
+"""The declaration of aclnnLogSigmoidBackward: gradOutput, self and buffer of one shape and format, rank 1 to 8."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

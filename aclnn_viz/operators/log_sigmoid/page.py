@@ -1,4 +1,4 @@
-"""Log-sigmoid: y = log(1 / (1 + exp(-x))) of each element x of self, with the slope 1 / (1 + exp(x)).
+"""Forward and backward of log-sigmoid: y = log(1 / (1 + exp(-x))) of each element x of self, with the slope 1 / (1 + exp(x)).
 
 The forward pass saves exp(-|x|) as buffer, which backward must be given and does not need.
 

@@ -1,4 +1,4 @@
-"""aclnnLogSoftmaxBackward: gradOutput, output and out of one shape, dim one of its axes."""
+"""The declaration of aclnnLogSoftmaxBackward: gradOutput, output and out of one shape, dim one of its axes."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Log-softmax along an axis: y = x - log(sum(exp(x))), and dx = g - exp(y) * sum(g).
+"""Forward and backward of log-softmax along an axis: y = x - log(sum(exp(x))), and dx = g - exp(y) * sum(g).
 
 Source: aclnnLogSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from log-softmax.
 """

@@ -1,4 +1,4 @@
-"""aclnnMaxPool2dWithIndicesBackward: self (N, C, H, W) or (C, H, W); gradOutput and indices (..., Ho, Wo) by window."""
+"""The declaration of aclnnMaxPool2dWithIndicesBackward: self (N, C, H, W) or (C, H, W); gradOutput and indices (..., Ho, Wo) by window."""
 
 from aclnn_viz.operators.families.pooling import windows
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

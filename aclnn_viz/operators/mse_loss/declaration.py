@@ -1,4 +1,4 @@
-"""aclnnMseLossBackward: gradOutput, self and target broadcast to the shape of out."""
+"""The declaration of aclnnMseLossBackward: gradOutput, self and target broadcast to the shape of out."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import SHAPE

@@ -1,4 +1,4 @@
-"""Mean squared error: (x - t)^2, and its gradient g * 2 * (x - t), for "mean" divided by the number of elements of x.
+"""Forward and backward of mean squared error: (x - t)^2, and its gradient g * 2 * (x - t), for "mean" divided by the number of elements of x.
 
 Source: aclnnMseLossBackward, CANN operator documentation.
 """

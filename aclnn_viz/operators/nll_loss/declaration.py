@@ -1,4 +1,4 @@
-"""aclnnNLLLossBackward: self (N, C) or (C), target (N) or one class, gradOutput of target's shape or one number."""
+"""The declaration of aclnnNLLLossBackward: self (N, C) or (C), target (N) or one class, gradOutput of target's shape or one number."""
 
 from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.families.losses import REDUCTION

@@ -1,4 +1,4 @@
-"""Negative log-likelihood of log-probabilities x (N, C): -w_t x_t of the target t of each row, 0 where t is ignored.
+"""Forward and backward of negative log-likelihood of log-probabilities x (N, C): -w_t x_t of the target t of each row, 0 where t is ignored.
 
 "mean" divides the sum of these by totalWeight, the sum of w_t of the rows that are not ignored.
 

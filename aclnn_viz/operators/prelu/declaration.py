@@ -1,4 +1,4 @@
-"""aclnnPreluBackward: gradOutput, self (N, C, *P), and weight (C,), or (1,) for all channels."""
+"""The declaration of aclnnPreluBackward: gradOutput, self (N, C, *P), and weight (C,), or (1,) for all channels."""
 
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

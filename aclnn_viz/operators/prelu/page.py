@@ -1,4 +1,4 @@
-"""PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel, or one for all; x of self is (N, C, P).
+"""Forward and backward of PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel, or one for all; x of self is (N, C, P).
 
 Source: aclnnPreluBackward, CANN operator documentation, which prints weight with the index of the sample in gradInput.
 """

@@ -1,4 +1,4 @@
-"""aclnnReflectionPad2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., H + top + bottom, W + left + right)."""
+"""The declaration of aclnnReflectionPad2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., H + top + bottom, W + left + right)."""
 
 from aclnn_viz.operators.families.resampling import padding_2d
 

@@ -1,4 +1,4 @@
-"""aclnnRmsNormGrad: gamma spans any number of trailing axes of x; rstd has one number a row, whatever its shape."""
+"""The declaration of aclnnRmsNormGrad: gamma spans any number of trailing axes of x; rstd has one number a row, whatever its shape."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""RMS norm row by row: one pass for the row's mean of dy gamma xhat, one for dx and the sums over the rows."""
+"""Backward of RMS norm in fused loops, row by row: one pass for the row's mean of dy gamma xhat, one for dx and the sums over the rows."""
 
 import numpy as np
 

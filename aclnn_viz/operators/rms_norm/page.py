@@ -1,4 +1,4 @@
-"""RMS normalisation of the rows of x (rows, n): y = gamma * x * rstd with rstd = 1 / sqrt(mean(x^2) + epsilon).
+"""Forward and backward of RMS normalisation of the rows of x (rows, n): y = gamma * x * rstd with rstd = 1 / sqrt(mean(x^2) + epsilon).
 
 Source: aclnnRmsNormGrad, CANN operator documentation; it prints dgamma without the sum over the rows.
 """

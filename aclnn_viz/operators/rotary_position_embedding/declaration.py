@@ -1,4 +1,4 @@
-"""aclnnRotaryPositionEmbeddingGrad: dy and x of four axes, (B, N, S, D) in one of the usual orders; cos and sin broadcast to them."""
+"""The declaration of aclnnRotaryPositionEmbeddingGrad: dy and x of four axes, (B, N, S, D) in one of the usual orders; cos and sin broadcast to them."""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

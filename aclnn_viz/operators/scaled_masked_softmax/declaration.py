@@ -1,4 +1,4 @@
-"""aclnnScaledMaskedSoftmaxBackward: gradOutput, y and out (B, N, S1, S2); mask, of which B and N may be 1."""
+"""The declaration of aclnnScaledMaskedSoftmaxBackward: gradOutput, y and out (B, N, S1, S2); mask, of which B and N may be 1."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_A2_A3

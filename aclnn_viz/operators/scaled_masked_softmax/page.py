@@ -1,4 +1,4 @@
-"""Softmax of the rows of scale * x, where masked (mask true) elements are replaced by -10000: y, and the gradient of x.
+"""Forward and backward of the softmax of the rows of scale * x, where masked elements (mask true) are replaced by -10000.
 
 A row that is masked whole has the same y everywhere: the constant is finite. What is masked is constant, so its gradient is 0.
 

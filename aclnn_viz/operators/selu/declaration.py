@@ -1,4 +1,4 @@
-"""aclnnSeluBackward: gradOutput and result of one shape and format, rank 1 to 8; of the formats not integers."""
+"""The declaration of aclnnSeluBackward: gradOutput and result of one shape and format, rank 1 to 8; of the formats not integers."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

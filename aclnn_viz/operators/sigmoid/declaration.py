@@ -1,4 +1,4 @@
-"""aclnnSigmoidBackward: gradOutput and output of one format, broadcast to the shape of gradInput; of the formats not the complex ones."""
+"""The declaration of aclnnSigmoidBackward: gradOutput and output of one format, not a complex one, broadcast to the shape of gradInput."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

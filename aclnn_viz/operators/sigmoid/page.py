@@ -1,4 +1,4 @@
-"""Sigmoid: y = 1 / (1 + exp(-x)) of each element x; its slope is made of the saved output: y * (1 - y).
+"""Forward and backward of sigmoid: y = 1 / (1 + exp(-x)) of each element x; its slope is made of the saved output: y * (1 - y).
 
 Source: aclnnSigmoidBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""SiLU: y = x * sigmoid(x) of each element x of self.
+"""Forward and backward of SiLU: y = x * sigmoid(x) of each element x of self.
 
 Source: aclnnSiluBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnSmoothL1LossBackward: gradOut, self and target broadcast to the shape of gradInput."""
+"""The declaration of aclnnSmoothL1LossBackward: gradOut, self and target broadcast to the shape of gradInput."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

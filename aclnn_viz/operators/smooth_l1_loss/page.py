@@ -1,4 +1,4 @@
-"""Smooth L1: d^2 / (2 beta) of a difference d = x - t below beta, |d| - beta / 2 from there on, and its gradient.
+"""Forward and backward of the smooth L1 loss: d^2 / (2 beta) of a difference d = x - t below beta, |d| - beta / 2 from there on.
 
 Source: aclnnSmoothL1LossBackward, CANN operator documentation, which prints the derivative for beta = 1.
 """

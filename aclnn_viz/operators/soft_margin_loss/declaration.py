@@ -1,4 +1,4 @@
-"""aclnnSoftMarginLossBackward: gradOutput, self and target broadcast to the shape of out."""
+"""The declaration of aclnnSoftMarginLossBackward: gradOutput, self and target broadcast to the shape of out."""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

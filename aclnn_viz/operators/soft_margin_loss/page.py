@@ -1,4 +1,4 @@
-"""Soft margin: log(1 + exp(-t * x)), and its gradient -g * t / (1 + exp(t * x)).
+"""Forward and backward of the soft margin loss: log(1 + exp(-t * x)), and its gradient -g * t / (1 + exp(t * x)).
 
 Source: aclnnSoftMarginLossBackward, CANN operator documentation, which prints no formula.
 """

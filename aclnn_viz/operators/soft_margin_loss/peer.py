@@ -1,4 +1,4 @@
-"""The loss in PyTorch, and its gradient by autograd."""
+"""The soft margin loss in PyTorch: autograd differentiates its function."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Softmax along an axis: y = exp(x) / sum(exp(x)), and dx = y * (g - sum(g * y)).
+"""Forward and backward of softmax along an axis: y = exp(x) / sum(exp(x)), and dx = y * (g - sum(g * y)).
 
 Source: aclnnSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from softmax.
 """

@@ -1,4 +1,4 @@
-"""aclnnSoftplusBackward: gradOutput and self of one shape and format; of the formats listed for self not integers and bool."""
+"""The declaration of aclnnSoftplusBackward: gradOutput and self of one shape and format; of the formats listed for self not integers and bool."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""Softplus: y = log(1 + exp(z)) / beta with z = beta * x for each element x of self, and y = x where z > threshold.
+"""Forward and backward of softplus: y = log(1 + exp(z)) / beta with z = beta * x for each element x of self, and y = x where z > threshold.
 
 There y jumps, by less than exp(-threshold) / beta; at the threshold itself the slope is that of the logarithm.
 

@@ -1,4 +1,4 @@
-"""aclnnSwiGluGrad: x with an even axis dim, yGrad half as long there; none may be empty. Alignment to 64 bytes is not checked."""
+"""The declaration of aclnnSwiGluGrad: x with an even axis dim, yGrad half as long there; none may be empty. Alignment to 64 bytes is not checked."""
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Tensor

@@ -1,4 +1,4 @@
-"""SwiGLU: x is cut in halves a and b along dim, y = silu(a) * b with silu(a) = a * sigmoid(a).
+"""Forward and backward of SwiGLU: x is cut in halves a and b along dim, y = silu(a) * b with silu(a) = a * sigmoid(a).
 
 Source: aclnnSwiGluGrad, CANN operator documentation.
 """

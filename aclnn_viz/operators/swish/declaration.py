@@ -1,4 +1,4 @@
-"""aclnnSwishBackward: gradOutput and self of one shape and format; without betaOptional it is 1."""
+"""The declaration of aclnnSwishBackward: gradOutput and self of one shape and format; without betaOptional it is 1."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute

@@ -1,4 +1,4 @@
-"""Swish: y = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
+"""Forward and backward of swish: y = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
 
 Source: aclnnSwishBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnTanhBackward: gradOutput and output of one format, broadcast to the shape of gradInput."""
+"""The declaration of aclnnTanhBackward: gradOutput and output of one format, broadcast to the shape of gradInput."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING

@@ -1,4 +1,4 @@
-"""Tanh: y = tanh(x) of each element x; its slope is made of the saved output: 1 - y * y.
+"""Forward and backward of tanh: y = tanh(x) of each element x; its slope is made of the saved output: 1 - y * y.
 
 Source: aclnnTanhBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""aclnnThresholdBackward: gradOutput and self of one format, broadcast to the shape of out; of the formats not integers."""
+"""The declaration of aclnnThresholdBackward: gradOutput and self of one format, broadcast to the shape of out; of the formats not integers."""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

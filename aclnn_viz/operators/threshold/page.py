@@ -1,4 +1,4 @@
-"""Threshold: y = x where x > threshold, else a constant, which is 0 here, for each element x of self; with threshold 0 it is ReLU.
+"""Forward and backward of threshold: y = x where x > threshold, else a constant, here 0, for each element x of self; threshold 0 gives ReLU.
 
 Source: aclnnThresholdBackward, CANN operator documentation.
 """

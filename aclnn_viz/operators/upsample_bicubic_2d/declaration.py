@@ -1,4 +1,4 @@
-"""aclnnUpsampleBicubic2dBackward: gradOut (N, C, *outputSize), gradInput of the shape inputSize, (N, C, H, W)."""
+"""The declaration of aclnnUpsampleBicubic2dBackward: gradOut (N, C, *outputSize), gradInput of the shape inputSize, (N, C, H, W)."""
 
 from aclnn_viz.operators.families.resampling import upsampling_2d
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

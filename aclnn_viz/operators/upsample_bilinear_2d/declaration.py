@@ -1,4 +1,4 @@
-"""aclnnUpsampleBilinear2dBackward: gradOut (N, C, *outputSize), out of the shape inputSize, (N, C, H, W)."""
+"""The declaration of aclnnUpsampleBilinear2dBackward: gradOut (N, C, *outputSize), out of the shape inputSize, (N, C, H, W)."""
 
 from aclnn_viz.operators.families.resampling import upsampling_2d
 from aclnn_viz.operators.products import ATLAS_A2_A3, ATLAS_INFERENCE_TRAINING, WITH_ARCH35

@@ -1,4 +1,4 @@
-"""aclnnUpsampleNearest2dBackward: gradOut (N, C, *outputSize), gradInput of the shape inputSize, (N, C, H, W)."""
+"""The declaration of aclnnUpsampleNearest2dBackward: gradOut (N, C, *outputSize), gradInput of the shape inputSize, (N, C, H, W)."""
 
 from aclnn_viz.operators.families.resampling import upsampling_2d
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Nearest neighbours: each output place of planes (planes, H, W) shows the element at floor(place * H / Ho), and so along W.
+"""Forward and backward of nearest-neighbour interpolation: a place of planes (planes, H, W) shows the element at floor(place * H / Ho), and so along W.
 
 Where scalesH and scalesW both are above 0, 1 / scalesH stands for H / Ho. Each element adds up the gradients of all places
 that show it.

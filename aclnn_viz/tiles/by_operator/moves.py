@@ -1,4 +1,5 @@
-"""What programs of several operators write alike: tensors over global memory, and numbers made float on their way in, rounded on their way out.
+"""Loads and stores that tile programs of several operators share: tensors over global memory, numbers made float on their way
+in, rounded on their way out.
 
 Waits stand in the programs themselves, for each is known by its line.
 """
