@@ -36,7 +36,11 @@ def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 
 class Stretch:
-    """One stretch of an output beside its truth; derived arrays hold the finite pairs only, except `distance`.
+    """One stretch of an output beside its truth, for the `tally` of a standard.
+
+    Numbers: `count` finite pairs; `differing` others, which do not agree; `differing_kind`, the same but for the sign of infinities.
+    Arrays in float64, of the finite pairs alone: `actual`, `truth`, `error` = actual - truth, `absolute` = |error|, `magnitude` = |truth|,
+    `relative` = |error| / (|truth| + 1e-7), and `over_truth(more)` with another number in the place of 1e-7. `fmt` is the format.
 
     `low` and `error` are the certificate of the truth, None without one. Pairs for which it does not determine the nearest
     number of the format are left out, and counted in `undecided`; `places` are the positions of the others (None: all).
