@@ -202,7 +202,8 @@ def committed():
 
 def main(names):
     made = {op.name: {} for op in av.operators()}
-    made |= (committed() | {name: {} for name in names}) if names else {}
+    if names:
+        made |= committed() | {name: {} for name in names}
     with kept(ROWS) as (rows, add):
         for row in [] if names else rows:
             made[row["kit"]] |= row

@@ -14,7 +14,7 @@ from functools import reduce
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import need
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import kept, tr
 
@@ -63,15 +63,10 @@ def in_torch(op) -> Callable | None:
     def by_output(torch, **inputs):
         results = function(torch, **inputs)
         results = results if isinstance(results, (tuple, list)) else (results,)
-        for each in results[: len(op.outputs)]:
-            if not isinstance(each, torch.Tensor):
-                raise TypeError(
-                    problem(
-                        f"in_torch of {op.name} returns tensors in the order of {', '.join(op.outputs)}",
-                        f"a {type(each).__name__}",
-                        "return one tensor, or a list of them",
-                    )
-                )
-        return dict(zip(op.outputs, results))
+        asked = f"in_torch of {op.name} returns tensors in the order of {', '.join(op.outputs)}"
+        return {
+            name: need(each, torch.Tensor, asked, "return one tensor, or a list of them")
+            for name, each in zip(op.outputs, results)
+        }
 
     return function and by_output

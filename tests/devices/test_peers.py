@@ -170,7 +170,7 @@ def test_what_a_peer_does_not_compute_is_refused_in_three_parts(torch):
             ),
             # which are no refusals
             (raising(RuntimeError("the machine is on fire")), RuntimeError, "on fire"),
-            (lambda *given: {}, TypeError, "tensors in the order of out: got a dict; return one"),
+            (lambda *given: {}, TypeError, "tensors in the order of out: got dict {}; return one"),
         ):
             torch.ops.aten.hardswish_backward = backward
             with pytest.raises(kind, match=said):
