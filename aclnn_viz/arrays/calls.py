@@ -1,4 +1,4 @@
-"""What a function calls while it runs: the names, the local variables and the results of these calls."""
+"""Record what a function calls while it runs: the names, the local variables and the results of these calls."""
 
 import sys
 

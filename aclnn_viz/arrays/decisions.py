@@ -1,4 +1,5 @@
-"""Which elements hang on a decision (a comparison, a floor, a rounding) that double-doubles are too short for: arrays with marks.
+"""Arrays with marks: which elements depend on a decision (a comparison, a floor, a rounding) for which double-doubles are too
+short.
 
 >>> xp = MarkedArrays()
 >>> third = xp.given(np.float64([1.0, 2.0])) / 3.0

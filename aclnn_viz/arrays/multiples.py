@@ -1,4 +1,4 @@
-"""On which grid an exact result lies: whole multiples of step / divisor, of which a bound may leave only one.
+"""Find the grid on which an exact result lies: whole multiples of step / divisor, of which an error bound may leave only one.
 
 Sums and products of numbers of a format, and their quotients by whole numbers, are whole multiples of a power of two (`step`) divided
 by a whole number (`divisor`). Where the error bound of a result reaches only one point of that grid, the exact result is that point.

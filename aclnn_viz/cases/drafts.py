@@ -1,4 +1,5 @@
-"""Draw calls of an operator by its declaration alone, and keep few and small ones that show every atom that many show.
+"""Draw calls of an operator by its declaration alone, and keep few and small ones that show every property (atom) that many
+show.
 
 The number of drafts is fixed and no time is asked for, so every machine makes the same suite.
 """

@@ -1,4 +1,5 @@
-"""A Python kernel in which somebody else makes each operation: every call, operator, index and store of its file, with its line.
+"""Run a Python kernel so that a given function makes each of its operations: every call, operator, index and store of its
+file, with its line.
 
 For one call its functions, and those of its folder that they call, have code that is compiled anew from their source. What they call
 in other folders runs as it is.

@@ -1,4 +1,4 @@
-"""The explorer of any operator, made of its declaration: it stands in where an operator has none of its own.
+"""The explorer of any operator that has none of its own: it is made of the declaration.
 
 What is varied: every attribute, every length of the main shape, other shapes worth trying, the dtype, the seed, and
 what computes the gradient. What is seen: how one element answers (see `response`), every input, every output, and below

@@ -1,4 +1,6 @@
-"""Proofs of pages for all sizes at once: what `backward` returns is the derivative of `forward`, and nobody writes the theorem."""
+"""Proofs of pages for all sizes at once: what `backward` returns is the derivative of `forward`; the theorems are made of the
+page.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A tile fault: an edit of a program, where it comes from, and what shows it."""
+"""A named fault of a tile program: the edit that makes it, where it comes from, and what shows it."""
 
 import linecache
 import sys

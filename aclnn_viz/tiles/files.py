@@ -1,4 +1,6 @@
-"""A kernel judged on files: inputs and golden outputs, as test scripts leave them (.npy, or bytes with a format and a shape)."""
+"""Judge a tile kernel on files: inputs and golden outputs, as test scripts leave them (.npy, or bytes with a format and a
+shape).
+"""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
-"""Backward of layer norm in fused loops, row by row: one pass for the two means of a row, one for its gradient, and one over
-few rows for the sums over all.
+"""Backward of layer norm in fused loops, row by row: one pass for the means of a row, one for its gradient, one over few rows
+for sums over all.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """
