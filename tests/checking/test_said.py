@@ -35,7 +35,7 @@ def test_a_convention_is_named_and_is_not_the_counterexample_of_a_bug():
         and result.diagnosis.name == "mean over the counted rows"
     )
     (note,) = result.notes
-    assert "in 3 of the wrong cases only a convention differs" in note and note in str(result)
+    assert "in 2 of the wrong cases only a convention differs" in note and note in str(result)
     assert json.loads(result.to_json())["notes"] == [note]
 
 
