@@ -1,4 +1,4 @@
-"""Fused loops: plain Python over single numbers, which numba compiles when it is there and runs on its threads.
+"""What fused loops are built from: reading and writing all formats, exp, and running a loop, compiled by numba, over its parts on all cores.
 
 A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to
 `last`, which belong to it alone, so that no two threads write one element. Arrays are read and written by `read` and

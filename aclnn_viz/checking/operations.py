@@ -1,5 +1,4 @@
-"""Run a Python kernel so that a given function makes each of its operations: every call, operator, index and store of its
-file, with its line.
+"""Watch a Python kernel run: each call, operator, index and store of its file is handed, with its line, to a given function, which carries it out.
 
 For one call its functions, and those of its folder that they call, have code that is compiled anew from their source. What they call
 in other folders runs as it is.

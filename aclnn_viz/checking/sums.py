@@ -1,4 +1,4 @@
-"""Candidates that explain wrong outputs: the right page with one of its sums over other axes, without some places, or divided by another length."""
+"""Explain wrong outputs by one wrong sum: the page with a sum over its last axis alone, without some terms, not cleared, or divided by a wrong length."""
 
 import ast
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""The explorer of the gradient of attention, panels and words: P and dS in tiles, one query, its running maximum and sum."""
+"""What the explorer of the gradient of attention shows: panels, a headline and a text, from the numbers of `flash_attention_score_data`."""
 
 import numpy as np
 

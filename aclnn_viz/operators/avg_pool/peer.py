@@ -1,4 +1,4 @@
-"""Average pooling in PyTorch: one function of ATen."""
+"""Backward of average pooling in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""Batch norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
+"""Backward of batch norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
 
 
 def in_torch(

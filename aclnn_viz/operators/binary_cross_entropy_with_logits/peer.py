@@ -1,4 +1,4 @@
-"""Binary cross entropy of logits in PyTorch: autograd differentiates its function."""
+"""Backward of binary cross entropy of logits in PyTorch: autograd differentiates its function."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

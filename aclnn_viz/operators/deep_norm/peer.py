@@ -1,4 +1,4 @@
-"""Deep norm in PyTorch: ATen's backward of layer norm, on the sum that is normalised."""
+"""Backward of deep norm in PyTorch: ATen's backward of layer norm, on the sum that is normalised."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.peers import Difference

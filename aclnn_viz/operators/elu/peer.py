@@ -1,4 +1,4 @@
-"""ELU in PyTorch: one function of ATen."""
+"""Backward of ELU in PyTorch: one function of ATen."""
 
 ATEN = "elu_backward(gradOutput, alpha, scale, inputScale, isResult, selfOrResult)"
 

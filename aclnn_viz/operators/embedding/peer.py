@@ -1,4 +1,4 @@
-"""Embedding in PyTorch: one function of ATen."""
+"""Backward of embedding in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

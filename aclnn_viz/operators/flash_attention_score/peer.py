@@ -1,4 +1,4 @@
-"""Attention in PyTorch: autograd differentiates the forward formula; softmax is computed again, the saved maximum and sum are not used."""
+"""Backward of attention in PyTorch: autograd differentiates the forward formula; softmax is computed again, the saved maximum and sum are not used."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.faults.fault import changed

@@ -1,4 +1,4 @@
-"""GeGLU in PyTorch: ATen's gradient of GELU, and products; in float64, for its exp in float32 errs by up to 20 ulp."""
+"""Backward of GeGLU in PyTorch: ATen's gradient of GELU, and products; in float64, for its exp in float32 errs by up to 20 ulp."""
 
 
 def in_torch(torch, gradOutput, self, gelu, dim, approximate):

@@ -1,4 +1,4 @@
-"""GELU in PyTorch: one function of ATen, in float64, for its exp in float32 errs by up to 20 ulp."""
+"""Backward of GELU in PyTorch: one function of ATen, in float64, for its exp in float32 errs by up to 20 ulp."""
 
 
 def in_torch(torch, gradOutput, self):

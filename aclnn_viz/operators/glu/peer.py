@@ -1,4 +1,4 @@
-"""GLU in PyTorch: one function of ATen."""
+"""Backward of GLU in PyTorch: one function of ATen."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The 2D grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
+"""Backward of the 2D grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
 
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
 from aclnn_viz.operators.peers import Difference, narrow

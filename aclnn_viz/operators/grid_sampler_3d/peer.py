@@ -1,4 +1,4 @@
-"""The 3D grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
+"""Backward of the 3D grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
 
 from aclnn_viz.operators.families.sampling import NEAREST, channels_first
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places

@@ -1,4 +1,4 @@
-"""Group norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
+"""Backward of group norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
 
 
 def in_torch(torch, gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):

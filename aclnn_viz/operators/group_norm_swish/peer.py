@@ -1,4 +1,4 @@
-"""Group norm, then swish, in PyTorch: two operators, one after the other, with the saved mean and rstd."""
+"""Backward of group norm, then swish, in PyTorch: two operators, one after the other, with the saved mean and rstd."""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""Hardshrink in PyTorch: one function of ATen, which takes a negative lambd as it is."""
+"""Backward of hardshrink in PyTorch: one function of ATen, which takes a negative lambd as it is."""
 
 
 def in_torch(torch, gradOutput, self, lambd):

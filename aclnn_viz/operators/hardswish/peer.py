@@ -1,4 +1,4 @@
-"""Hardswish in PyTorch: one function of ATen."""
+"""Backward of hardswish in PyTorch: one function of ATen."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Hardtanh in PyTorch: one function of ATen."""
+"""Backward of hardtanh in PyTorch: one function of ATen."""
 
 ATEN = "hardtanh_backward(gradOutput, self, min, max)"
 

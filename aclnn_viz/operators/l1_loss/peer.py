@@ -1,4 +1,4 @@
-"""The L1 loss in PyTorch: autograd differentiates its function."""
+"""Backward of the L1 loss in PyTorch: autograd differentiates its function."""
 
 from aclnn_viz.operators.families.losses_peer import of_loss
 

@@ -1,5 +1,4 @@
-"""Backward of layer norm in fused loops, row by row: one pass for the means of a row, one for its gradient, one over few rows
-for sums over all.
+"""Backward of layer norm in fused loops: two passes over each row, for its means and its gradient, and one over every four rows for the sums over rows.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """

@@ -1,4 +1,4 @@
-"""Layer norm in PyTorch: one function of ATen, which takes the saved mean and rstd.
+"""Backward of layer norm in PyTorch, from the saved mean and rstd, and in Liger; and where PyTorch's values are known to differ.
 
 Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
 """

@@ -1,4 +1,4 @@
-"""Leaky ReLU in PyTorch: one function of ATen."""
+"""Backward of leaky ReLU in PyTorch: one function of ATen."""
 
 ATEN = "leaky_relu_backward(gradOutput, self, negativeSlope, selfIsResult)"
 

@@ -1,4 +1,4 @@
-"""Log-sigmoid in PyTorch: one function of ATen."""
+"""Backward of log-sigmoid in PyTorch: one function of ATen."""
 
 import numpy as np
 

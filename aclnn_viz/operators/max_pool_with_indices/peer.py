@@ -1,4 +1,4 @@
-"""Max pooling in PyTorch: one function of ATen, which takes the indices."""
+"""Backward of max pooling in PyTorch: one function of ATen, which takes the indices."""
 
 from aclnn_viz.errors import NotSupported, problem
 

@@ -1,4 +1,4 @@
-"""Mean squared error in PyTorch: the gradient of its loss, or of the losses that full gradients come from."""
+"""Backward of mean squared error in PyTorch: the gradient of its loss, or of the losses that full gradients come from."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

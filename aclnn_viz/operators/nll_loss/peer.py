@@ -1,4 +1,4 @@
-"""Negative log-likelihood in PyTorch: one function of ATen, which takes the saved sum of weights."""
+"""Backward of negative log-likelihood in PyTorch: one function of ATen, which takes the saved sum of weights."""
 
 from aclnn_viz.operators.peers import narrow
 

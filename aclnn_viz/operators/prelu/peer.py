@@ -1,4 +1,4 @@
-"""PReLU in PyTorch: one function of ATen."""
+"""Backward of PReLU in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""Reflection padding in PyTorch: one function of ATen."""
+"""Backward of reflection padding in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""Replication padding in PyTorch: one function of ATen."""
+"""Backward of replication padding in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

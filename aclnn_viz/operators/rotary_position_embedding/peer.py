@@ -1,4 +1,4 @@
-"""Rotary position embedding in PyTorch: autograd of the forward formula, the pairs as slices of the last axis."""
+"""Backward of rotary position embedding in PyTorch: autograd of the forward formula, the pairs as slices of the last axis."""
 
 
 def rot(torch, x, mode):

@@ -1,4 +1,4 @@
-"""Scaled masked softmax in PyTorch: ATen's backward of softmax, then the scale, and 0 where an element is masked."""
+"""Backward of scaled masked softmax in PyTorch: ATen's backward of softmax, then the scale, and 0 where an element is masked."""
 
 from aclnn_viz.operators.peers import narrow
 

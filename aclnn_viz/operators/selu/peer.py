@@ -1,4 +1,4 @@
-"""SELU in PyTorch: ELU with constants, by its result."""
+"""Backward of SELU in PyTorch: ELU with constants, by its result."""
 
 from .page import ALPHA, SCALE
 

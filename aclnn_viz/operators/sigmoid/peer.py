@@ -1,4 +1,4 @@
-"""Sigmoid in PyTorch: one function of ATen."""
+"""Backward of sigmoid in PyTorch: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""SiLU in PyTorch: one function of ATen."""
+"""Backward of SiLU in PyTorch: one function of ATen."""
 
 ATEN = "silu_backward(gradOutput, self)"
 

@@ -1,4 +1,4 @@
-"""The smooth L1 loss in PyTorch: autograd differentiates its function."""
+"""Backward of the smooth L1 loss in PyTorch: autograd differentiates its function."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

@@ -1,4 +1,4 @@
-"""The soft margin loss in PyTorch: autograd differentiates its function."""
+"""Backward of the soft margin loss in PyTorch: autograd differentiates its function."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Softmax in PyTorch: one function of ATen, which takes the saved output."""
+"""Backward of softmax in PyTorch: one function of ATen, which takes the saved output."""
 
 ATEN = "_softmax_backward_data(gradOutput, output, dim, output.dtype)"
 

@@ -1,4 +1,4 @@
-"""Softplus in PyTorch: one function of ATen."""
+"""Backward of softplus in PyTorch: one function of ATen."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""SwiGLU in PyTorch: SiLU of one half times the other, by autograd."""
+"""Backward of SwiGLU in PyTorch: SiLU of one half times the other, by autograd."""
 
 from aclnn_viz.operators.families.activations_peer import of_halves
 

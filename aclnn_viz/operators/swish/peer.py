@@ -1,4 +1,4 @@
-"""Swish in PyTorch: the slope of SiLU at beta * self."""
+"""Backward of swish in PyTorch: the slope of SiLU at beta * self."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.families.activations_peer import wide

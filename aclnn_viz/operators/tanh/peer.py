@@ -1,4 +1,4 @@
-"""Tanh in PyTorch: one function of ATen."""
+"""Backward of tanh in PyTorch: one function of ATen."""
 
 ATEN = "tanh_backward(gradOutput, output)"
 

@@ -1,3 +1,3 @@
-"""Threshold in PyTorch: one function of ATen."""
+"""Backward of threshold in PyTorch: one function of ATen."""
 
 ATEN = "threshold_backward(gradOutput, self, threshold)"

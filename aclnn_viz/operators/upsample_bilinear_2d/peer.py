@@ -1,4 +1,4 @@
-"""Bilinear interpolation in PyTorch: one function of ATen, called as its interpolate does."""
+"""Backward of bilinear interpolation in PyTorch: one function of ATen, called as its interpolate does."""
 
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
+"""Backward of nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
 
 # what the peer refuses, too
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
