@@ -67,6 +67,7 @@ def in_torch(op) -> Callable | None:
         return {
             name: need(each, torch.Tensor, asked, "return one tensor, or a list of them")
             for name, each in zip(op.outputs, results)
+            if each is not None  # one that is not asked for
         }
 
     return function and by_output
