@@ -43,7 +43,7 @@ held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this p
 - *passed*: cases of `check` in which the page's own kernel is right, as it must be;
 - *explorer*: panels of the picture, each with its twin in words;
 - *engines*: cases of `check` on which the devices torch, jax and numba, where they compute the operator, give the page's numbers within the
-  bound, or what their documented differences say;
+  bound, or what their documented differences say (what is missing are numbers below the least normal one, which XLA sets to 0);
 - *tiles*: cases of the suite of up to {SMALL} elements in a tensor that the tile programs take, eager, late and in drawn orders, on 48, 7 and
   1 cores, without a hazard and within the bound; "-": no program, for the page is not straight ([tiles.md](tiles.md));
 - *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} drawn in each of the three formats that the product takes;
