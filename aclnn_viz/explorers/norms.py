@@ -108,6 +108,12 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     )
 
 
+def take_away() -> tuple[dict, ...]:
+    """The play in which the share that is taken away grows from none to all."""
+    frames = [{"taken": share} for share in (0.0, 1.0)]
+    return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+
+
 @dataclass(frozen=True, eq=False)
 class Norm:
     """The elements of one statistic, (n,) each: x-hat, the gradient that arrives there, and what backward takes of it."""
@@ -147,8 +153,7 @@ class Norm:
         return [_scatter(xp, self), *_bars(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"taken": share} for share in (0.0, 1.0)]
-        return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+        return take_away()
 
     def headline(self, xp) -> list[str]:
         k, line = self.chosen, self.taken * self.times

@@ -5,7 +5,7 @@ a jump lies between two of them, and what holds on the kink itself is a conventi
 stands is the share of the gradient that comes back. Of a sum, such as a mean of losses, one element is drawn.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, reduce
 
 import numpy as np
@@ -283,11 +283,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
     curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
-    return [curve, lens, _under(under), _share(slope)]
-
-
-def _under(panel: Panel) -> Panel:
-    return Panel(**{**vars(panel), "below": "forward"})
+    return [curve, lens, replace(under, below="forward"), _share(slope)]
 
 
 def _lens(xp, found: Slope, height: int) -> Panel:

@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element
-from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach
+from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach, take_away
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -70,8 +70,7 @@ class Softmax:
         return [_columns(xp, self), *_bars(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"taken": share} for share in (0.0, 1.0)]
-        return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+        return take_away()
 
     def headline(self, xp) -> list[str]:
         k = self.chosen

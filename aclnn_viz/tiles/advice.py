@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.tiles.memory import UnifiedBuffer
 from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.program import Run
 from aclnn_viz.words.messages import Message, linked, message
@@ -53,7 +54,7 @@ def _longest(run: Run, blocks) -> Message | None:
         span.length
         for one in run.trace or ()
         for memory, span in (*one.reads, *one.writes)
-        if memory.__class__.__name__ == "UnifiedBuffer" and one.name.startswith("DataCopy")
+        if isinstance(memory, UnifiedBuffer) and one.name.startswith("DataCopy")
     ]
     commonest = Counter(block.length for block in blocks).most_common(1)[0][0]
     tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK  # a run may stop before a copy
