@@ -91,8 +91,8 @@ def panels(data: Data) -> list[Panel]:
 def swarm(data: Data) -> Panel:
     """A dot an element: how much of what rounding may do to it is used, piled up before the wall and behind it."""
     e = data.errors
-    if data.plot is None:
-        note = Note(0.5, 0.5, "\n".join(wrapped(e.nothing(), 60)))
+    if why := e.nothing():
+        note = Note(0.5, 0.5, "\n".join(wrapped(why, 60)))
         return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 20, PILED)
     place, height = piles(e.ulps, e.bound, data.cause == MISSED)
     top, size = float(height.max(initial=0) + 1), 0.0
@@ -151,7 +151,7 @@ def _spots(place, height, top: float) -> Spots:
 
 def caption(data: Data) -> str:
     """What the swarm says: is it a bug, or only rounding?"""
-    if data.plot is None:
+    if data.errors.nothing():
         return headline(data)[0]
     missed, undecided = (data.counts[CAUSES[k]] for k in (MISSED, OPEN))
     names = {"n": f"{data.errors.size:,}", "missed": f"{missed:,}", "open": f"{undecided:,}"}
@@ -332,7 +332,7 @@ def ladder(data: Data) -> list[tuple[str, float, int]]:
 
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
-    if data.plot is None:
+    if data.errors.nothing():
         return [
             tr(
                 "{output} of {operator}: {why}",

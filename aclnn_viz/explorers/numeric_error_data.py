@@ -30,7 +30,6 @@ from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import TRUNCATED, faulty_kernel
 from aclnn_viz.operators.products import ASCEND_950, CANN, INFERENCE, SOC, TRAINING
 from aclnn_viz.operators.registry import own
-from aclnn_viz.pictures.error_plot import ErrorPlot, plotted
 from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.words.messages import message
@@ -174,7 +173,6 @@ class Data:
     plan: Plan
     fault: Fault | None
     errors: Errors  # and their envelopes
-    plot: ErrorPlot | None
     report: Report
     rounding: np.ndarray  # the error of the correctly rounded truth
     spread: np.ndarray  # how far inputs within one ulp move the truth
@@ -288,7 +286,6 @@ def compute(
         plan,
         fault,
         found,
-        plotted(found),
         report,
         rounded.reshape(-1).astype(np.float64),
         spread,

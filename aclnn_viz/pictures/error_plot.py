@@ -4,9 +4,6 @@ The idea of dots with a running statistic over ordinals is Herbie's (FPBench `od
 verdicts are this kit's.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
-
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
@@ -20,7 +17,7 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.windows import Windows, thinned, windows
-from aclnn_viz.tables import as_text as table
+from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
@@ -29,130 +26,6 @@ MARKS = 400  # of each verdict that is not "explained", beside those among the d
 TALL = 330  # pixels
 GREY = 4
 BOUND, EXPECTED = message("hard bound, the largest nearby"), message("expected, 6σ (inside)")
-
-
-@dataclass(frozen=True, eq=False)
-class ErrorPlot:
-    """What is drawn of the errors of one output: running statistics along an axis, and the elements `shown`."""
-
-    errors: Errors
-    windows: Windows
-    axis: OrdinalAxis
-    shown: np.ndarray  # positions
-
-    def curve(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Positions and heights, between the ends of the axis, of a line through the windows."""
-        low, _, high = self.limits
-        at, height = self.windows.curve(np.nan_to_num(values, nan=np.inf), self.axis)
-        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, high))
-
-    @cached_property
-    def limits(self) -> tuple[float, float, float]:
-        # what lies between the two needs no height
-        return limits(self.errors.ulps, self.windows.expected)
-
-    def axes(self) -> tuple[Axis, Axis]:
-        low, _, high = self.limits
-        return value_axes(self.axis, self.errors.format, low, high)
-
-    @cached_property
-    def curves(self) -> dict:
-        """The lines of the envelopes, by what they are called, and that of the running median, by None."""
-        w = self.windows
-        lines = {BOUND: w.bound, EXPECTED: w.expected, None: w.median}
-        return {label: self.curve(values) for label, values in lines.items() if values is not None}
-
-    def bands(self) -> list[Band]:
-        low = self.limits[0] / 1.6
-        return [
-            Band(at, np.full(at.size, low), top, GREY, tr(label))
-            for label, (at, top) in self.curves.items()
-            if label
-        ]
-
-    def median(self) -> Line:
-        return Line(*self.curves[None], GREY, tr("running median"), 2.6)
-
-    def panel(
-        self, name: str, title: str, groups, kind_of, more=(), span: int = 20, height: int = TALL
-    ) -> Panel:
-        """Envelopes, dots and running median; `kind_of` gives the position of each shown element in `groups`.
-
-        A group is (kind of mark, label, size); `more` marks come last.
-        """
-        e, marks = self.errors, self.bands()
-        low, peak, _ = self.limits
-        x, y = self.axis.x(e.place[self.shown]), np.clip(e.ulps[self.shown], low, peak)
-        for k, (kind, label, size) in enumerate(groups):
-            if (here := kind_of == k).any():
-                marks.append(Dots(x[here], y[here], kind, label, size))
-        return Panel(name, title, (*marks, self.median(), *more), *self.axes(), span, height)
-
-    def lines(self) -> list[str]:
-        """The numbers of the plot, as lines of text."""
-        e, w = self.errors, self.windows
-        columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
-        columns += [] if w.bound is None else [w.bound, w.expected]
-        header = [
-            tr("elements"),
-            tr("truth from"),
-            tr("to"),
-            tr("median ulp"),
-            tr("maximum ulp"),
-            tr("hard bound"),
-            tr("expected"),
-        ]
-        return [
-            tr(
-                "maximum {error} ulp at {place}: output {output}, truth {truth}",
-                error=number(e.ulps[e.worst]),
-                place=e.where(e.worst),
-                output=number(e.actual[e.worst]),
-                truth=number(e.truth[e.worst]),
-            ),
-            *(
-                [
-                    tr(", ").join(
-                        tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
-                        for name, count in e.counts().items()
-                    )
-                ]
-                if e.counts()
-                else []
-            ),
-            *table(
-                header[: len(columns)], [[number(value) for value in row] for row in zip(*columns)]
-            ),
-        ]
-
-
-def plotted(errors: Errors) -> ErrorPlot | None:
-    """Return what is drawn of errors; None where there is nothing to show."""
-    if errors.nothing():
-        return None
-    ranks, moving = errors.ranks, windows(errors)
-    shown = [
-        ranks.positions(thinned(ranks.size, DOTS)),
-        [errors.worst] if errors.placed[errors.worst] else [],
-    ]
-    if errors.differing:
-        apart = np.flatnonzero(np.isinf(errors.ulps) & errors.placed)
-        shown.append(apart[thinned(apart.size, MARKS)])
-    if errors.verdict is not None:
-        found = (
-            np.flatnonzero((errors.verdict == kind) & errors.finite)
-            for kind in (NOT_EXPLAINED, UNDECIDED)
-        )
-        shown += [
-            some[np.argsort(errors.place[some], kind="stable")][thinned(some.size, MARKS)]
-            for some in found
-        ]
-    return ErrorPlot(
-        errors,
-        moving,
-        ordinal_axis(np.append(moving.start, moving.end), errors.format),
-        np.unique(np.concatenate(shown)).astype(np.intp),
-    )
 
 
 @legible
@@ -165,45 +38,78 @@ def error_plot(errors: Errors) -> Picture:
     >>> error_plot(e).title
     'out: maximum 0.512 ulp, median 0.256 ulp'
     """
-    need(
+    e = need(
         errors,
         Errors,
         "an error plot shows Errors",
         "pass what errors(actual, truth, provenance) returns",
     )
-    return pictured(errors, plotted(errors))
+    about, output = {"": e}, tr(e.provenance.output)
+    if e.nothing():
+        return framed(tr(NOTHING, output=output), about, tr(STATISTIC))
+    shown, moving = drawn(e), windows(e)
+    axis = ordinal_axis(np.append(moving.start, moving.end), e.format)
+    low, peak, high = limits(e.ulps, moving.expected)
 
+    def line(values):
+        """Positions and heights, between the ends of the axis, of a line through the windows."""
+        at, height = moving.curve(np.nan_to_num(values, nan=np.inf), axis)
+        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, high))
 
-def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
-    """Return the picture of `plotted(errors)`."""
-    e, about = errors, {"": errors}
-    if plot is None:
-        return framed(tr(NOTHING, output=tr(e.provenance.output)), about, tr(STATISTIC))
-    beyond = np.isinf(e.ulps[plot.shown])
-    if e.verdict is None:
-        groups, kind_of = [(0, tr("one element"), 2.0)], 0
-    else:
-        order = (EXPLAINED, UNDECIDED, NOT_EXPLAINED)
-        groups = [
-            (0, tr("explained"), 2.0),
-            (3, tr("undecided"), 3.5),
-            (1, tr("not explained"), 3.5),
-        ]
-        kind_of = np.argsort(order)[e.verdict[plot.shown]]
-    groups, kind_of = (
-        [*groups, (2, tr("infinite error"), 4.5)],
-        np.where(beyond, len(groups), kind_of),
-    )
-    panel = plot.panel(
-        "errors", "", groups, kind_of, [half(), *named(e, e.worst, e.peak(), plot.axis)]
-    )
+    marks = []
+    for values, label in ((moving.bound, BOUND), (moving.expected, EXPECTED)):
+        if values is not None:
+            at, top = line(values)
+            marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, tr(label)))
+    x, y = axis.x(e.place[shown]), np.clip(e.ulps[shown], low, peak)
+    for here, kind, label, size in _groups(e, shown):
+        if here.any():
+            marks.append(Dots(x[here], y[here], kind, tr(label), size))
+    marks += [Line(*line(moving.median), GREY, tr("running median"), 2.6), half()]
+    marks += named(e, e.worst, e.peak(), axis)
+    panel = Panel("errors", "", tuple(marks), *value_axes(axis, e.format, low, high), 20, TALL)
     there = e.beside(e.worst)
+    return framed(
+        _title(e),
+        about,
+        tr("; ").join(_statistic(e, moving, shown)),
+        (panel,),
+        _lines(e, moving),
+        (tr("Largest error where {inputs}.", inputs=there),) if there else (),
+    )
+
+
+def drawn(errors: Errors) -> np.ndarray:
+    """The positions of the elements that are drawn: some of all, and of those that are not explained or infinite."""
+    order, worst = errors.order, errors.worst
+    shown = [order[thinned(order.size, DOTS)], [worst] if errors.placed[worst] else []]
+    if errors.differing:
+        apart = np.flatnonzero(np.isinf(errors.ulps) & errors.placed)
+        shown.append(apart[thinned(apart.size, MARKS)])
+    if errors.verdict is not None:
+        for kind in (NOT_EXPLAINED, UNDECIDED):
+            found = order[errors.verdict[order] == kind]
+            shown.append(found[thinned(found.size, MARKS)])
+    return np.unique(np.concatenate(shown)).astype(np.intp)
+
+
+def _title(e: Errors) -> str:
+    return tr(
+        "{output}: maximum {largest} ulp, median {median} ulp",
+        output=tr(e.provenance.output),
+        largest=number(e.ulps[e.worst]),
+        median=number(e.median),
+    ) + judged(e)
+
+
+def _statistic(e: Errors, moving: Windows, shown: np.ndarray) -> list[str]:
+    """What is drawn, for the small print."""
     medians = (
         message("medians of {n} elements at a time")
         if e.bound is None
         else message("medians of {n} elements at a time, and the largest of their envelopes")
     )
-    statistic = [tr(STATISTIC), tr(medians, n=f"{plot.windows.size:,}")]
+    statistic = [tr(STATISTIC), tr(medians, n=f"{moving.size:,}")]
     if e.differing:
         statistic.append(
             tr(
@@ -211,22 +117,57 @@ def pictured(errors: Errors, plot: ErrorPlot | None) -> Picture:
                 n=f"{e.differing:,}",
             )
         )
-    if plot.shown.size < np.count_nonzero(e.placed):
-        statistic.append(tr("{n} elements drawn", n=f"{plot.shown.size:,}"))
-    title = tr(
-        "{output}: maximum {largest} ulp, median {median} ulp",
-        output=tr(e.provenance.output),
-        largest=number(e.ulps[e.worst]),
-        median=number(e.median),
-    ) + judged(e)
-    return framed(
-        title,
-        about,
-        tr("; ").join(statistic),
-        (panel,),
-        plot.lines(),
-        (tr("Largest error where {inputs}.", inputs=there),) if there else (),
-    )
+    if shown.size < np.count_nonzero(e.placed):
+        statistic.append(tr("{n} elements drawn", n=f"{shown.size:,}"))
+    return statistic
+
+
+def _groups(errors: Errors, shown: np.ndarray) -> list[tuple]:
+    """(Which of the elements `shown`, kind of mark, label, size) of each group of dots."""
+    beyond = np.isinf(errors.ulps[shown])
+    infinite = beyond, 2, message("infinite error"), 4.5
+    if errors.verdict is None:
+        return [(~beyond, 0, message("one element"), 2.0), infinite]
+    verdict = np.where(beyond, -1, errors.verdict[shown])
+    return [
+        (verdict == EXPLAINED, 0, message("explained"), 2.0),
+        (verdict == UNDECIDED, 3, message("undecided"), 3.5),
+        (verdict == NOT_EXPLAINED, 1, message("not explained"), 3.5),
+        infinite,
+    ]
+
+
+def _lines(e: Errors, w: Windows) -> list[str]:
+    """The numbers of the plot, as lines of text."""
+    columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
+    columns += [] if w.bound is None else [w.bound, w.expected]
+    header = [
+        tr("elements"),
+        tr("truth from"),
+        tr("to"),
+        tr("median ulp"),
+        tr("maximum ulp"),
+        tr("hard bound"),
+        tr("expected"),
+    ]
+    lines = [
+        tr(
+            "maximum {error} ulp at {place}: output {output}, truth {truth}",
+            error=number(e.ulps[e.worst]),
+            place=e.where(e.worst),
+            output=number(e.actual[e.worst]),
+            truth=number(e.truth[e.worst]),
+        )
+    ]
+    if counts := e.counts():
+        lines.append(
+            tr(", ").join(
+                tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
+                for name, count in counts.items()
+            )
+        )
+    rows = [[number(value) for value in row] for row in zip(*columns)]
+    return [*lines, *as_text(header[: len(columns)], rows)]
 
 
 def half() -> Rule:

@@ -13,7 +13,6 @@ from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
-from aclnn_viz.pictures.ranks import Ranks, median
 from aclnn_viz.pictures.text import number
 from aclnn_viz.words.messages import message, tr
 
@@ -64,8 +63,10 @@ class Errors:
         )
 
     @cached_property
-    def ranks(self) -> Ranks:
-        return Ranks(self.place, self.finite, self.format)
+    def order(self) -> np.ndarray:
+        """The flat positions of the finite elements in the order of their truths; equal ones as they stand."""
+        kept = np.flatnonzero(self.finite)
+        return kept[np.argsort(self.place[kept], kind="stable")]
 
     @cached_property
     def differing(self) -> int:
@@ -82,7 +83,7 @@ class Errors:
 
     @cached_property
     def median(self) -> float:
-        return median(self.ulps)
+        return float(np.median(self.ulps))
 
     def counts(self) -> dict[str, int]:
         """How many elements have each verdict; empty without an envelope."""

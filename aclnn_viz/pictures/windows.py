@@ -4,13 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.pictures.errors import Errors
-from aclnn_viz.pictures.ranks import middle
 
 WINDOWS = 32  # across the sample
 LEAST_ELEMENTS = 8  # elements in a window, where there are as many
-WINDOWS_TOGETHER = 8  # windows, whose elements are taken together
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,12 +51,12 @@ class Windows:
 
 def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
-    ranks, place = errors.ranks, errors.place
-    size = min(ranks.size, max(LEAST_ELEMENTS, 2 * ranks.size // WINDOWS))
+    order, place = errors.order, errors.place
+    size = min(order.size, max(LEAST_ELEMENTS, 2 * order.size // WINDOWS))
     zeros = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
     parts = []
     for sign, (begin, end) in zip(
-        (-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], ranks.size))
+        (-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], order.size))
     ):
         if begin < end:
             last = max(end - size, begin) if sign else begin
@@ -68,29 +65,14 @@ def windows(errors: Errors) -> Windows:
             if sign and starts[-1] + size < end:
                 parts.append(slice(last, end))
 
-    def each(values, *functions):
+    def each(values, statistic):
         if values is None:
-            return (None,) * len(functions)
-
-        def of(some):
-            cuts = np.unique([(part.start, part.stop) for part in some])
-            lined = ranks.lined(values, cuts)
-            places = [slice(part.start - cuts[0], part.stop - cuts[0]) for part in some]
-            return run_all(lambda at: [f(lined[at]) for f in functions], places, ranks.size)
-
-        return np.array(
-            [
-                found
-                for at in range(0, len(parts), WINDOWS_TOGETHER)
-                for found in of(parts[at : at + WINDOWS_TOGETHER])
-            ]
-        ).T
+            return None
+        return np.array([statistic(values[order[part]]) for part in parts])
 
     count = np.array([part.stop - part.start for part in parts])
     first = np.array([part.start for part in parts])
-    start, centre, end = (
-        ranks.positions(at) for at in (first, first + count // 2, first + count - 1)
-    )
+    start, centre, end = order[first], order[first + count // 2], order[first + count - 1]
     return Windows(
         size,
         count,
@@ -99,9 +81,10 @@ def windows(errors: Errors) -> Windows:
         place[start],
         place[centre],
         place[end],
-        *each(errors.ulps, lambda part: middle(part.copy()), np.max),
-        *each(errors.bound, np.max),
-        *each(errors.expected, np.max),
+        each(errors.ulps, np.median),
+        each(errors.ulps, np.max),
+        each(errors.bound, np.max),
+        each(errors.expected, np.max),
     )
 
 

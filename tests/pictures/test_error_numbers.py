@@ -1,8 +1,6 @@
 """The numbers behind pictures of numeric error, by hand: errors, verdicts, provenance, axes and running statistics."""
 
 import re
-import tracemalloc
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,10 +8,7 @@ from pictures.error_samples import ATLAS, few
 
 from aclnn_viz import case, open_device, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
-from aclnn_viz.arrays import driver
-from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, round_to, ulp
-from aclnn_viz.pictures import ranks
-from aclnn_viz.pictures.error_plot import plotted
+from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, ulp
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.ordinal_axis import ordinal_axis, value_at
 from aclnn_viz.pictures.provenance import Provenance, warning
@@ -173,63 +168,3 @@ def test_a_running_line_breaks_at_zero():
         parts[2, 2],
     ) == tuple(axis.x(e.place)[2:])
     assert (np.ptp(parts, axis=1) > 0.01 * np.ptp(axis.x(e.place))).all()
-
-
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize("block", [8, 1 << 16])
-def test_elements_are_ordered_by_their_truth_and_equal_ones_by_position(dtype, block, monkeypatch):
-    """In one block, and in groups of many; float64 has places that do not fit into one word with a position."""
-    monkeypatch.setattr(ranks, "BLOCK", block)
-    rng = np.random.default_rng(0)
-    truth = np.r_[
-        rng.integers(-9, 9, 500) * 1.0,
-        rng.normal(size=500),
-        1e300,
-        -1e300,
-        np.nan,
-        np.inf,
-        0.0,
-        -0.0,
-    ]
-    e = errors(round_to(rng.permutation(truth), dtype), rng.permutation(truth), "mine")
-    kept = np.flatnonzero(e.finite)
-    expected = kept[np.argsort(e.place[kept], kind="stable")]
-    assert (
-        e.ranks.positions(np.arange(len(expected))).tolist() == expected.tolist()
-        and e.ranks.size == len(expected) > 900
-    )
-    for cuts in ([0, 1, 7, 300, 301, 640, len(expected)], [3, 900]):
-        lined = e.ranks.lined(np.arange(1.0 * e.size), np.array(cuts))
-        for a, b in pairwise(cuts):
-            assert sorted(lined[a - cuts[0] : b - cuts[0]]) == sorted(expected[a:b])
-
-
-def test_a_picture_takes_a_few_bytes_an_element(monkeypatch):
-    monkeypatch.setattr(driver, "THREADED_ELEMENTS", 1 << 30)
-    truth = np.random.default_rng(0).standard_normal(1 << 20)
-    actual = round_to(truth, "bfloat16")
-    tracemalloc.start()
-    plotted(errors(actual, truth, "mine"))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    # 13 are the errors', 8 would be an array of all positions or values in another order
-    assert peak < 26 * truth.size
-
-
-@pytest.mark.parametrize("shape", ["normal", "ties", "two", "infinite", "sampled wrong"])
-@pytest.mark.parametrize("size", [1, 2, 7, 8, 60_001, 60_002])
-def test_the_median_is_that_of_all(shape, size):
-    values = np.random.default_rng(size).exponential(size=size)
-    at = np.arange(size)
-    values = {
-        "normal": values,
-        "ties": np.ceil(values * 3),
-        "two": np.where(at < size // 2, 1.0, 2.0),
-        "infinite": np.where(values < 0.8, values, np.inf),
-        "sampled wrong": np.where(at % 3, values, 9.0),
-    }[shape]
-    given = values.copy()
-    assert (
-        ranks.median(values) == np.median(values) == ranks.middle(values.copy())
-        and (values == given).all()
-    )

@@ -7,7 +7,7 @@ from pictures.error_samples import ATLAS, PICTURES, few, runs, sample
 from aclnn_viz import compare
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope
 from aclnn_viz.dtypes import FORMATS, float_format
-from aclnn_viz.pictures.error_plot import error_plot, plotted
+from aclnn_viz.pictures.error_plot import drawn, error_plot
 from aclnn_viz.pictures.error_runs import error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import CLASSES, classes, ulp_histogram
@@ -58,7 +58,7 @@ def test_the_plot_draws_the_worst_and_all_verdicts_of_large_outputs():
     undecided = np.arange(20_000) == 9_999
     width = Envelope(actual, truth * 1e-6, truth * 1e-7, undecided)
     e = errors(actual, truth, ATLAS, envelope=width)
-    picture, shown = error_plot(e), plotted(e).shown
+    picture, shown = error_plot(e), drawn(e)
     assert {5, 777, 9_999} <= set(shown) and shown.size < 4_100
     assert (
         "20,000" in picture.text
@@ -115,26 +115,16 @@ def test_a_run_on_one_axis_shares_truth_format_and_shape():
 
 
 def test_no_element_within_its_bound_is_drawn_above_the_band():
-    e = sample()
-    plot = plotted(e)
-    (band, _), low = plot.bands(), plot.limits[0]
-    order = np.argsort(e.place)
-    x, inside = plot.axis.x(e.place[order]), e.verdict[order] == VERDICTS.index("explained")
-    top = np.interp(x, band.x[~np.isnan(band.x)], band.high[~np.isnan(band.x)])
-    assert inside.sum() > 10 and np.all(
-        np.maximum(e.ulps[order], low)[inside] <= top[inside] * (1 + 1e-9)
-    )
+    marks = {mark.label: mark for mark in error_plot(sample()).panels[0].marks if mark.label}
+    band, dots = marks["hard bound, the largest nearby"], marks["explained"]
+    top = np.interp(dots.x, band.x[~np.isnan(band.x)], band.high[~np.isnan(band.x)])
+    assert dots.x.size > 10 and np.all(dots.y <= top * (1 + 1e-9))
 
 
 def test_the_twins_hold_the_numbers_of_the_pictures():
     e, many = sample(), error_runs(runs())
-    picture, plot, worst = error_plot(e), plotted(e), number(e.ulps.max())
-    for values in (
-        plot.windows.median,
-        plot.windows.maximum,
-        plot.windows.bound,
-        plot.windows.expected,
-    ):
+    picture, w, worst = error_plot(e), windows(e), number(e.ulps.max())
+    for values in (w.median, w.maximum, w.bound, w.expected):
         assert all(number(v) in picture.text for v in values)
     assert f"maximum {worst} ulp at {list(e.index(e.ulps.argmax()))}" in picture.text
     assert [f"{count:,} {name}" in picture.text for name, count in e.counts().items()] == [
@@ -148,11 +138,11 @@ def test_the_twins_hold_the_numbers_of_the_pictures():
     )
     counts = ulp_histogram(runs())
     assert all(f"{v:,}" in counts.text for run in runs().values() for v in classes(run.steps))
-    drawn = picture.figure()
-    label = [text.get_text() for text in drawn.axes[0].texts if "max" in text.get_text()]
+    figure = picture.figure()
+    label = [text.get_text() for text in figure.axes[0].texts if "max" in text.get_text()]
     assert label and worst in label[0]
     assert any(
-        "x = " in text.get_text() and "rstd = 0.5" in text.get_text() for text in drawn.texts
+        "x = " in text.get_text() and "rstd = 0.5" in text.get_text() for text in figure.texts
     )
 
 
