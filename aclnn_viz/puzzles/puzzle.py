@@ -6,15 +6,19 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from inspect import signature
 from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.cases import case
 from aclnn_viz.errors import function
 from aclnn_viz.operators.registry import OUTSIDE, table
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
+from aclnn_viz.puzzles.tiles.machine import Part
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
 from aclnn_viz.words.messages import kept, ntr, tr
 
@@ -56,36 +60,68 @@ class Source(str):
 class Puzzle:
     """A function to write, named as its specification, which is executable; displays as its text.
 
-    What is written is compared on the `cases` with `truth`, which is the page, or where no
-    page says it with the specification; a puzzle without cases is a whole kernel, which `av.check` judges, unless `judge`
-    is given: it makes the result. `picture` says what to draw of it. Title, hints, outputs, curves and cases that are plain numbers stand in the table of the operator.
+    What is written is compared on the `cases` with the specification; a puzzle without cases is a whole kernel, which
+    `av.check` judges, or, with `runs`, a method of a tile program, which then runs. The table of the operator says everything else:
+    title, hints and outputs; `cases`, inputs by name, and `draws`, keywords of `av.case`, whose inputs are those of the same name
+    or of that under [names]; a `curve` to draw, or what one element `reads` of the inputs under [small].
     """
 
     spec: Callable
-    cases: tuple[dict, ...] = ()
-    truth: Callable | None = None
-    picture: Curve | Reads | None = None
-    judge: Callable = judged
-    title: str = field(init=False)
-    hints: tuple[str, ...] = field(init=False)
-    outputs: tuple[str, ...] = field(init=False)
 
-    def __post_init__(self):
-        entry = table("puzzles", self.operator)[self.name]
-        texts = {
-            "title": kept(entry["title"]),
-            "hints": tuple(map(kept, entry["hints"])),
-            "outputs": tuple(entry.get("outputs", ())),
-        }
-        if "curve" in entry:
-            texts["picture"] = Curve(**entry["curve"])
-        if "cases" in entry:
-            texts["cases"] = tuple(
-                {name: np.array(v) if isinstance(v, list) else v for name, v in case.items()}
-                for case in entry["cases"]
-            )
-        for name, value in texts.items():
-            object.__setattr__(self, name, value)
+    @cached_property
+    def _said(self) -> dict:
+        return table("puzzles", self.operator)[self.name]
+
+    @cached_property
+    def title(self) -> str:
+        return kept(self._said["title"])
+
+    @cached_property
+    def hints(self) -> tuple[str, ...]:
+        return tuple(map(kept, self._said["hints"]))
+
+    @cached_property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(self._said.get("outputs", ()))
+
+    @cached_property
+    def cases(self) -> tuple[dict, ...]:
+        """Inputs by name, in float64."""
+        drawn = (
+            case(self.operator, "float64", seed, **_arrays(options)).inputs
+            for seed, options in enumerate(self._said.get("draws", ()))
+        )
+        return (*map(_arrays, self._said.get("cases", ())), *map(self._own, drawn))
+
+    def _own(self, inputs: dict) -> dict:
+        """Of inputs by name those that the function takes."""
+        names = table("puzzles", self.operator).get("names", {})
+        return {name: inputs[names.get(name, name)] for name in signature(self.spec).parameters}
+
+    @cached_property
+    def picture(self) -> Curve | Reads | None:
+        """What to draw of it."""
+        if "curve" in self._said:
+            return Curve(**self._said["curve"])
+        if "reads" not in self._said:
+            return None
+        inputs = _arrays(table("puzzles", self.operator)["small"] | self._said.get("small", {}))
+        return Reads(
+            {name: inputs[name] for name in signature(self.spec).parameters},
+            self._said["reads"]["output"],
+            tuple(self._said["reads"]["index"]),
+        )
+
+    @cached_property
+    def judge(self) -> Callable:
+        """(puzzle, answer) -> result."""
+        if "runs" not in self._said:
+            return judged
+        runs = (
+            ({name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}, cores)
+            for options, cores in self._said["runs"]
+        )
+        return Part(self._said["method"], tuple(runs))
 
     @property
     def name(self) -> str:
@@ -155,3 +191,14 @@ def _without_docstring(function: Callable) -> str:
         if second
         else source
     )
+
+
+def _arrays(values: dict) -> dict:
+    """Values of a table, its lists as arrays, and {low, high, count} as so many numbers from one to the other."""
+    return {name: _array(value) for name, value in values.items()}
+
+
+def _array(value):
+    if isinstance(value, dict):
+        return np.linspace(value["low"], value["high"], value["count"])
+    return np.array(value) if isinstance(value, list) else value

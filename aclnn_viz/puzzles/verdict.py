@@ -1,7 +1,7 @@
 """Judge what somebody wrote for a puzzle: where it goes wrong, and which usual mistake makes the same numbers.
 
-A part of a kernel is compared with the named function of the kernel's page, in float64, on inputs that hold the kinks,
-ties and borders. A whole kernel goes through `check`.
+A part of a kernel is compared with the loop that says what is wanted, in float64, on inputs that hold the kinks, ties and
+borders. A whole kernel goes through `check`.
 """
 
 import ast
@@ -318,8 +318,8 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
 
 
 def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
-    """The outputs of a puzzle by name, from the page or the specification."""
-    found = (puzzle.truth or puzzle.spec)(**inputs)
+    """The outputs of a puzzle by name, from its specification."""
+    found = puzzle.spec(**inputs)
     found = found if isinstance(found, tuple) else (found,)
     return {
         name: np.asarray(part, np.float64) for name, part in zip(puzzle.outputs, found, strict=True)

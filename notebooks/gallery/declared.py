@@ -131,7 +131,9 @@ def of_faults() -> dict[str, str]:
         }.items():
             for one in declared:
                 for text in _kept(
-                    [one, one.task, solution_of(one).mistakes] if isinstance(one, Puzzle) else one
+                    [one.title, one.hints, one.task, solution_of(one).mistakes]
+                    if isinstance(one, Puzzle)
+                    else one
                 ):
                     found.setdefault(text, f"aclnn_viz/operators/{op.name}/{kind}")
     for text in _kept(museum()):

@@ -108,12 +108,6 @@ def test_the_mistakes_are_distinguished_by_the_cases(name):
 
 @in_one
 @PARTS
-def test_the_specification_passes(name):
-    assert puzzle(name).check(puzzle(name).spec).passed
-
-
-@in_one
-@PARTS
 @pytest.mark.parametrize(
     ("change", "words"),
     [

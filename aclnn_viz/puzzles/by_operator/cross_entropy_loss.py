@@ -6,31 +6,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators import operator
-from aclnn_viz.operators.cross_entropy_loss import page
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
-
-XP = NumPyArrays()
-
-
-def drawn(seed, rows, classes, *names, ignored=(), ignoreIndex=-100):
-    """Log-probabilities of a softmax, targets of which some are ignored, weights that differ."""
-    rng = np.random.default_rng(seed)
-    logits = rng.normal(0.0, 2.0, (rows, classes))
-    lse = np.log(np.sum(np.exp(logits), axis=1))
-    target = rng.integers(0, classes, rows)
-    target[list(ignored)] = ignoreIndex
-    everything = {
-        "gradLoss": np.asarray(rng.normal()),
-        "gradZloss": rng.normal(size=rows),
-        "logProb": logits - lse[:, None],
-        "target": target,
-        "weight": rng.uniform(0.3, 2.0, classes),
-        "lse": lse,
-        "ignoreIndex": ignoreIndex,
-    }
-    return {name: everything[name] for name in names}
+from aclnn_viz.puzzles.puzzle import Puzzle
 
 
 def ce_softmax(logProb, target):
@@ -105,96 +81,11 @@ def ce_zloss(gradZloss, logProb, lse, scale):
     return grad
 
 
-def _kernel(**inputs):
-    return operator("cross_entropy_loss").backward(**inputs)["xGradOut"]
-
-
-def ignoring(*names):
-    """No row ignored, one row, some ignored by -100, by a class, and by -1."""
-    return (
-        drawn(0, 5, 4, *names),
-        drawn(1, 1, 3, *names),
-        drawn(2, 6, 4, *names, ignored=(1, 4)),
-        drawn(3, 7, 3, *names, ignored=(0, 5), ignoreIndex=2),
-        drawn(4, 5, 4, *names, ignored=(2,), ignoreIndex=-1),
+PUZZLES = tuple(
+    map(
+        Puzzle,
+        (ce_softmax, ce_target_weight, ce_divisor, ce_mean_gradient, ce_smoothing, ce_zloss),
     )
-
-
-def counting(*names):
-    return tuple(
-        drawn(seed, rows, classes, *names)
-        for seed, rows, classes in ((0, 5, 4), (1, 1, 3), (2, 9, 6))
-    )
-
-
-def small(*names, **more):
-    return drawn(7, 3, 3, *names, ignored=(1,) if "ignoreIndex" in names else ()) | more
-
-
-PUZZLES = (
-    Puzzle(
-        ce_softmax,
-        counting("logProb", "target"),
-        lambda logProb, target: _kernel(
-            gradLoss=np.ones(()), logProb=logProb, target=target, reduction="sum"
-        ),
-        picture=Reads(small("logProb", "target"), "grad", (0, 1)),
-    ),
-    Puzzle(
-        ce_target_weight,
-        ignoring("target", "weight", "ignoreIndex"),
-        lambda target, weight, ignoreIndex: page.target_weight(
-            XP, target, weight, ignoreIndex, weight
-        ),
-        picture=Reads(small("target", "weight", "ignoreIndex"), "weights", (0,)),
-    ),
-    Puzzle(
-        ce_divisor,
-        ignoring("target", "weight", "ignoreIndex"),
-        lambda target, weight, ignoreIndex: page.divisors(XP, target, weight, ignoreIndex)[
-            "weightSum"
-        ],
-        picture=Reads(small("target", "weight", "ignoreIndex"), "total", ()),
-    ),
-    Puzzle(
-        ce_mean_gradient,
-        ignoring("gradLoss", "logProb", "target", "weight", "ignoreIndex"),
-        lambda weight, **inputs: _kernel(weightOptional=weight, reduction="mean", **inputs),
-        picture=Reads(
-            small("gradLoss", "logProb", "target", "weight", "ignoreIndex"), "grad", (0, 1)
-        ),
-    ),
-    Puzzle(
-        ce_smoothing,
-        tuple(
-            one | {"labelSmoothing": a}
-            for a in (0.3, 0.0, 1.0)
-            for one in counting("logProb", "target", "weight")
-        ),
-        lambda logProb, target, weight, labelSmoothing: _kernel(
-            gradLoss=np.ones(()),
-            logProb=logProb,
-            target=target,
-            weightOptional=weight,
-            reduction="sum",
-            labelSmoothing=labelSmoothing,
-        ),
-        picture=Reads(small("logProb", "target", "weight", labelSmoothing=0.3), "grad", (0, 1)),
-    ),
-    Puzzle(
-        ce_zloss,
-        tuple(one | {"scale": 0.2} for one in counting("gradZloss", "logProb", "lse")),
-        lambda gradZloss, logProb, lse, scale: _kernel(
-            gradLoss=np.zeros(len(lse)),
-            logProb=logProb,
-            target=np.zeros(len(lse), np.int64),
-            gradZlossOptional=gradZloss,
-            lseForZlossOptional=lse,
-            lseSquareScaleForZloss=scale,
-            reduction="none",
-        ),
-        picture=Reads(small("gradZloss", "logProb", "lse", scale=0.2), "grad", (0, 1)),
-    ),
 )
 
 NONE = None

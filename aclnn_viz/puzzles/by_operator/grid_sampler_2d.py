@@ -6,15 +6,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators import operator
-from aclnn_viz.operators.families import sampling
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
-
-XP = NumPyArrays()
-QUARTERS = np.arange(-24, 41) / 4.0  # pixel centres, edges, ties and mirrors of small images
-RANDOM = np.random.default_rng(0).uniform(-9.0, 12.0, 23)
-BOTH = ({"alignCorners": False}, {"alignCorners": True})
+from aclnn_viz.puzzles.puzzle import Puzzle
 
 
 def grid_unnormalise(x, size, alignCorners):
@@ -91,23 +83,6 @@ def grid_nearest(u):
     return nearest
 
 
-def _taps(u):
-    (left, left_weight, _), (_, right_weight, _) = sampling.taps(
-        XP, u - 1.0, 3, sampling.BILINEAR, sampling.ZEROS, True
-    )
-    return left, left_weight, right_weight
-
-
-def _nearest(u):
-    ((pixel, _, _),) = sampling.taps(XP, u - 1.0, 3, sampling.NEAREST, sampling.ZEROS, True)
-    return pixel
-
-
-def _unnormalised(x, size, alignCorners):
-    u, slope = sampling.unnormalise(x, size, alignCorners)
-    return u, slope * np.ones_like(x)
-
-
 def grid_scatter(index, values, pixels):
     """Add values (C, P) to the pixels index (P,) of an image (C, pixels); an index of -1 lies outside and adds
     nothing."""
@@ -169,128 +144,22 @@ def grid_bicubic_slopes(t):
     return slopes
 
 
-def _scattered(index, values, pixels):
-    image = XP.scatter_add(
-        np.zeros((len(values), pixels + 1)), np.where(index < 0, pixels, index), values
-    )
-    return image[:, :pixels]
-
-
-def _row_gradient(row, x, gradOutput, paddingMode=0, alignCorners=True):
-    grid = np.stack([x, np.zeros_like(x)], axis=-1)[None, None]
-    return operator("grid_sampler_2d").backward(
-        gradOutput=gradOutput[None, None, None],
-        input=row[None, None, None],
-        grid=grid,
-        paddingMode=paddingMode,
-        alignCorners=alignCorners,
-        outputMask=(False, True),
-    )["gridGrad"][0, 0, :, 0]
-
-
-def rows(low, high):
-    """Rows of pixels, points from low to high, and points on centres, edges and mirrors."""
-    rng = np.random.default_rng(1)
-    for width in (4, 5):
-        yield {
-            "row": rng.normal(size=width),
-            "x": rng.uniform(low, high, 15),
-            "gradOutput": rng.normal(size=15),
-        }
-        at = np.arange(8 * low, 8 * high + 1) / 8.0
-        yield {"row": rng.normal(size=width), "x": at, "gradOutput": rng.normal(size=at.size)}
-
-
-def scattered():
-    rng = np.random.default_rng(2)
-    for index, pixels in (
-        ([0, 2, 1], 4),
-        ([1, 1, 3, 1], 5),
-        ([-1, 0, 2, -1], 3),
-        (rng.integers(-1, 6, 20), 6),
-    ):
-        yield {
-            "index": np.array(index),
-            "values": rng.normal(size=(2, len(index))),
-            "pixels": pixels,
-        }
-
-
-ROW = {
-    "row": np.array([1.0, 3.0, -2.0, 0.5]),
-    "x": np.array([-1.2, -0.5, 0.1, 0.9]),
-    "gradOutput": np.array([1.0, -2.0, 0.5, 1.5]),
-}
-
-COORDINATES = tuple(
-    {"u": u, "size": size} | modes for size in (4, 5) for modes in BOTH for u in (QUARTERS, RANDOM)
-)
-
-PUZZLES = (
-    Puzzle(
-        grid_unnormalise,
-        tuple(
-            {"x": np.linspace(-1.5, 1.5, 13), "size": size} | modes
-            for size in (1, 4, 5)
-            for modes in BOTH
-        ),
-        _unnormalised,
-    ),
-    Puzzle(
-        grid_clip,
-        tuple({"u": u, "size": size} for size in (5, 4, 1) for u in (QUARTERS, RANDOM)),
-        lambda u, size: sampling.clip(XP, u, size),
-    ),
-    Puzzle(
-        grid_reflect,
-        COORDINATES,
-        lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[0],
-    ),
-    Puzzle(
-        grid_reflect_slope,
-        COORDINATES,
-        lambda u, size, alignCorners: sampling.reflect(XP, u, size, alignCorners)[1],
-    ),
-    Puzzle(
-        grid_taps, ({"u": QUARTERS}, {"u": RANDOM}, {"u": np.array([-0.25, -0.75, 0.0])}), _taps
-    ),
-    Puzzle(
-        grid_nearest,
-        ({"u": RANDOM}, {"u": QUARTERS}, {"u": np.array([-1.5, -0.5, 0.5, 1.5])}),
-        _nearest,
-    ),
-    Puzzle(
-        grid_scatter,
-        tuple(scattered()),
-        _scattered,
-        picture=Reads(
-            {
-                "index": np.array([1, 1, -1, 3]),
-                "values": np.array([[1.0, 2.0, 4.0, 8.0], [0.5, -1.0, 3.0, 2.0]]),
-                "pixels": 4,
-            },
-            "image",
-            (0, 1),
-        ),
-    ),
-    Puzzle(
-        grid_row_gradient, tuple(rows(-1.5, 1.5)), _row_gradient, picture=Reads(ROW, "grad", (1,))
-    ),
-    Puzzle(
-        grid_reflected_gradient,
-        tuple(rows(-4.0, 5.0)),
-        lambda row, x, gradOutput: _row_gradient(row, x, gradOutput, sampling.REFLECTION, False),
-        picture=Reads(ROW | {"x": np.array([-1.6, -0.5, 0.1, 0.9])}, "grad", (0,)),
-    ),
-    Puzzle(
-        grid_bicubic_slopes,
+PUZZLES = tuple(
+    map(
+        Puzzle,
         (
-            {"t": np.arange(8) / 8.0},
-            {"t": np.random.default_rng(3).uniform(0, 1, 9)},
-            {"t": np.zeros(1)},
+            grid_unnormalise,
+            grid_clip,
+            grid_reflect,
+            grid_reflect_slope,
+            grid_taps,
+            grid_nearest,
+            grid_scatter,
+            grid_row_gradient,
+            grid_reflected_gradient,
+            grid_bicubic_slopes,
         ),
-        lambda t: np.stack([slope for _, slope in sampling.bicubic_weights(t)]),
-    ),
+    )
 )
 
 LATTICE = np.stack(np.meshgrid(*2 * [np.linspace(-3.9, 3.9, 14)]), -1)[None].astype(np.float32)

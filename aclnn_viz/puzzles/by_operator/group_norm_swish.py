@@ -6,11 +6,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators.group_norm_swish import page
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
-
-XP = NumPyArrays()
+from aclnn_viz.puzzles.puzzle import Puzzle
 
 
 def sigmoid(t):
@@ -130,83 +126,6 @@ def gn_kernel(
     }
 
 
-def drawn(seed, N, C, P, numGroups, *names):
-    """Random tensors of group norm by name; mean and rstd are those of x, of the samples with an odd number not."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(1.5, 2.0, (N, C, P))
-    groups = x.reshape(N, numGroups, -1)
-    mean, rstd = groups.mean(axis=2), 1.0 / np.sqrt(groups.var(axis=2) + 1e-5)
-    rstd[1::2] = 0.7
-    everything = {
-        "x": x,
-        "mean": mean,
-        "rstd": rstd,
-        "numGroups": numGroups,
-        "dxhat": rng.normal(size=(N, C, P)),
-        "dz": rng.normal(size=(N, C, P)),
-        "xhat": rng.normal(size=(N, C, P)),
-    }
-    return {name: everything[name] for name in names}
-
-
-SIZES = ((0, 2, 4, 3, 2), (1, 1, 6, 2, 3), (2, 3, 4, 1, 4), (3, 2, 6, 5, 2), (4, 1, 3, 4, 1))
-
-
-def cases(*names):
-    return tuple(drawn(*size, *names) for size in SIZES)
-
-
-def rows():
-    rng = np.random.default_rng(6)
-    return tuple(
-        {
-            "dxhat": rng.normal(size=(groups, n)),
-            "xhat": rng.normal(size=(groups, n)),
-            "rstd": rng.uniform(0.3, 2.0, (groups, 1)),
-        }
-        for groups, n in ((3, 5), (1, 4), (2, 1), (4, 9))
-    )
-
-
-KERNEL = drawn(8, 1, 4, 2, 2, "mean", "rstd", "x") | {
-    "dy": np.random.default_rng(9).normal(size=(1, 4, 2)),
-    "gamma": np.array([1.0, 0.5, 2.0, 1.5]),
-    "beta": np.array([0.0, 1.0, -1.0, 0.5]),
-    "numGroups": 2,
-    "dataFormatOptional": "NCHW",
-    "swishScale": 1.0,
-    "dgammaIsRequire": True,
-    "dbetaIsRequire": True,
-}
-
-PUZZLES = (
-    Puzzle(
-        swish_slope,
-        tuple(
-            {"z": z, "swishScale": s}
-            for s in (1.0, 0.4, -1.3)
-            for z in (
-                np.linspace(-6.0, 6.0, 13),
-                np.array([-1e4, -800.0, -90.0, 0.0, 90.0, 800.0, 1e4]),
-            )
-        ),
-        lambda z, swishScale: page.swish_slope(XP, z, swishScale),
-    ),
-    Puzzle(
-        gn_xhat,
-        cases("x", "mean", "rstd", "numGroups"),
-        picture=Reads(drawn(8, 1, 4, 2, 2, "x", "mean", "rstd", "numGroups"), "xhat", (0, 2, 1)),
-    ),
-    Puzzle(
-        gn_means,
-        cases("dxhat", "xhat", "numGroups"),
-        picture=Reads(drawn(8, 1, 4, 2, 2, "dxhat", "xhat", "numGroups"), "along", (0, 1)),
-    ),
-    Puzzle(gn_dx, rows(), picture=Reads(rows()[1], "dx", (0, 1))),
-    Puzzle(
-        gn_parameters,
-        cases("dz", "xhat"),
-        picture=Reads(drawn(8, 2, 2, 2, 1, "dz", "xhat"), "dgamma", (1,)),
-    ),
-    Puzzle(gn_kernel, picture=Reads(KERNEL, "dxOut", (0, 2, 1))),
+PUZZLES = tuple(
+    map(Puzzle, (swish_slope, gn_xhat, gn_means, gn_dx, gn_parameters, gn_kernel)),
 )

@@ -4,14 +4,7 @@ long each is, which core has it, and how the last one is stored.
 
 import numpy as np
 
-from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators.hardswish import page
-from aclnn_viz.puzzles.puzzle import Puzzle, Reads
-from aclnn_viz.puzzles.tiles.machine import Part
-
-XP = NumPyArrays()
-KINKS = np.array([-3.0, 3.0])
-BESIDE = np.nextafter(KINKS[:, None], np.array([-4.0, 4.0])).ravel()
+from aclnn_viz.puzzles.puzzle import Puzzle
 
 
 def hardswish_middle(x):
@@ -46,34 +39,7 @@ def hardswish_kernel(gradOutput, self):
     return out
 
 
-PUZZLES = (
-    Puzzle(
-        hardswish_middle,
-        ({"x": np.linspace(-2.9, 2.9, 13)}, {"x": KINKS}, {"x": np.array([-1.5, 0.0, 1.0])}),
-        lambda x: page.slope(XP, x),
-    ),
-    Puzzle(
-        hardswish_slope,
-        (
-            {"x": np.linspace(-4.7, 4.9, 13)},
-            {"x": KINKS},
-            {"x": BESIDE},
-            {"x": np.array([-np.inf, -1e30, 1e30, np.inf])},
-        ),
-        lambda x: page.slope(XP, x),
-    ),
-    Puzzle(
-        hardswish_kernel,
-        picture=Reads(
-            {
-                "gradOutput": np.array([1.0, 2.0, -1.0, 0.5]),
-                "self": np.array([-4.0, -3.0, 1.5, 5.0]),
-            },
-            "out",
-            (2,),
-        ),
-    ),
-)
+PUZZLES = tuple(map(Puzzle, (hardswish_middle, hardswish_slope, hardswish_kernel)))
 
 
 def tile_count(length, tileLength):
@@ -146,17 +112,17 @@ def hardswish_copy_out(self, start, count):
     self.outQue.FreeTensor(out)
 
 
-TILE_PUZZLES = (
-    *map(Puzzle, (tile_count, tile_tail, aligned_bytes, moved_elements, tile_length, core_first)),
-    Puzzle(
-        hardswish_copy_out,
-        judge=Part(
-            "CopyOut",
-            (
-                ({"shape": (99,)}, 1),
-                ({"shape": (300,), "dtype": "float16"}, 4),
-                ({"shape": (30000,)}, 2),
-            ),
+TILE_PUZZLES = tuple(
+    map(
+        Puzzle,
+        (
+            tile_count,
+            tile_tail,
+            aligned_bytes,
+            moved_elements,
+            tile_length,
+            core_first,
+            hardswish_copy_out,
         ),
-    ),
+    )
 )
