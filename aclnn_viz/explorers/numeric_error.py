@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import ULP_CLASSES
 from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.explorers import lift
@@ -22,6 +21,7 @@ from aclnn_viz.explorers.numeric_error_data import (
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
+from aclnn_viz.pictures.histogram import classes, strip, summary
 from aclnn_viz.pictures.marks import Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import number
@@ -29,13 +29,6 @@ from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
 
-SHORT_NAMES = (
-    message("format"),
-    message("inputs"),
-    message("plan"),
-    message("open"),
-    message("bug?"),
-)
 PIECES = {
     "compute": message("products {how}"),
     "accumulate": message("sums {how}"),
@@ -52,8 +45,8 @@ SHARES = {-4: "0.01 %", -2: "1 %", 0: "100 %", 2: "100 ×", 4: "10,000 ×"}
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END, REASON = 28.0, 56  # of the axis; columns of the words
-# pixels of the two rows, and across of the standards with their words
-TALL, LOW, WORDED = 216, 310, 640
+# pixels of the lower row, and across of panels with words
+LOW, WORDED = 310, 640
 MISSING = message(
     "{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
     "the others {format} are the format's, {inputs} the inputs', {plan} the plan's."
@@ -84,7 +77,7 @@ LEAST_ULPS = 1e-3  # ulps that the axis of yardsticks still shows
 
 def panels(data: Data) -> list[Panel]:
     """The swarm; what else is known of the errors stands beside it, folded."""
-    beside = (histogram, causes, standards, yardsticks)
+    beside = (histogram, standards, yardsticks)
     return [swarm(data), *(replace(make(data), more=True) for make in beside)]
 
 
@@ -179,44 +172,10 @@ def caption(data: Data) -> str:
 
 
 def histogram(data: Data) -> Panel:
-    shares = 100 * np.array(list(data.report.ulp_shares.values()))
-    return _bars("ulps", tr("Ulps off, % of the elements"), [0] * len(shares), ULP_CLASSES, shares)
-
-
-def causes(data: Data) -> Panel:
-    counts = np.array(list(data.counts.values()))
-    shares = 100 * counts / max(counts.sum(), 1)
-    return _bars("causes", tr("Whose error is it? %"), KINDS, SHORT_NAMES, shares)
-
-
-def _bars(name, title, kinds, labels, shares) -> Panel:
-    """Bars from left to right, so that their labels have room."""
-    ends = np.nan_to_num(shares).tolist()
-    marks = [
-        mark
-        for row, (kind, end) in enumerate(zip(kinds, ends))
-        for mark in (
-            Box(0.0, row - 0.35, end, row + 0.35, "", kind, filled=0.25),
-            Note(end + 3, row, _percent(shares[row]), "left"),
-        )
-    ]
-    return Panel(
-        name,
-        title,
-        tuple(marks),
-        Axis("", 0.0, 130.0, ticks=()),
-        Axis("", len(labels) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, labels)))),
-        10,
-        TALL,
-    )
-
-
-def _percent(share: float) -> str:
-    if np.isnan(share):
-        return "-"
-    if share == 0 or share >= 9.95:
-        return f"{share:.0f}"
-    return f"{share:.1f}" if share >= 0.05 else f"{share:.2g}"
+    """How many elements are how many numbers of the format off."""
+    counts = classes(data.errors.steps)
+    made = strip("", counts, counts.max(), 0)
+    return replace(made, name="ulps", title=summary(counts), least=WORDED)
 
 
 def used(verdict) -> float:
@@ -424,10 +383,6 @@ def describe(data: Data) -> str:
             *headline(data),
             tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
             tr("Plan: {plan}.", plan=tr(data.plan.name)),
-            tr(
-                "The other rule for ties would round {n} elements to another number.",
-                n=f"{data.ties:,}",
-            ),
             *(f"  {note}" for note in data.plan.notes),
             *origin(data),
             *in_words(panels(data)),

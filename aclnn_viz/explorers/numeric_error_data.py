@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, UNDECIDED, attribute_errors, envelope
-from aclnn_viz.accuracy.measures import rounded_truth, same
+from aclnn_viz.accuracy.measures import rounded_truth
 from aclnn_viz.accuracy.report import Report, compare
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
@@ -179,7 +179,6 @@ class Data:
     cause: np.ndarray  # one of CAUSES, by position
     # the element shown: farthest beyond its bound, or else with the largest error
     focus: int | None
-    ties: int  # elements that the other rule for ties would round to another number
     notices: tuple[str, ...] = field(default=())
 
     @property
@@ -269,12 +268,6 @@ def compute(
     moved = attribute_errors(
         actual, lambda **near: op.truth(**near)[output], given, samples=DRAWS, seed=state.seed
     )
-    ties = 0
-    if found.format.bits == 16:  # wider outputs have the format of the arithmetic already
-        settled, other = (
-            plans.run(op, replace(plan, rounding=rule), **given)[output] for rule in (EVEN, AWAY)
-        )
-        ties = int(np.count_nonzero(~same(settled, other)))
     with np.errstate(all="ignore"):
         spacing = ulp(truth.astype(np.float64), actual.dtype)
         rounded = np.abs(rounded_truth(truth, found.format).astype(np.float64) - truth) / spacing
@@ -291,7 +284,6 @@ def compute(
         spread,
         _causes(found, moved),
         _focus(found),
-        ties,
         tuple(notices),
     )
 

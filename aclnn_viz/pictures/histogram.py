@@ -43,7 +43,7 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
         return framed(tr("{output}: no ulps to count", output=output), runs, statistic)
     counts = {name: classes(e.steps) for name, e in runs.items()}
     if len(runs) == 1:
-        title = tr("{title}: {texts}", title=output, texts=_summary(*counts.values()))
+        title = tr("{title}: {texts}", title=output, texts=summary(*counts.values()))
     else:
         least, most = (
             choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max)
@@ -59,7 +59,7 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
     rows = [[said(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
     most = max(each.max() for each in counts.values())
     panels = tuple(
-        _strip(said(name) if len(runs) > 1 else "", each, most, k)
+        strip(said(name) if len(runs) > 1 else "", each, most, k)
         for k, (name, each) in enumerate(counts.items())
     )
     return framed(title, runs, statistic, panels, as_text([tr("ulps"), *map(tr, CLASSES)], rows))
@@ -76,44 +76,43 @@ def classes(steps: np.ndarray) -> np.ndarray:
     return np.append(counts, np.count_nonzero(~finite))
 
 
-def _strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
-    """The panel of one run; heights are logarithms, from half an element on: a single one is seen beside 10^6."""
-    height = np.log10(2.0 * np.maximum(counts, 0.5))
-    top, size = np.log10(2.0 * most), counts.sum()
-    alone = not name
+def strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
+    """The panel of one run; its axis is logarithmic, from half an element on: a single one is seen beside 10^6."""
+    alone, size = not name, counts.sum()
+    above = (2.0 * most) ** (0.09 if alone else 0.17)  # of its bar, the middle of a note
     notes = [
         Note(
             float(x),
-            height[x] + top * (0.09 if alone else 0.17),
+            max(count, 0.5) * above,
             f"{count:,}" + (f"\n{_percent(count, size)}" if count and alone else ""),
         )
         for x, count in enumerate(counts.tolist())
     ]
     decades = int(np.log10(most))
-    ticks = [
-        (np.log10(2.0) + k, f"{10**k:,}" if k < 6 else power_of_ten(k))
-        for k in range(0, decades + 1, 1 if alone or decades < 3 else 2 if decades < 6 else 3)
-    ]
+    step = 1 if alone or decades < 3 else 2 if decades < 6 else 3
+    ticks = tuple(
+        (10.0**k, f"{10**k:,}" if k < 6 else power_of_ten(k)) for k in range(0, decades + 1, step)
+    )
+    bars = Bars(np.arange(float(len(CLASSES))), np.where(counts, counts, np.nan), kind)
+    top = 0.5 * (2.0 * most) ** (1.22 if alone else 1.4)
     return Panel(
         f"ulps {kind}",
-        tr("{title}: {texts}", title=name, texts=_summary(counts)) if name else "",
-        (
-            Bars(np.arange(len(CLASSES), dtype=np.float64), np.where(counts, height, np.nan), kind),
-            *notes,
-        ),
+        tr("{title}: {texts}", title=name, texts=summary(counts)) if name else "",
+        (bars, *notes),
         Axis(
             tr("ulps from the rounded truth") if alone else "",
             -0.6,
             len(CLASSES) - 0.4,
             ticks=tuple(enumerate(map(tr, CLASSES))),
         ),
-        Axis(tr("elements"), 0.0, top * (1.22 if alone else 1.4), ticks=tuple(ticks)),
+        Axis(tr("elements"), 0.5, top, "log", ticks),
         20,
         ALONE if alone else STRIP,
     )
 
 
-def _summary(counts: np.ndarray) -> str:
+def summary(counts: np.ndarray) -> str:
+    """How many elements are correctly rounded, too low and too high."""
     low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1 : -1].sum(), counts[-1]
     text = (
         message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side")
