@@ -36,6 +36,12 @@ def double(xp, values):
     return xp.astype(values, xp.float64)
 
 
+def paged(xp, arranged) -> dict:
+    """Return the arrays of an arranged page, and what is prepared of them."""
+    arrays = arranged.arrays
+    return arrays | (arranged.prelude(xp, arrays) if arranged.prelude else {})
+
+
 def point(value):
     """Return a number as the one place of a mark, (1,)."""
     return value + np.zeros(1)

@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, lift, norms, planes, response, slopes, softmax
+from aclnn_viz.explorers import fields, indices, lift, norms, planes, response, slopes, softmax
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -179,12 +179,14 @@ def _with_stage(op, moved: list) -> list:
         moved[:0] = slopes.own_fields(op)
     elif planes.is_plane(op):
         moved += planes.own_fields()
+    elif indices.is_indices(op):
+        moved += indices.own_fields(op)
     return moved
 
 
 def _in_hand(op):
     """The stage whose elements a hand moves, or nothing."""
-    stages = ((norms, norms.is_norm), (softmax, softmax.is_softmax))
+    stages = ((norms, norms.is_norm), (softmax, softmax.is_softmax), (indices, indices.is_indices))
     return next((stage for stage, fits in stages if fits(op)), None)
 
 
@@ -317,6 +319,8 @@ def options(op, state) -> dict:
         if tried >= 0
         else {"shape": tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))}
     )
+    if tried < 0 and _in_hand(op) is indices:
+        found |= indices.options(op, state)
     for parameter in _parameters(op):
         name, value = parameter.name, getattr(state, parameter.name, None)
         if parameter.kind == "tensor":

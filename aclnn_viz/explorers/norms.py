@@ -376,13 +376,13 @@ def _bars(xp, found: Norm) -> list[Panel]:
     ]
 
 
-def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
+def bars(name, title, values, kind, ends, chosen, span, height, label="element") -> Panel:
     """A number of each element, of which a click chooses one."""
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(np.arange(values.size, dtype=np.float64), values, kind),
         Rule("x", chosen, kind=MOVED),
     )
-    over = Axis(tr("element"), -0.6, values.size - 0.4, ticks=())
+    over = Axis(tr(label), -0.6, values.size - 0.4, ticks=())
     up = Axis("", *ends, ticks=((0.0, "0"),))
     return Panel(name, title, marks, over, up, span, height, ("element",))

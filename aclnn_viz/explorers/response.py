@@ -12,8 +12,8 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers import norms, planes, slopes, softmax
-from aclnn_viz.explorers.arrays import double
+from aclnn_viz.explorers import indices, norms, planes, slopes, softmax
+from aclnn_viz.explorers.arrays import double, paged
 from aclnn_viz.pictures.marks import Bars, Dots, Heat, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -71,7 +71,7 @@ def response(xp, op, given: dict, state, run=None):
         return message(
             "No answer of one element is drawn: {output} is not asked for.", output=op.main
         )
-    arrays = arranged.arrays | (arranged.prelude(xp, arranged.arrays) if arranged.prelude else {})
+    arrays = paged(xp, arranged)
     arrays = {
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
         for name, array in arrays.items()
@@ -85,6 +85,8 @@ def response(xp, op, given: dict, state, run=None):
         return slopes.slope(xp, op, run, arrays, arranged.attributes, given, state)
     if planes.is_plane(plain):
         return planes.plane(op, arrays, arranged, given, state)
+    if indices.is_indices(plain):
+        return indices.indices(xp, op, run, arrays, arranged, given, state)
     return spread(xp, op, run, arrays, arranged, getattr(state, "plane", 0))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
-from aclnn_viz.explorers.arrays import XP, double, point
+from aclnn_viz.explorers.arrays import XP, double, paged, point
 from aclnn_viz.explorers.state import real
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -36,8 +36,7 @@ def own_fields(op) -> list[tuple]:
     """The place of the dot."""
     given = case(op).inputs
     arranged = op.arrange_backward(**given)
-    arrays = arranged.arrays | (arranged.prelude(XP, arranged.arrays) if arranged.prelude else {})
-    one = _first(XP, arrays)
+    one = _first(XP, paged(XP, arranged))
     known = {"max": max, "min": min} | given | arranged.attributes
     x, _ = _places(XP, op, op.gradient_of[op.main], one, known)
     low, high = (float(np.round(end(x[np.isfinite(x)]), 2)) for end in (np.min, np.max))

@@ -9,7 +9,7 @@ from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.state import build
 
 pytestmark = pytest.mark.needs("chromium")
-STAGES = "layer_norm hardswish avg_pool softmax numeric_error".split()
+STAGES = "layer_norm hardswish avg_pool softmax embedding nll_loss numeric_error".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -102,6 +102,21 @@ def test_a_column_of_softmax_says_its_element(opened):
     words = hint("columns", middle[3], found.arriving[3]).split("\n")
     assert words[0] == "element 3"
     assert float(words[2].rsplit(" ", 1)[1]) == pytest.approx(found.arriving[3], rel=1e-3)
+
+
+def test_a_row_that_an_index_takes_says_its_numbers_and_its_index(opened):
+    page, data, hint = opened("embedding")
+    found = data.answer
+    assert hint("arrows", 2, 4) == f"grad[4, 2] = {found.arriving[4, 2]:.4g}"
+    assert hint("arrows", 7, 2) == f"out[2, 0] = {found.out[2, 0]:.4g}"
+    assert hint("arrows", 6.4, found.place[3]) == f"row 3 has the index {found.index[3]:.0f}"
+    total = hint("pile", 1, 0).rsplit(" ", 1)[1]
+    assert float(total) == pytest.approx(found.out[int(found.place[1]), 1], rel=1e-3)
+    assert hint("factors", 2, 0.5).split("\n")[0] == "row 2"
+    page.locator("[data-panel=arrows] canvas").focus()
+    before = page.locator(".caption").text_content()
+    page.keyboard.press("ArrowUp")
+    assert page.locator(".caption").text_content() != before
 
 
 def test_a_pile_of_errors_says_how_many_and_where(opened):

@@ -126,6 +126,8 @@ class Drawing extends Frame {
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
     const name = (axis, value) => [axis.label || (axis === spec.x ? "x" : "y"), said(axis, value)].join(" ");
+    const spot = this.spot(x, y);
+    if (spot) return spot.text;
     const point = this.handle && (this.holds ? chosenOf(this.kit, this.handle) : nearest(this, x, y, 8));
     if (point) {
       const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
@@ -134,8 +136,6 @@ class Drawing extends Frame {
       const at = { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) };
       return tr("row {row}, column {column}: x {x}, y {y}", at);
     }
-    const spot = this.spot(x, y);
-    if (spot) return spot.text;
     const lines = [], [row, column] = [Math.round(up), Math.round(at)];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [row - top, column - first];
