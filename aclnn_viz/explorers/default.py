@@ -1,14 +1,14 @@
 """The explorer of any operator that has none of its own: it is made of the declaration.
 
-What is varied: every attribute, every length of the main shape, other shapes worth trying, the dtype, the seed, and
-what computes the gradient. What is seen: how one element answers (see `response`), every input, every output, and below
-each output how many ulps its elements are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
+What is varied: every attribute, every length of the main shape, the dtype, the seed, and what computes the gradient. What is seen: the
+stage that the operator has by its declaration (see `response`); folded beside it every input, every output, and how many
+ulps its elements are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
 """
 
 import re
 from ast import literal_eval
-from dataclasses import dataclass, field, make_dataclass, replace
-from functools import cache, reduce
+from dataclasses import dataclass, make_dataclass, replace
+from functools import cache
 from itertools import product
 from math import log10, prod
 
@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, indices, lift, norms, planes, response, slopes, softmax
+from aclnn_viz.explorers import fields, indices, lift, norms, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -30,21 +30,15 @@ from aclnn_viz.explorers.state import (
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators import registry
-from aclnn_viz.pictures.marks import Bars, Dots, Heat, Note, Rule
+from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel, has_cells
-from aclnn_viz.pictures.text import STILL, choose, count, number, written
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import STILL, choose, count, number, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
-GIVEN, OUT, ERROR, GUIDE = 0, 2, 1, 4  # kinds of marks; GUIDE is grey
-TALL, LOW, PLANE = (
-    125,
-    115,
-    200,
-)  # pixels of the panels of inputs and outputs, of errors, and of planes, at most
-SCREEN = 560  # pixels of all rows together
+TALL = 150  # pixels of the panel of a tensor
 # ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
 TIE = 1e-7
 EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
@@ -52,8 +46,7 @@ WORST = message(
     "{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
     "at {place}: {value}, truth {truth}."
 )
-BOTH = message(", first {n} rows and {n} columns")
-ROWS, COLUMNS = message(", first {n} rows"), message(", first {n} columns")
+CUT = message(", first {n} rows and {n} columns")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +61,7 @@ class Data:
     errors: dict
     computed_by: str
     answer: object = None  # of one element: a Slope, a Spread, or why there is none
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
 
 
 def of(op) -> Subject:
@@ -88,10 +81,8 @@ def of(op) -> Subject:
         headline,
         lambda data: text(op, data),
         lambda subject, state: lift.pytest_of_case(op, options(op, state) | _by_hand(op, state)),
-        caption=lambda data: (
-            data.answer.caption(data.xp) if _has_stage(data) else headline(data)[0]
-        ),
-        plays=lambda data: data.answer.plays() if hasattr(data.answer, "plays") else (),
+        caption=lambda data: data.answer.caption(data.xp) if _has_stage(data) else tr(data.answer),
+        plays=lambda data: data.answer.plays() if _has_stage(data) else (),
         live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
         drawn_of=lambda state: {
             name: value
@@ -107,91 +98,30 @@ def of(op) -> Subject:
 @cache
 def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
-    start = case(op).inputs
-    moved = [
-        (name, vendors(made))
-        for name, made in ((p.name, _control(op, p, start)) for p in _parameters(op))
-        if made
-    ]
-    moved = _with_stage(op, moved)
+    start, (stage, _) = case(op).inputs, response.stage_of(op)
+    made = {p.name: _control(op, p, start) for p in _parameters(op)}
+    moved = [(name, vendors(control)) for name, control in made.items() if control]
+    moved = [*stage.fields_with(op, moved), ("dtype", fields.dtype("Tensors"))]
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
     ]
-    shapes = getattr(op, "shapes", ())
-    if shapes:
-        texts = {
-            k: _in_words(each)
-            for k, each in enumerate(shapes)
-            if tuple(each["shape"]) != _shape(op)
-        }
-        moved.append(
-            (
-                "shapes",
-                choice(
-                    -1,
-                    {-1: message("these lengths")} | texts,
-                    message("shape"),
-                    message("Shape"),
-                    message("a shape worth trying"),
-                ),
-            )
-        )
-    if len(_shape(op)) > 1 and "." in op.page.AXES[op.main] or len(_shape(op)) > 2:
-        moved.append(
-            (
-                "plane",
-                whole(
-                    0,
-                    0,
-                    63,
-                    message("show"),
-                    message("Tensors"),
-                    message("which row, and which matrix of tensors with more than two axes"),
-                ),
-            )
-        )
+    alike = "." in op.page.AXES[op.main] and stage is not indices and _blocks(op) > 1
+    if alike or len(_shape(op)) > 2:
+        help = message("which row, and which matrix of tensors with more than two axes")
+        show = whole(response.first_seen(op), 0, 63, message("show"), message("Tensors"), help)
+        moved.append(("plane", show))
     moved += [
-        ("dtype", fields.dtype("Tensors")),
         ("seed", fields.seed()),
         ("device", fields.device()),
         ("soc", fields.soc()),
         ("cann", fields.cann()),
         ("plan", fields.plan()),
     ]
-    if slopes.is_slope(op):  # what the curve follows comes first
-        late = "reduction shapes plane seed device soc cann plan".split()
-        moved.sort(key=lambda pair: pair[0] in late or pair[0].startswith("axis"))
-    return _made(op, [(name, type(made.default), made) for name, made in moved])
-
-
-def _with_stage(op, moved: list) -> list:
-    """The controls of the operator, and those of its stage."""
-    if norms.is_norm(op):
-        first = norms.epsilon_of(op).name
-        moved.sort(key=lambda pair: pair[0] != first)
-        own = norms.own_fields()
-        moved[1:1] = own[:2]
-        moved += own[2:]
-    elif softmax.is_softmax(op):
-        moved += softmax.own_fields()
-    elif slopes.is_slope(op):
-        moved[:0] = slopes.own_fields(op)
-    elif planes.is_plane(op):
-        moved += planes.own_fields()
-    elif indices.is_indices(op):
-        moved += indices.own_fields(op)
-    return moved
-
-
-def _in_hand(op):
-    """The stage whose elements a hand moves, or nothing."""
-    stages = ((norms, norms.is_norm), (softmax, softmax.is_softmax), (indices, indices.is_indices))
-    return next((stage for stage, fits in stages if fits(op)), None)
-
-
-def _made(op, listed: list) -> type:
-    if not _in_hand(op):
+    if stage is slopes:  # what adds up elements changes nothing of one
+        moved.sort(key=lambda pair: pair[0] == "reduction")
+    listed = [(name, type(made.default), made) for name, made in moved]
+    if not hasattr(stage, "moved"):
         return make_dataclass("State", listed, frozen=True)
     own = {"__post_init__": lambda state: check_points(state, 1, norms.HANDS)}
     return make_dataclass("State", [*listed, ("moved", tuple, ())], namespace=own, frozen=True)
@@ -200,30 +130,13 @@ def _made(op, listed: list) -> type:
 def _opening(op) -> tuple[int, ...]:
     """The lengths that an explorer opens with."""
     shape = _shape(op)
-    if not norms.is_norm(op):
-        return shape
-    arranged = op.arrange_backward(**case(op).inputs)
-    block, _ = norms.block_of(op, arranged, 0)
-    return norms.lengths(
-        shape,
-        prod(shape)
-        // prod(
-            arranged.results[op.main].shape[at]
-            for at, letter in enumerate(op.page.AXES[op.main])
-            if letter in block
-        ),
-    )
+    return norms.lengths(shape, prod(shape) // _blocks(op)) if norms.is_norm(op) else shape
 
 
-def _in_words(shape: dict) -> str:
-    """A shape worth trying, short enough for its control: `2×3×5, normalizedShape 5`."""
-    short = {
-        name: "×".join(map(str, value)) or "scalar" if isinstance(value, tuple) else value
-        for name, value in shape.items()
-    }
-    return ", ".join(
-        str(value) if name == "shape" else f"{name} {value}" for name, value in short.items()
-    )
+def _blocks(op) -> int:
+    """Of how many rows or planes that are alike the main output consists."""
+    result = op.arrange_backward(**case(op).inputs).results[op.main]
+    return prod(n for n, letter in zip(result.shape, op.page.AXES[op.main]) if letter != ".")
 
 
 def _parameters(op) -> dict:
@@ -312,35 +225,26 @@ def _labels(op) -> list[str]:
 
 def options(op, state) -> dict:
     """Return what `av.case` is asked for a state."""
-    tried = getattr(state, "shapes", -1)
-    found = {"dtype": state.dtype, "seed": state.seed}
-    found |= (
-        op.shapes[tried]
-        if tried >= 0
-        else {"shape": tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))}
-    )
-    if tried < 0 and _in_hand(op) is indices:
-        found |= indices.options(op, state)
+    stage, _ = response.stage_of(op)
+    lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
+    found = {"dtype": state.dtype, "seed": state.seed, "shape": lengths}
+    found |= stage.options(op, state) if hasattr(stage, "options") else {}
     for parameter in _parameters(op):
         name, value = parameter.name, getattr(state, parameter.name, None)
         if parameter.kind == "tensor":
             found |= {name: None} if value is False else {}
-        elif value is not None and value != getattr(type(state)(), name) and name not in found:
-            power = _is_power(op, parameter)
-            signs, array = (
-                parameter.kind == "bools",
-                isinstance(value, str) and parameter.kind.endswith("s"),
-            )
-            found[name] = (
-                10.0**value
-                if power
-                else tuple(one == "+" for one in value.split())
-                if signs
-                else literal_eval(value)
-                if array
-                else value
-            )
+        elif value is not None and value != getattr(type(state)(), name):
+            found[name] = _meant(op, parameter, value)
     return default.fitted(op, found)
+
+
+def _meant(op, parameter, value):
+    """The value of a parameter that its control holds as a power, as signs or as text."""
+    if _is_power(op, parameter):
+        return 10.0**value
+    if parameter.kind == "bools":
+        return tuple(one == "+" for one in value.split())
+    return literal_eval(value) if isinstance(value, str) and parameter.kind.endswith("s") else value
 
 
 def _is_power(op, parameter) -> bool:
@@ -369,10 +273,7 @@ def drawn(op, state):
 
 def inputs(op, state) -> dict:
     """Return the inputs of op.backward: those of the case, with what a hand has moved."""
-    given = drawn(op, state).inputs
-    if not (stage := _in_hand(op)):
-        return given
-    return stage.moved(op, state, given, _of_forward(op, state), XP, op.forward)
+    return _moving(op, state, state, XP, op)[0]
 
 
 def _of_forward(op, state) -> dict:
@@ -384,10 +285,14 @@ def _of_forward(op, state) -> dict:
 
 def _by_hand(op, state) -> dict:
     """The inputs that no case draws."""
-    if not _in_hand(op):
-        return {}
-    given = inputs(op, state)
-    return {n: given[n] for n in (op.gradient_of[op.main], *op.upstream) if n in given}
+    stage, _ = response.stage_of(op)
+    given = inputs(op, state) if hasattr(stage, "moved") else {}
+    own = (
+        op.gradient_of[op.main],
+        *op.upstream,
+        *(p.name for p in op.parameters if p.kind == "tensor"),
+    )
+    return {name: given[name] for name in own if name in given and name not in op.saved}
 
 
 # What is computed
@@ -417,11 +322,8 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
             },
         )
     )
-    notices, author, attributes = (), computed_by(state), {}
-    if xp is XP:
-        given = inputs(op, state)
-    else:
-        given, attributes = _moving(op, state, moved, drawn(op, state).inputs, traced)
+    notices, author = (), computed_by(state)
+    given, attributes = _moving(op, state, moved, xp, traced or op)
     try:
         outputs, notices = (
             backward(state, given | attributes) if backward else (op.backward(**given), ())
@@ -442,13 +344,11 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
         )
         author = message("this kit's own kernel, as the product refuses it")
     lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
-    if getattr(state, "shapes", -1) < 0 and lengths != (shape := options(op, state)["shape"]):
-        notices = (
-            *notices,
-            message(
-                "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
-            ),
+    if lengths != (shape := options(op, state)["shape"]):
+        said = message(
+            "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
         )
+        notices = (*notices, said)
     right = (traced or op).truth(**given | attributes)
     answer = response.response(
         xp,
@@ -471,22 +371,23 @@ def _stays(value) -> bool:
     return isinstance(value, (str, tuple, STILL))
 
 
-def _moving(op, state, moved, given: dict, traced) -> tuple[dict, dict]:
-    """The inputs of a state whose real attributes move, with what forward saves of them, and those attributes of backward."""
+def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
+    """The inputs of a state with what a hand moved; where real attributes move, with what forward saves of them, and those of backward."""
+    given, (stage, _) = drawn(op, state).inputs, response.stage_of(op)
     moving = {
         p.name: 10.0**value if _is_power(op, p) else value
         for p in _parameters(op)
         if not _stays(value := getattr(moved, p.name, 0))
     }
-    if stage := _in_hand(op):
+    if hasattr(stage, "moved"):
         known = _of_forward(op, state) | moving
-        given = stage.moved(op, moved, given, known, traced._xp, traced.forward)
+        given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given
         # drawn again, what forward alone takes is there, too
         if not registry.own("cases", op.name, "draw"):
             known = _of_forward(op, state) | given
-        made = traced.forward(
+        made = pages.forward(
             **{name: value for name, value in (known | moving).items() if name in op.takes}
         )
         given = given | {name: made[output] for name, output in op.saved.items()}
@@ -510,31 +411,20 @@ def data(
 
 
 def panels(data: Data) -> list[Panel]:
-    """Return how one element answers, a panel for each tensor, and below each output one of its errors."""
-    tensors = {
-        name: value
-        for name, value in data.inputs.items()
+    """Return how one element answers, and folded a panel for each tensor, and for the errors of each output."""
+    xp = data.xp
+    made = [
+        _tensor(data, name, name, value, scale(double(xp, value), xp))
+        for name, value in (data.inputs | data.outputs).items()
         if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))
-    }
-    n, many = len(tensors), len(data.outputs)
-    # planes keep their elements square, and stand side by side
-    planes = any(value.ndim > 2 for value in data.outputs.values())
-    spans = _spans(n + 2 * many) if planes else _spans(n) + 2 * _spans(many)
-    tall, low = (PLANE, PLANE) if planes else (TALL, LOW)
-    answered = data.answer.panels(data.xp) if _has_stage(data) else []
-    height = SCREEN if answered else SCREEN // max(sum(spans) // 20, 1)
-    made = [_tensor(data, name, value, GIVEN, min(tall, height)) for name, value in tensors.items()]
-    made += [
-        _tensor(data, name, value, OUT, min(tall, height)) for name, value in data.outputs.items()
     ]
-    made += [_error(data, name, value, min(low, height)) for name, value in data.errors.items()]
-    return [
-        *answered,
-        *(
-            replace(p, span=span, square=planes and has_cells(p), more=bool(answered))
-            for p, span in zip(made, spans)
-        ),
-    ]
+    for name, errors in data.errors.items():
+        there = xp.where(xp.isfinite(errors), errors, 0.0) if errors.size else np.zeros(1)
+        top = xp.maximum(xp.max(there), 0.5)
+        title = tr("{output}: ulps off the truth", output=name)
+        made.append(_tensor(data, f"{name} error", title, errors, ("sequential", 0.0, top)))
+    answered = data.answer.panels(xp) if _has_stage(data) else []
+    return [*answered, *(replace(panel, more=bool(answered)) for panel in made)]
 
 
 def _has_stage(data: Data) -> bool:
@@ -542,74 +432,18 @@ def _has_stage(data: Data) -> bool:
     return hasattr(data.answer, "panels")
 
 
-def _spans(count: int) -> list[int]:
-    """Columns of panels in rows of at most five, which leave a colour bar its width."""
-    rows = -(-count // 5)
-    sizes = [count // rows + (k < count % rows) for k in range(rows)] if count else []
-    return [20 // size + (k < 20 % size) for size in sizes for k in range(size)]
-
-
-def _matrix(xp, values, state) -> tuple:
-    """What is shown of a tensor, with at most two axes, and which part that is.
-
-    Of a matrix no more rows and columns are shown than have pixels of their own.
-    """
-    values = double(xp, values)
-    part = f" {list(values.shape)}" if values.ndim else ""
-    if values.ndim > 2:
-        planes = xp.reshape(values, (-1, *values.shape[-2:]))
-        shown = min(getattr(state, "plane", 0), len(planes) - 1)
-        part, values = (
-            f" {[int(k) for k in np.unravel_index(shown, values.shape[:-2])]}",
-            planes[shown],
-        )
-    if values.ndim < 2 or min(values.shape) < 2:  # no map
-        return values, part
-    rows, columns = (size > LONGEST for size in values.shape)
-    cut = BOTH if rows and columns else ROWS if rows else COLUMNS if columns else ""
-    return values[:LONGEST, :LONGEST], part + (tr(cut, n=LONGEST) if cut else "")
-
-
-def _tensor(data: Data, name: str, value, kind: int, height: int) -> Panel:
-    values, part = _matrix(data.xp, value, data.state)
-    return _drawn(data.xp, name, f"{name}{part}", values, kind, height, scale(values, data.xp))
-
-
-def _error(data: Data, name: str, errors, height: int) -> Panel:
-    xp, (values, part) = data.xp, _matrix(data.xp, errors, data.state)
-    there = errors if errors.size else xp.zeros(1)
-    top = xp.max(xp.where(xp.isfinite(there), there, 0.0))
-    title = tr(
-        "{output}: ulps off the truth, at most {largest}",
-        output=name + part * (errors.ndim > 1),
-        largest=number(xp.max(there)),
-    )
-    return _drawn(
-        xp, f"{name} error", title, values, ERROR, height, ("sequential", 0.0, xp.maximum(top, 0.5))
-    )
-
-
-def _drawn(xp, name, title, values, kind, height, colours) -> Panel:
-    if not values.size or not values.ndim:
-        words = number(xp.sum(values)) if values.size else tr("no elements")
-        bare = Axis("", 0, 1, ticks=())
-        return Panel(name, title, (Note(0.5, 0.5, words),), bare, bare, 10, height)
-    if values.ndim == 2 and min(values.shape) > 1:
-        return Panel(
-            name, title, (Heat(values, *colours, digits=True),), Axis(), Axis(), 10, height
-        )
-    row = xp.reshape(values, (-1,))
-    at = np.arange(row.size, dtype=np.float64)
-    bars = Bars(at, row, kind) if row.size <= LONGEST else Dots(at, row, kind)
-    return Panel(
-        name,
-        title,
-        (Rule("y", 0.0, kind=GUIDE), bars),
-        Axis("", -0.6, row.size - 0.4),
-        Axis(),
-        10,
-        height,
-    )
+def _tensor(data: Data, name: str, title: str, values, colours: tuple) -> Panel:
+    """The matrix of a tensor that is shown, no more rows and columns of it than have pixels of their own."""
+    xp, shape = data.xp, (1, 1, *values.shape)[-2:]
+    if not values.size:
+        shape, values = (1, 1), np.full(1, np.nan)
+    stack = xp.reshape(double(xp, values), (-1, *shape))
+    shown = min(getattr(data.state, "plane", 0), len(stack) - 1)
+    outer = [int(k) for k in np.unravel_index(shown, values.shape[:-2])] if values.ndim > 2 else ""
+    cut = tr(CUT, n=LONGEST) if max(shape) > LONGEST else ""
+    heat = Heat(stack[shown][:LONGEST, :LONGEST], *colours, digits=True)
+    over, up = Axis(tr("column")), Axis(tr("row"))
+    return Panel(name, f"{title} {outer or list(values.shape)}{cut}", (heat,), over, up, 5, TALL)
 
 
 # In words
@@ -626,33 +460,23 @@ def headline(data: Data) -> list[str]:
 
 def _sentence(data: Data, name: str) -> str:
     """How many elements are exact, and of the others the worst one: its place, what is there and what should be."""
-    xp, errors, size = data.xp, data.errors[name], data.errors[name].size
-    found = {"output": name, "all": count(size), "dtype": data.outputs[name].dtype}
-    if not size:
-        return tr(EXACT, exact=count(size), **found)
+    xp, errors, out = data.xp, data.errors[name], data.outputs[name]
+    found = {"output": name, "all": count(errors.size), "dtype": out.dtype}
     exact = xp.sum(double(xp, errors <= 0.5 + TIE))
+    if not errors.size:
+        return tr(EXACT, exact=count(exact), **found)
     at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
     error, value, truth = (
-        element(xp, xp.reshape(double(xp, values), (-1,)), at)
-        for values in (errors, data.outputs[name], data.truth[name])
+        number(element(xp, xp.reshape(double(xp, values), (-1,)), at))
+        for values in (errors, out, data.truth[name])
     )
-    found |= {
-        "exact": count(exact),
-        "error": number(error),
-        "place": _place(at, errors.shape),
-        "value": number(value),
-        "truth": number(truth),
-    }
-    return choose(exact == size, tr(WORST, **found), tr(EXACT, **found))
-
-
-def _place(at, shape) -> str:
-    """The index of an element, of which the number among all elements is known."""
-    places = []
-    for size in reversed(shape):
-        places.insert(0, written(at % size, "d"))
-        at = at // size
-    return "[" + reduce(lambda some, more: some + ", " + more, places) + "]" if places else "[]"
+    place, rest = "", at
+    for size in reversed(errors.shape):
+        index = written(rest % size, "d")
+        place, rest = index + ", " + place if place else index, rest // size
+    found |= {"exact": count(exact), "error": error, "value": value, "truth": truth}
+    worst = tr(WORST, place="[" + place + "]", **found)
+    return choose(exact == errors.size, worst, tr(EXACT, **found))
 
 
 def text(op, data: Data) -> str:
@@ -666,6 +490,7 @@ def text(op, data: Data) -> str:
     return "\n".join(
         [
             tr("{output}: {text}", output=first, text=asked) if asked else first,
+            *([unmarked(data.answer.caption(data.xp))] if _has_stage(data) else []),
             *headline(data),
             *in_words(panels(data)),
             *map(tr, data.notices),

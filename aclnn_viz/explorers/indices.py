@@ -71,12 +71,13 @@ def _each(xp, op, values: dict, run) -> np.ndarray:
     return run(op.page.backward, values | {upstream: ones})[op.main][:ROWS]
 
 
-def own_fields(op) -> list[tuple]:
+def fields_with(op, others: list) -> list[tuple]:
     """The row that is looked at, how many have fallen, and how many there are, where no other length says so."""
     group = message("Element")
     help = message("the share of rows that have fallen on their places")
     count = whole(7, 1, ROWS, message("rows"), group)
     return [
+        *others,
         ("element", whole(1, 0, ROWS - 1, message("row"), group, moves=True)),
         *([] if keeps_rows(op) else [("rows", count)]),
         ("sent", real(1.0, 0.0, 1.0, 0.01, message("sent"), group, help)),

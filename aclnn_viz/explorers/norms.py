@@ -34,9 +34,11 @@ def epsilon_of(op):
     return found[0] if found else None
 
 
-def own_fields() -> list[tuple]:
-    """What the stage moves beside the operator's own parameters: in sight, and folded."""
+def fields_with(op, others: list) -> list[tuple]:
+    """Epsilon and what the stage moves in sight, then the operator's other parameters."""
+    first = epsilon_of(op).name
     return [
+        *(pair for pair in others if pair[0] == first),
         ("wrong", flag(False, message("a bug: without 1/n"), message("Element"))),
         (
             "pull",
@@ -50,6 +52,7 @@ def own_fields() -> list[tuple]:
                 message("how much the loss wants y longer"),
             ),
         ),
+        *(pair for pair in others if pair[0] != first),
         ("element", whole(2, 0, HANDS - 1, message("element"), message("Element"), moves=True)),
         ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), message("Element"))),
     ]

@@ -53,12 +53,13 @@ def is_plane(op) -> bool:
     return outer(op, op.arrange_backward(**given), given) is not None
 
 
-def own_fields() -> list[tuple]:
+def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
     """The output that is looked at, and how many have sent their gradients."""
     group = message("Element")
     return [
-        ("row", whole(1, 0, 63, message("row"), group, moves=True)),
-        ("column", whole(1, 0, 63, message("column"), group, moves=True)),
+        *others,
+        ("row", whole(int(row), 0, 63, message("row"), group, moves=True)),
+        ("column", whole(int(column), 0, 63, message("column"), group, moves=True)),
         (
             "sent",
             real(
@@ -183,7 +184,7 @@ class Plane:
         )
 
 
-def plane(op, arrays, arranged, given, state) -> Plane:
+def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     """Return what the outputs of the shown plane read and send: none of it moves, so all of it is known in a trace."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
     block, place = block_of(op, arranged, getattr(state, "plane", 0))

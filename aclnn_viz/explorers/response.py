@@ -1,172 +1,175 @@
-"""The explorers' panel of responses: how one element's gradient depends on its input, or where the gradient of each output goes.
+"""How one element of an operator answers: the stage that shows it, and that of an operator whose idea no other stage shares.
 
 A backward page is linear in the gradient that comes in. With 1 for one output and 0 for all others it gives what this output brings
-to each element of the input, a row of the Jacobian. Where an output depends on one element alone, its slope is drawn over that input; of
-rows (softmax, norms) the matrix of one row; of planes (sampling, padding, pooling) a matrix of each axis, which holds the taps.
-All of it is computed in float64 by the kit's own page, whatever computes the gradient in the other panels.
+to each element of the input, a row of the Jacobian; each output sends its gradient along its row, and what arrives in a column adds up.
+All of it is computed in float64 by the kit's own page, whatever computes the gradient of the tensors. The sentence to teach: an
+output sends its gradient to the inputs that move it, in the shares in which they do.
 """
 
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from math import prod
+from types import SimpleNamespace
 
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
+from aclnn_viz.cases import case
 from aclnn_viz.explorers import indices, norms, planes, slopes, softmax
-from aclnn_viz.explorers.arrays import double, paged
-from aclnn_viz.pictures.marks import Bars, Dots, Heat, Rule
-from aclnn_viz.pictures.palette import scale
+from aclnn_viz.explorers.arrays import XP, double, element, paged
+from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, count
+from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-SHOWN = 64  # of the outputs of a row or an axis, and of the elements beside each
-# of a curve between two kinks; how near to these it goes, and to the ends of a range
-POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
-REACH = 5.0
-INPUT, KINK, GRADIENT, GUIDE = 0, 1, 2, 4  # kinds of marks
-HEIGHT = 165
-IN_ROW = message(
-    "The gradient of one output goes to {to} of {columns} elements; one element adds up those of {of} of {rows} outputs."
+SHOWN = 64  # of the outputs of a row, and of the elements that each of them reads
+READ, MOVED, GRADIENT = 5, 7, 8  # kinds of marks
+STAGES = (
+    (norms, norms.is_norm, norms.norm),
+    (softmax, softmax.is_softmax, softmax.softmax),
+    (slopes, slopes.is_slope, slopes.slope),
+    (planes, planes.is_plane, planes.plane),
+    (indices, indices.is_indices, indices.indices),
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
-    """What the gradient of each output (rows) brings to each element of the input (columns)."""
+def stage_of(op):
+    """Return the module of an operator's stage, by its declaration, and what makes the answer that it shows."""
+    found = ((stage, answer) for stage, fits, answer in STAGES if fits(op))
+    return next(found, (sys.modules[__name__], spread))
 
-    upstream: str
-    output: str
-    place: list[int]  # of the row or plane among those that are alike
-    matrix: np.ndarray
-    gradient: np.ndarray | None = None  # of the row
-    own: np.ndarray | None = None  # the part of it that comes from the output at the same place
 
-    def panels(self, xp) -> list[Panel]:
-        return _matrices(xp, self)
+def first_seen(op) -> int:
+    """The first matrix of the tensors in which no output is 0 throughout."""
+    outputs = [out for out in op.backward(**case(op).inputs).values() if out.ndim > 2]
+    seen = [out.reshape(-1, *out.shape[-2:]).any(axis=(1, 2)) for out in outputs]
+    matrices = (k for k in range(64) if all(there[min(k, len(there) - 1)] for there in seen))
+    return next(matrices, 0)
 
-    def headline(self, xp) -> list[str]:
-        return [
-            tr(
-                IN_ROW,
-                to=_ends(xp, self.matrix, 1),
-                of=_ends(xp, self.matrix, 0),
-                columns=self.matrix.shape[1],
-                rows=self.matrix.shape[0],
-            )
-        ]
 
-    def caption(self, xp):
-        return self.headline(xp)[0]
+def fields_with(op, others: list) -> list[tuple]:
+    """The cell that is looked at, which opens at the largest one, and how many outputs have sent their gradients."""
+    found = response(XP, op, case(op).inputs, SimpleNamespace(plane=first_seen(op)))
+    sizes = np.abs(found.matrix)
+    return planes.fields_with(op, others, *np.unravel_index(sizes.argmax(), sizes.shape))
 
 
 def response(xp, op, given: dict, state, run=None):
-    """Return the Norm, the Slope or the Spread of an operator, whose arrays are of `xp`; a sentence says why there is none.
+    """Return what the stage of an operator shows, whose arrays are of `xp`; a sentence says why there is nothing.
 
     `run(page, values)` calls a page; without it, over `xp`.
     """
-    run = run or (lambda page, values: page(xp, **values))
     arranged = op.arrange_backward(**given)
     if op.main not in arranged.results:
         return message(
             "No answer of one element is drawn: {output} is not asked for.", output=op.main
         )
-    arrays = paged(xp, arranged)
     arrays = {
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
-        for name, array in arrays.items()
+        for name, array in paged(xp, arranged).items()
     }
-    if norms.is_norm(op):
-        return norms.norm(xp, op, run, arrays, arranged, given, state)
-    plain = getattr(op, "_op", op)  # of one that is traced
-    if softmax.is_softmax(plain):
-        return softmax.softmax(xp, op, run, arrays, arranged, given, state)
-    if slopes.is_slope(op):
-        return slopes.slope(xp, op, run, arrays, arranged.attributes, given, state)
-    if planes.is_plane(plain):
-        return planes.plane(op, arrays, arranged, given, state)
-    if indices.is_indices(plain):
-        return indices.indices(xp, op, run, arrays, arranged, given, state)
-    return spread(xp, op, run, arrays, arranged, getattr(state, "plane", 0))
+    _, answer = stage_of(getattr(op, "_op", op))  # of one that is traced
+    run = run or (lambda page, values: page(xp, **values))
+    return answer(xp, op, run, arrays, arranged, given, state)
 
 
-def spread(xp, op, run, arrays, arranged, block):
-    page, upstream, attributes = op.page, next(iter(op.upstream)), arranged.attributes
-    axes, result = page.AXES, arranged.results[op.main]
-    letters = {letter: n for letter, n in zip(axes[op.main], result.shape) if letter != "."}
-    last = min(block, prod(letters.values()) - 1)
-    place = [int(k) for k in np.unravel_index(last, tuple(letters.values()))] if letters else []
-    cut = {letter: slice(k, k + 1) for letter, k in zip(letters, place)}
-    part = {
-        key: array if array is None else array[place_of(array, axes[key], cut)]
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """What the gradient of each output (rows) brings to each element of the input (columns), for a gradient of 1."""
+
+    upstream: str
+    output: str
+    matrix: np.ndarray
+    arriving: np.ndarray  # at each output
+    state: object
+
+    def chosen(self, xp):
+        """Row and column of the cell that is looked at."""
+        rows, columns = self.matrix.shape
+        last = xp.minimum(xp.floor(self.state.sent * rows), rows - 1.0)
+        own = xp.minimum(self.state.row, rows - 1)
+        row = xp.where(self.state.sent < 1.0, xp.astype(last, xp.int64), own)
+        return row, xp.minimum(self.state.column, columns - 1)
+
+    def panels(self, xp) -> list[Panel]:
+        row, column = self.chosen(xp)
+        rows, columns = self.matrix.shape
+        gone = xp.clip(self.state.sent * rows - np.arange(float(rows)), 0.0, 1.0)
+        back = xp.sum((gone * self.arriving)[:, None] * self.matrix, axis=0)
+        most = xp.max(xp.abs(self.matrix)) + 1e-30
+        marks = (
+            Heat(self.matrix, "diverging", -most, most, digits=True),
+            Box(-0.5, row - 0.5, columns - 0.5, row + 0.5, kind=READ),
+            Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
+        )
+        title = tr("what each output sends to each input, of a gradient of 1: choose a cell")
+        over, up = Axis(f"{self.output}[j]"), Axis(f"{self.upstream}[i]")
+        main = Panel("brought", title, marks, over, up, 13, 390, ("column", "row"), rows=2)
+
+        def barred(name, title, values, kind, at, label):
+            top = 1.1 * xp.max(xp.abs(values)) + 1e-30
+            made = norms.bars(name, title, values, kind, (-top, top), at, 7, 185, label)
+            return replace(made, pick=("row" if name == "sends" else "column",))
+
+        sends = tr("{upstream}: what arrives at each output", upstream=self.upstream)
+        comes = tr("{output}: what its inputs add up", output=self.output)
+        return [
+            main,
+            barred("sends", sends, self.arriving, READ, row, up.label),
+            barred("row", comes, back, GRADIENT, column, over.label),
+        ]
+
+    def plays(self) -> tuple[dict, ...]:
+        frames = [{"sent": share} for share in (0.0, 1.0)]
+        return ({"label": tr("send the gradients back"), "seconds": 8.0, "frames": frames},)
+
+    def headline(self, xp) -> list[str]:
+        return []
+
+    def caption(self, xp):
+        (row, column), (rows, _) = self.chosen(xp), self.matrix.shape
+        weight = element(xp, element(xp, self.matrix, row), column)
+        many = xp.sum(double(xp, element(xp, self.matrix, column, 1) != 0.0))
+        names = {
+            "i": written(row, "d"),
+            "j": written(column, "d"),
+            "weight": number(weight),
+        }
+        alone = tr("No other output sends there.")
+        together = tr("What {n} outputs send adds up.", n=written(many, ".0f"))
+        return choose(
+            xp.where(self.state.sent < 1.0, 2, xp.where(weight == 0.0, 0, 1)),
+            tr(
+                "Move [7:input {j}], and [5:output {i}] stays. [b:So nothing of its gradient goes there.]",
+                **names,
+            ),
+            tr(
+                "Move [7:input {j}] by a step, and [5:output {i}] moves by {weight} of it. [b:So {weight} times its gradient goes back there.] {then}",
+                then=choose(many > 1.0, alone, together),
+                **names,
+            ),
+            tr(
+                "{k} of {n} [5:outputs] have sent their gradients to the inputs that move them. [b:What arrives at an input] [8:adds up].",
+                k=written(xp.floor(self.state.sent * rows), ".0f"),
+                n=rows,
+            ),
+        )
+
+
+def spread(xp, op, run, arrays, arranged, given, state) -> Spread:
+    """Return what the outputs of the shown row send."""
+    page, upstream = op.page, next(iter(op.upstream))
+    cut, _ = norms.block_of(op, arranged, getattr(state, "plane", 0))
+    part = arranged.attributes | {
+        key: array if array is None else array[place_of(array, page.AXES[key], cut)]
         for key, array in arrays.items()
     }
-    part |= {
-        key: part[key] * 0.0 for key in op.upstream if key != upstream and part[key] is not None
-    }
-    size = part[upstream].size
+    shape, size = part[upstream].shape, prod(part[upstream].shape)
+    others = {k: part[k] * 0.0 for k in op.upstream if k != upstream and part[k] is not None}
 
-    def brought(gradient):
-        return run(
-            page.backward,
-            attributes | part | {upstream: np.reshape(gradient, part[upstream].shape)},
-        )[op.main]
+    def brought(k):
+        made = run(page.backward, part | others | {upstream: np.reshape(np.eye(1, size, k), shape)})
+        return xp.reshape(made[op.main], (-1,))[:SHOWN]
 
-    def unit(k):
-        return xp.reshape(brought(np.eye(1, size, k)), (-1,))
-
-    matrix = xp.stack([unit(k) for k in range(min(size, SHOWN))])
-    gradient = xp.reshape(run(page.backward, attributes | part)[op.main], (-1,))
-    own = None
-    if size == gradient.size <= SHOWN:
-        own = xp.sum(matrix * np.eye(size), axis=0) * xp.reshape(part[upstream], (-1,))
-    return Spread(upstream, op.main, place, matrix, gradient, own)
-
-
-# What is seen, and in words
-
-
-def _matrices(xp, found: Spread) -> list[Panel]:
-    made, where = [], f" {found.place}" * bool(found.place)
-    if found.gradient is not None:
-        row = found.gradient[:SHOWN]
-        at = np.arange(row.size, dtype=np.float64)
-        marks = [Rule("y", 0.0, kind=GUIDE), Bars(at, row, GRADIENT, found.output)]
-        marks += (
-            []
-            if found.own is None
-            else [Dots(at, found.own, KINK, tr("its own output's part"), 4.0)]
-        )
-        made.append(
-            Panel(
-                "row",
-                tr("{output} of row{place}, element by element", output=found.output, place=where),
-                tuple(marks),
-                Axis("", -0.6, row.size - 0.4),
-                Axis(),
-                10,
-                HEIGHT,
-            )
-        )
-    shown = found.matrix[:, :SHOWN]
-    made.append(
-        Panel(
-            "brought",
-            tr("what each output's gradient brings, row{place}", place=where),
-            (Heat(shown, *scale(shown, xp), digits=True),),
-            Axis(f"{found.output}[j]"),
-            Axis(f"{found.upstream}[i]"),
-            10,
-            HEIGHT,
-        )
-    )
-    return made
-
-
-def _ends(xp, matrix, axis: int) -> str:
-    """How many entries along an axis are not 0, from the least to the most."""
-    many = xp.sum(double(xp, matrix != 0.0), axis=axis)
-    least, most = xp.min(many), xp.max(many)
-    return choose(
-        least == most, tr("{first} to {last}", first=count(least), last=count(most)), count(most)
-    )
+    matrix = xp.stack([brought(k) for k in range(min(size, SHOWN))])
+    return Spread(upstream, op.main, matrix, xp.reshape(part[upstream], (-1,))[:SHOWN], state)

@@ -6,7 +6,7 @@ stands is the share of the gradient that comes back. Of a sum, such as a mean of
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 
 import numpy as np
 
@@ -31,9 +31,8 @@ def is_slope(op) -> bool:
     return "." not in op.page.AXES[op.main] or bool(op.tensors[op.gradient_of[op.main]].kinks)
 
 
-@cache
-def own_fields(op) -> list[tuple]:
-    """The place of the dot."""
+def fields_with(op, others: list) -> list[tuple]:
+    """The place of the dot, before all others."""
     given = case(op).inputs
     arranged = op.arrange_backward(**given)
     one = _first(XP, paged(XP, arranged))
@@ -44,7 +43,8 @@ def own_fields(op) -> list[tuple]:
     start = 0.5 if low < 0.0 < high else low + 0.7 * (high - low)
     name = op.gradient_of[op.main]
     help = message("where the dot stands")
-    return [("x", real(round(start, 2), low, high, 0.01, name, message("Element"), help))]
+    place = real(round(start, 2), low, high, 0.01, name, message("Element"), help)
+    return [("x", place), *others]
 
 
 def _first(xp, arrays: dict) -> dict:
@@ -175,10 +175,10 @@ def _places(xp, op, name: str, one: dict, known: dict):
     return x, kinks
 
 
-def slope(xp, op, run, arrays, attributes, given, state):
+def slope(xp, op, run, arrays, arranged, given, state):
     """Return the Slope of an operator, or a sentence that says why there is none."""
     page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
-    one = _first(xp, arrays)
+    one, attributes = _first(xp, arrays), arranged.attributes
     if "reduction" in attributes:
         attributes = attributes | {"reduction": 0}  # one element, before it is added up
     known = {"max": xp.maximum, "min": xp.minimum} | given | attributes

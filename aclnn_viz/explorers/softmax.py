@@ -35,9 +35,10 @@ def is_softmax(op) -> bool:
     return bool(np.allclose(arranged.arrays[name].sum(axis=axes), 1.0, atol=1e-5))
 
 
-def own_fields() -> list[tuple]:
+def fields_with(op, others: list) -> list[tuple]:
     group = message("Element")
     return [
+        *others,
         ("element", whole(1, 0, HANDS - 1, message("element"), group, moves=True)),
         ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), group)),
     ]

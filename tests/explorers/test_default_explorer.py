@@ -102,7 +102,7 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
     used = 0
     for panel in picture.panels:
-        used += panel.span * panel.rows
+        used += panel.span * panel.rows * (not panel.more)
     assert used % 20 == 0
     arrays, _ = described(picture.panels)
     assert all(
@@ -110,11 +110,6 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         for name, array in arrays.items()
         if name.partition(".")[0] not in ("forward", "slope", "norm", "weights")
     )
-
-
-def test_no_row_has_so_many_panels_that_a_colour_bar_is_cut():
-    made = default.of(operator("batch_norm"))  # of seven inputs
-    assert min(panel.span for panel in made.show(made.compute(made.state())).panels) >= 4
 
 
 def test_what_the_product_refuses_is_computed_by_the_kit_and_said():
@@ -173,16 +168,14 @@ def test_a_mask_is_chosen_by_its_signs():
 
 
 def test_a_map_has_no_more_cells_than_pixels():
-    """The third shape that layer norm tries has 257 columns; what is left out is said, in the title and in words."""
-    made = default.of(operator("layer_norm"))
-    data = made.compute(made.state(shapes=2))
-    panel = next(panel for panel in made.show(data).panels if panel.name == "input")
-    (heat,) = panel.marks
-    assert (
-        data.inputs["input"].shape == (3, 257) and panel.title == "input [3, 257], first 64 columns"
+    """Of a gradient with a frame of padding a row and a column stay away, and its title says so."""
+    made = default.of(operator("reflection_pad_2d"))
+    data = made.compute(made.state(axis_2=64, axis_3=64))
+    panel = next(panel for panel in made.show(data).panels if panel.name == "gradOutput")
+    assert panel.title == "gradOutput [0, 0], first 64 rows and 64 columns"
+    np.testing.assert_array_equal(
+        panel.marks[0].values, np.float64(data.inputs["gradOutput"])[0, 0, :64, :64]
     )
-    np.testing.assert_array_equal(heat.values, np.float64(data.inputs["input"])[:, :64])
-    assert "input [3, 257], first 64 columns" in made.show(data).text
 
 
 def test_the_vendors_names_are_the_same_in_every_language():

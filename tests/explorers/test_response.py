@@ -1,5 +1,7 @@
 """How one element answers: slopes and Jacobians against differences of the forward operator, taps against plain loops."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from machine import sampled
@@ -7,11 +9,13 @@ from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.explorers import default
+from aclnn_viz.explorers.indices import Indices
 from aclnn_viz.explorers.norms import Norm
 from aclnn_viz.explorers.planes import Plane
 from aclnn_viz.explorers.response import Spread
 from aclnn_viz.explorers.slopes import Slope
 from aclnn_viz.explorers.softmax import Softmax
+from aclnn_viz.pictures.text import unmarked
 
 STEP = 1e-6
 
@@ -31,9 +35,9 @@ def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)
     drawn = found.panels(np)
     assert (
-        isinstance(found, Norm | Plane | Slope | Softmax | Spread)
+        isinstance(found, Indices | Norm | Plane | Slope | Softmax | Spread)
         and sum(panel.span * panel.rows for panel in drawn) % 20 == 0
-        and 1 <= len(found.headline(np)) <= 2
+        and len(found.headline(np)) <= 2
     )
 
 
@@ -98,15 +102,29 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator(name, output)
     case = av.case(op, "float64", shape=(1, 6), **given)
     found = default.response.response(default.XP, op, case.inputs, made.state())
     np.testing.assert_allclose(found.matrix, jacobian, atol=1e-8)
-    np.testing.assert_allclose(found.gradient, op.backward(**case.inputs)[op.main].ravel())
-    assert made.headline and (found.own is None) == (name == "swi_glu")
-    drawn = found.panels(np)[-1]
-    assert (drawn.x.label, drawn.y.label) == (f"{found.output}[j]", f"{found.upstream}[i]")
-    if found.own is not None:
-        np.testing.assert_allclose(
-            found.own, np.diag(jacobian) * case.inputs[found.upstream].ravel(), atol=1e-8
-        )
-        np.testing.assert_array_equal(marks(found, "row")[-1].y, found.own)
+    sent = dataclasses.replace(found, state=made.state(sent=0.5))
+    back = [
+        next(p for p in each.panels(np) if p.name == "row").marks[1].y for each in (found, sent)
+    ]
+    np.testing.assert_allclose(back[0], op.backward(**case.inputs)[op.main].ravel())
+    half, g = len(found.matrix) / 2, case.inputs[found.upstream].ravel()
+    gone = [min(max(half - k, 0.0), 1.0) for k in range(len(g))]
+    wanted = [sum(gone[k] * g[k] * jacobian[k, j] for k in range(len(g))) for j in range(6)]
+    np.testing.assert_allclose(back[1], wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "name, values, says",
+    [
+        ("log_softmax", {"row": 0, "column": 0}, "Move input 0 by a step, and output 0 moves by"),
+        ("glu", {"row": 0, "column": 1}, "Move input 1, and output 0 stays. So nothing"),
+        ("glu", {"row": 0, "column": 3}, "No other output sends there."),
+        ("rotary_position_embedding", {"row": 0, "column": 0}, "What 2 outputs send adds up."),
+        ("log_softmax", {"sent": 0.5}, "3 of 6 outputs have sent their gradients"),
+    ],
+)
+def test_the_caption_says_what_a_cell_means(name, values, says):
+    assert says in unmarked(answer(name, **values).caption(np))
 
 
 def test_the_plane_that_is_shown_is_that_of_the_tensors():
