@@ -1,4 +1,6 @@
-"""The declaration of aclnnAvgPool2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., Ho, Wo) by kernel, stride and padding."""
+"""Declare aclnnAvgPool2dBackward as documented, for checks, test cases and C calls: self (N, C, H, W) or (C, H, W), gradOutput
+sized by kernel, stride and padding.
+"""
 
 from aclnn_viz.operators.families.pooling import windows
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

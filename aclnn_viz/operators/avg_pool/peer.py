@@ -1,4 +1,4 @@
-"""Backward of average pooling in PyTorch: one function of ATen."""
+"""PyTorch's gradient of average pooling, to compare ours with: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

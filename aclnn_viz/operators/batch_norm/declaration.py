@@ -1,4 +1,6 @@
-"""The declaration of aclnnBatchNormBackward: input (N, C, ...), and per channel weight, running and saved mean and deviation."""
+"""Declare aclnnBatchNormBackward as documented, for checks, test cases and C calls: input (N, C, ...), and for each channel a
+weight and the running and saved mean and deviation.
+"""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Backward of batch norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
+"""PyTorch's gradient of batch norm, to compare ours with: one function of ATen, which takes the saved mean and deviation."""
 
 
 def in_torch(

@@ -1,4 +1,6 @@
-"""The declaration of aclnnBinaryCrossEntropyBackward: gradOutput, target and weightOptional broadcast to self."""
+"""Declare aclnnBinaryCrossEntropyBackward as documented, for checks, test cases and C calls: gradOutput, target and
+weightOptional broadcast to self.
+"""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

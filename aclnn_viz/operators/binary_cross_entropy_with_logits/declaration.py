@@ -1,4 +1,6 @@
-"""The declaration of aclnnBinaryCrossEntropyWithLogitsBackward: gradOutput and both weights broadcast to self; target has its shape."""
+"""Declare aclnnBinaryCrossEntropyWithLogitsBackward as documented, for checks, test cases and C calls: target has the shape of
+self, gradOutput and both weights broadcast to it.
+"""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

@@ -1,4 +1,4 @@
-"""Backward of binary cross entropy of logits in PyTorch: autograd differentiates its function."""
+"""PyTorch's gradient of binary cross entropy of logits, to compare ours with: autograd differentiates PyTorch's own loss."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

@@ -1,4 +1,5 @@
-"""The contract of aclnnCrossEntropyLossGrad: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnCrossEntropyLossGrad's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the
+emulated C API.
 
 Sources: ops-nn loss/cross_entropy_loss_grad/op_host/cross_entropy_loss_grad_tiling.cpp, ..._tiling_arch35.cpp and
 cross_entropy_loss_grad_def.cpp; aclnnCrossEntropyLossGrad, CANN documentation.

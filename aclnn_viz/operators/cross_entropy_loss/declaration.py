@@ -1,4 +1,6 @@
-"""The declaration of aclnnCrossEntropyLossGrad: logProb (N, C), target (N,), gradLoss (N,) for "none" and one number otherwise."""
+"""Declare aclnnCrossEntropyLossGrad as documented, for checks, test cases and C calls: logProb (N, C), target (N,), gradLoss
+(N,) for the reduction "none" and one number otherwise.
+"""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families.classes import targets_are_classes

@@ -1,4 +1,6 @@
-"""The regions of the outputs of cross entropy by name: in which of them a wrong kernel is wrong."""
+"""Name regions of cross entropy's outputs (ignored rows, target columns, others), so that a report can say where a kernel is
+wrong.
+"""
 
 import numpy as np
 

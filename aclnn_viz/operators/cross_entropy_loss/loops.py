@@ -1,4 +1,6 @@
-"""Backward of cross entropy in fused loops, row by row: what is the same for all classes of a row first, then one pass over the classes."""
+"""Fused loops of cross entropy backward, which numba compiles, to run it fast on a CPU: for each row what all classes share,
+then one pass over the classes.
+"""
 
 import numpy as np
 

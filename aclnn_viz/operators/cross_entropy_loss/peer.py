@@ -1,4 +1,5 @@
-"""Backward of cross entropy in PyTorch: the loss of saved log-probabilities by autograd, then ATen's backward of log-softmax.
+"""PyTorch's gradient of cross entropy, to compare ours with: the loss of saved log-probabilities by autograd, then ATen's
+backward of log-softmax.
 
 It takes the saved log-probabilities as they are, as PyTorch's own backward does. The loss is written as ATen writes
 cross entropy with label smoothing (aten/src/ATen/native/LossNLL.cpp, cross_entropy_loss_label_smoothing).

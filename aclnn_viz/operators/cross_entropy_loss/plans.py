@@ -1,4 +1,14 @@
-"""Precision plans of cross entropy: how its device kernels compute. Source: ops-nn loss/cross_entropy_loss_grad/op_kernel."""
+"""State how device kernels of cross entropy compute (formats, order of sums, rounding), to predict their outputs.
+
+Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
+
+Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
+
+Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
+
+Source:
+ops-nn loss/cross_entropy_loss_grad/op_kernel.
+"""
 
 from aclnn_viz.arrays.plan import BLOCKED, Note
 from aclnn_viz.operators.products import ATLAS_A2_A3

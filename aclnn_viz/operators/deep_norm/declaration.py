@@ -1,4 +1,6 @@
-"""The declaration of aclnnDeepNormGrad: x, gx and dy of one shape, whose trailing axes are gamma's; mean and rstd have one number a row."""
+"""Declare aclnnDeepNormGrad as documented, for checks, test cases and C calls: x, gx and dy of one shape, whose trailing axes
+are gamma's; one mean and rstd a row.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Backward of deep norm in PyTorch: ATen's backward of layer norm, on the sum that is normalised."""
+"""PyTorch's gradient of deep norm, to compare ours with: ATen's backward of layer norm, at alpha * x + gx."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.peers import Difference

@@ -1,4 +1,6 @@
-"""The declaration of aclnnEluBackward: gradOutput and selfOrResult, the forward input or output, of one shape and format."""
+"""Declare aclnnEluBackward as documented, for checks, test cases and C calls: gradOutput and selfOrResult, the forward input or
+output, of one shape and dtype.
+"""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation

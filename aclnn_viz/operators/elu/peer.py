@@ -1,4 +1,4 @@
-"""Backward of ELU in PyTorch: one function of ATen."""
+"""PyTorch's gradient of ELU, to compare ours with: elu_backward of ATen."""
 
 ATEN = "elu_backward(gradOutput, alpha, scale, inputScale, isResult, selfOrResult)"
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnEmbeddingDenseBackward: grad (..., E) of the rows that indices (...) chose among numWeights."""
+"""Declare aclnnEmbeddingDenseBackward as documented, for checks, test cases and C calls: grad (..., E) belongs to the rows that
+indices (...) chose among numWeights.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Backward of embedding in PyTorch: one function of ATen."""
+"""PyTorch's gradient of embedding, to compare ours with: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnFlashAttentionScoreGrad: queries of N heads and keys of N2, in four layouts; masks, position shift and dropout are optional."""
+"""Declare aclnnFlashAttentionScoreGrad as documented, for checks, test cases and C calls: queries of N heads, keys of N2, four
+layouts; masks, position shift and dropout are optional.
+"""
 
 from functools import cache, partial
 

@@ -1,4 +1,6 @@
-"""Backward of attention in PyTorch: autograd differentiates the forward formula; softmax is computed again, the saved maximum and sum are not used."""
+"""PyTorch's gradient of attention, to compare ours with: autograd differentiates the forward formula. Softmax is computed
+again; the saved maximum and sum are not used.
+"""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.faults.fault import changed

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGeGluBackward: self with an even axis dim, gradOutput and gelu half as long there."""
+"""Declare aclnnGeGluBackward as documented, for checks, test cases and C calls: self with an even axis dim, gradOutput and gelu
+half as long along it.
+"""
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGluBackward: self with an even axis dim, gradOut half as long there; rank 1 to 8."""
+"""Declare aclnnGluBackward as documented, for checks, test cases and C calls: self with an even axis dim, gradOut half as long
+along it, rank 1 to 8.
+"""
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Backward of GLU in PyTorch: one function of ATen."""
+"""PyTorch's gradient of GLU, to compare ours with: glu_backward of ATen."""
 
 import numpy as np
 

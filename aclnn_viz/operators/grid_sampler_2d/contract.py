@@ -1,4 +1,5 @@
-"""The contract of aclnnGridSampler2DBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnGridSampler2DBackward's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the
+emulated C API.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_host/op_api/aclnn_grid_sampler2d_backward.cpp, tag by tag;
 aclnnGridSampler2DBackward, CANN documentation.

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGridSampler2DBackward: input (N, C, H, W), grid (N, Hout, Wout, 2), gradOutput (N, C, Hout, Wout)."""
+"""Declare aclnnGridSampler2DBackward as documented, for checks, test cases and C calls: input (N, C, H, W), grid (N, Hout,
+Wout, 2), gradOutput (N, C, Hout, Wout).
+"""
 
 from aclnn_viz.operators.families.sampling_rules import has_pixels
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

@@ -1,4 +1,6 @@
-"""The regions of the outputs of the grid sampler by name: in which of them a wrong kernel is wrong."""
+"""Name regions of the grid sampler's outputs (edges, points outside), so that a report can say where a kernel is wrong; also
+mistakes that faults.toml calls by name.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Backward of the 2D grid sampler in fused loops, which both samplers share: point by point."""
+"""Fused loops of the backward 2D grid sampler, which numba compiles, to run it fast on a CPU: point by point, shared with the
+3D sampler.
+"""
 
 from aclnn_viz.operators.families.sampling_loops import PLAN, backward
 

@@ -1,4 +1,6 @@
-"""Backward of the 2D grid sampler in PyTorch: one function of ATen, which takes the vendor's numbers for the modes."""
+"""PyTorch's gradient of the 2D grid sampler, to compare ours with: one function of ATen, which takes the vendor's numbers for
+the modes.
+"""
 
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
 from aclnn_viz.operators.peers import Difference, narrow

@@ -1,4 +1,4 @@
-"""Precision plans of the grid sampler: how its device kernels compute.
+"""State how device kernels of the grid sampler compute (formats, order of sums, rounding), to predict their outputs.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """

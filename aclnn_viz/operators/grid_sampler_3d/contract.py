@@ -1,4 +1,5 @@
-"""The contract of aclnnGridSampler3DBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnGridSampler3DBackward's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the
+emulated C API.
 
 Sources: ops-cv image/grid_sampler3_d_grad/op_host/op_api/aclnn_grid_sampler3d_backward.cpp; its documentation.
 """

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGridSampler3DBackward: input (N, C, D, H, W), grid (N, Dout, Hout, Wout, 3), gradOutput (N, C, Dout, Hout, Wout)."""
+"""Declare aclnnGridSampler3DBackward as documented, for checks, test cases and C calls: input (N, C, D, H, W), grid (N, Dout,
+Hout, Wout, 3), gradOutput (N, C, Dout, Hout, Wout).
+"""
 
 from aclnn_viz.operators.families.sampling_rules import has_pixels
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGroupNormBackward: input (N, C, ...) in group groups of channels; mean and rstd have N * group elements."""
+"""Declare aclnnGroupNormBackward as documented, for checks, test cases and C calls: input (N, C, ...) in groups of channels,
+mean and rstd of N * group elements.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Backward of group norm in PyTorch: one function of ATen, which takes the saved mean and deviation."""
+"""PyTorch's gradient of group norm, to compare ours with: one function of ATen, which takes the saved mean and deviation."""
 
 
 def in_torch(torch, gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputMask):

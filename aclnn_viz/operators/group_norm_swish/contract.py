@@ -1,4 +1,4 @@
-"""The contract of aclnnGroupNormSwishGrad: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnGroupNormSwishGrad's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the emulated C API.
 
 Sources: ops-nn norm/group_norm_swish_grad/op_host/group_norm_swish_grad_tiling.cpp and group_norm_swish_grad_def.cpp,
 op_kernel/group_norm_swish_grad.h; aclnnGroupNormSwishGrad, CANN documentation.

@@ -1,4 +1,6 @@
-"""The declaration of aclnnGroupNormSwishGrad: x (N, C, ...), mean and rstd (N, numGroups), gamma and beta (C,)."""
+"""Declare aclnnGroupNormSwishGrad as documented, for checks, test cases and C calls: x (N, C, ...), mean and rstd (N,
+numGroups), gamma and beta (C,).
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16, Version

@@ -1,4 +1,4 @@
-"""The regions of the outputs of group norm + swish by name: in which of them a wrong kernel is wrong."""
+"""Name regions of group norm + swish's outputs (groups, samples, channels), so that a report can say where a kernel is wrong."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Backward of group norm, then swish, in PyTorch: two operators, one after the other, with the saved mean and rstd."""
+"""PyTorch's gradient of group norm, then swish, to compare ours with: ATen's gradients of swish, then of group norm, from the
+saved mean and rstd.
+"""
 
 from math import prod
 

@@ -1,4 +1,4 @@
-"""Precision plans of group norm + swish: how its device kernels compute.
+"""State how device kernels of group norm + swish compute (formats, order of sums, rounding), to predict their outputs.
 
 Source: ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h.
 """

@@ -1,4 +1,6 @@
-"""The declaration of aclnnHardshrinkBackward: gradOutput and self of one format, broadcast to the shape of gradInput."""
+"""Declare aclnnHardshrinkBackward as documented, for checks, test cases and C calls: gradOutput and self of one dtype,
+broadcast to the shape of gradInput.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

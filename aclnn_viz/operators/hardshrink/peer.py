@@ -1,4 +1,4 @@
-"""Backward of hardshrink in PyTorch: one function of ATen, which takes a negative lambd as it is."""
+"""PyTorch's gradient of hardshrink, to compare ours with: hardshrink_backward of ATen, given 0 for a negative lambd."""
 
 
 def in_torch(torch, gradOutput, self, lambd):

@@ -1,4 +1,6 @@
-"""The declaration of aclnnHardsigmoidBackward: gradOutput, self and out of one shape and format."""
+"""Declare aclnnHardsigmoidBackward as documented, for checks, test cases and C calls: gradOutput, self and out of one shape and
+dtype.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

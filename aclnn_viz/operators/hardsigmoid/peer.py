@@ -1,4 +1,6 @@
-"""Backward of hardsigmoid in PyTorch: one function of ATen, and its one known difference, 1/6 rounded to float32 in float64."""
+"""PyTorch's gradient of hardsigmoid, to compare ours with: hardsigmoid_backward of ATen. One difference is known: in float64
+ATen has 1/6 rounded to float32.
+"""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The contract of aclnnHardswishBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnHardswishBackward's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the emulated C API.
 
 Sources: ops-nn activation/hard_swish_grad/op_host/op_api/aclnn_hardswish_backward.cpp; aclnnHardswishBackward, CANN
 documentation; operator registry of CANN 8.1.

@@ -1,4 +1,6 @@
-"""The declaration of aclnnHardswishBackward: gradOutput and self of one shape and format, rank 0 to 8."""
+"""Declare aclnnHardswishBackward as documented, for checks, test cases and C calls: gradOutput and self of one shape and dtype,
+rank 0 to 8.
+"""
 
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

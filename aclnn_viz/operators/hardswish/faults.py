@@ -1,4 +1,4 @@
-"""The regions of the outputs of hardswish by name: in which of them a wrong kernel is wrong."""
+"""Name regions of hardswish's output (the kinks, and the ranges between), so that a report can say where a kernel is wrong."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Backward of hardswish in one fused loop over the elements."""
+"""One fused loop of hardswish backward, which numba compiles, to run it fast on a CPU."""
 
 from aclnn_viz.arrays.loops import read, real, write
 from aclnn_viz.arrays.plan import Plan

@@ -1,4 +1,4 @@
-"""Precision plans of hardswish: how its device kernels compute.
+"""State how device kernels of hardswish compute (formats, rounded constants, kinks), to predict their outputs.
 
 Sources: ops-nn activation/hard_swish_grad/op_kernel/arch35 (Ascend 950); the TBE kernels of CANN 8.1.
 """

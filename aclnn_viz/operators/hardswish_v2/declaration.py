@@ -1,4 +1,6 @@
-"""The declaration of aclnnHardswishBackwardV2: gradOutput, self and out of one shape and format, rank 1 to 8."""
+"""Declare aclnnHardswishBackwardV2 as documented, for checks, test cases and C calls: gradOutput, self and out of one shape and
+dtype, rank 1 to 8.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

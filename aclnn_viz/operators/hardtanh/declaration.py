@@ -1,4 +1,6 @@
-"""The declaration of aclnnHardtanhBackward: gradOutput, self and out of one shape and format, none of them empty."""
+"""Declare aclnnHardtanhBackward as documented, for checks, test cases and C calls: gradOutput, self and out of one shape and
+dtype, none of them empty.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

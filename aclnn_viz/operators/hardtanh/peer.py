@@ -1,4 +1,4 @@
-"""Backward of hardtanh in PyTorch: one function of ATen."""
+"""PyTorch's gradient of hardtanh, to compare ours with: hardtanh_backward of ATen."""
 
 ATEN = "hardtanh_backward(gradOutput, self, min, max)"
 

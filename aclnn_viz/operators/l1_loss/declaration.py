@@ -1,4 +1,6 @@
-"""The declaration of aclnnL1LossBackward: gradOutput, self and target broadcast to the shape of gradInput."""
+"""Declare aclnnL1LossBackward as documented, for checks, test cases and C calls: gradOutput, self and target broadcast to the
+shape of gradInput.
+"""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

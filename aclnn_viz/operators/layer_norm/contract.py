@@ -1,4 +1,4 @@
-"""The contract of aclnnLayerNormBackward: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnLayerNormBackward's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the emulated C API.
 
 Sources: ops-nn norm/layer_norm_grad_v3/op_host/op_api/aclnn_layer_norm_backward.cpp; its documentation.
 """

@@ -1,4 +1,6 @@
-"""The declaration of aclnnLayerNormBackward: normalizedShape are the trailing axes of input; mean and rstd have one number a row."""
+"""Declare aclnnLayerNormBackward as documented, for checks, test cases and C calls: normalizedShape are the trailing axes of
+input; one mean and rstd a row.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

@@ -1,4 +1,5 @@
-"""Backward of layer norm in fused loops: two passes over each row, for its means and its gradient, and one over every four rows for the sums over rows.
+"""Fused loops of layer norm backward, which numba compiles, to run it fast on a CPU: two passes over a row, one over every four
+rows for the sums over rows.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """

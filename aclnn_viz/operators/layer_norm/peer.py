@@ -1,4 +1,5 @@
-"""Backward of layer norm in PyTorch, from the saved mean and rstd, and in Liger; and where PyTorch's values are known to differ.
+"""Gradients of layer norm by PyTorch and by Liger, to compare ours with: from the saved mean and rstd, with PyTorch's known
+differences.
 
 Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
 """

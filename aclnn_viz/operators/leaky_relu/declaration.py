@@ -1,4 +1,6 @@
-"""The declaration of aclnnLeakyReluBackward: gradOutput and self, the forward input or output, of one format, broadcast to the shape of out."""
+"""Declare aclnnLeakyReluBackward as documented, for checks, test cases and C calls: gradOutput and self, the forward input or
+output, of one dtype, broadcast to the shape of out.
+"""
 
 from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""Backward of leaky ReLU in PyTorch: one function of ATen."""
+"""PyTorch's gradient of leaky ReLU, to compare ours with: leaky_relu_backward of ATen."""
 
 ATEN = "leaky_relu_backward(gradOutput, self, negativeSlope, selfIsResult)"
 

@@ -1,4 +1,4 @@
-"""Backward of log-sigmoid in PyTorch: one function of ATen."""
+"""PyTorch's gradient of log-sigmoid, to compare ours with: log_sigmoid_backward of ATen."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnMaxPool2dWithIndicesBackward: self (N, C, H, W) or (C, H, W); gradOutput and indices (..., Ho, Wo) by window."""
+"""Declare aclnnMaxPool2dWithIndicesBackward as documented, for checks, test cases and C calls: self (N, C, H, W) or (C, H, W),
+gradOutput and indices with one element a window. These are (..., Ho, Wo).
+"""
 
 from aclnn_viz.operators.families.pooling import windows
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

@@ -1,4 +1,4 @@
-"""Backward of max pooling in PyTorch: one function of ATen, which takes the indices."""
+"""PyTorch's gradient of max pooling, to compare ours with: one function of ATen, which takes the indices."""
 
 from aclnn_viz.errors import NotSupported, problem
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnMseLossBackward: gradOutput, self and target broadcast to the shape of out."""
+"""Declare aclnnMseLossBackward as documented, for checks, test cases and C calls: gradOutput, self and target broadcast to the
+shape of out.
+"""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import SHAPE

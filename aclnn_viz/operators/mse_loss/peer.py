@@ -1,4 +1,4 @@
-"""Backward of mean squared error in PyTorch: the gradient of its loss, or of the losses that full gradients come from."""
+"""PyTorch's gradient of mean squared error, to compare ours with: autograd differentiates PyTorch's mean or single losses."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnNLLLossBackward: self (N, C) or (C), target (N) or one class, gradOutput of target's shape or one number."""
+"""Declare aclnnNLLLossBackward as documented, for checks, test cases and C calls: self (N, C) or (C), target (N) or one class,
+gradOutput of target's shape or one number.
+"""
 
 from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.families.losses import REDUCTION

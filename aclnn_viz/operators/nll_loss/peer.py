@@ -1,4 +1,6 @@
-"""Backward of negative log-likelihood in PyTorch: one function of ATen, which takes the saved sum of weights."""
+"""PyTorch's gradient of negative log-likelihood, to compare ours with: one function of ATen, which takes the saved sum of
+weights.
+"""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnPreluBackward: gradOutput, self (N, C, *P), and weight (C,), or (1,) for all channels."""
+"""Declare aclnnPreluBackward as documented, for checks, test cases and C calls: gradOutput and self (N, C, ...), and weight
+(C,), or (1,) for all channels.
+"""
 
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16

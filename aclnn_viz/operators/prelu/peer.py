@@ -1,4 +1,4 @@
-"""Backward of PReLU in PyTorch: one function of ATen."""
+"""PyTorch's gradient of PReLU, to compare ours with: one function of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""Backward of reflection padding in PyTorch: one function of ATen."""
+"""PyTorch's gradient of reflection padding, to compare ours with: reflection_pad2d_backward of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnReplicationPad2dBackward: self (N, C, H, W) or (C, H, W), gradOutput (..., H + top + bottom, W + left + right)."""
+"""Declare aclnnReplicationPad2dBackward as documented, for checks, test cases and C calls: self (N, C, H, W) or (C, H, W),
+gradOutput longer by the padding at each edge. That is (..., H + top + bottom, W + left + right).
+"""
 
 from aclnn_viz.operators.families.resampling import padding_2d
 

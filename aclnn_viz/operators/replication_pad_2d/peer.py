@@ -1,4 +1,4 @@
-"""Backward of replication padding in PyTorch: one function of ATen."""
+"""PyTorch's gradient of replication padding, to compare ours with: replication_pad2d_backward of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,4 @@
-"""The contract of aclnnRmsNormGrad: what its first phase checks, in the vendor's order, and with which status it refuses.
+"""State what aclnnRmsNormGrad's phase 1 (GetWorkspaceSize) checks, in which order, with which status codes, for the emulated C API.
 
 Sources: ops-nn norm/rms_norm_grad/op_host/rms_norm_grad_tiling.cpp and rms_norm_grad_def.cpp; aclnnRmsNormGrad, CANN
 documentation; operator registry of CANN 8.1.

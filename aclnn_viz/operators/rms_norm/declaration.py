@@ -1,4 +1,6 @@
-"""The declaration of aclnnRmsNormGrad: gamma spans any number of trailing axes of x; rstd has one number a row, whatever its shape."""
+"""Declare aclnnRmsNormGrad as documented, for checks, test cases and C calls: gamma spans trailing axes of x, and rstd has one
+number a row in any shape.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""The regions of the outputs of RMS norm by name: in which of them a wrong kernel is wrong."""
+"""Name regions of RMS norm's outputs (rows, columns), so that a report can say where a kernel is wrong."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Backward of RMS norm in fused loops, row by row: one pass for the row's mean of dy gamma xhat, one for dx and the sums over the rows."""
+"""Fused loops of RMS norm backward, which numba compiles, to run it fast on a CPU: one pass for a row's mean, one for dx and
+the sums over rows.
+"""
 
 import numpy as np
 

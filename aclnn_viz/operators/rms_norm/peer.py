@@ -1,4 +1,5 @@
-"""Backward of RMS norm in PyTorch: its own operator with autograd, which takes no saved rstd but computes it anew.
+"""PyTorch's gradient of RMS norm, to compare ours with: PyTorch's own rms_norm with autograd, which takes no saved rstd but
+computes it anew.
 
 It is given the epsilon from which the saved rstd came; an rstd that comes from none is refused.
 """

@@ -1,4 +1,14 @@
-"""Precision plans of RMS norm: how its device kernels compute. Source: ops-nn norm/rms_norm_grad/op_kernel."""
+"""State how device kernels of RMS norm compute (formats, order of sums, rounding), to predict their outputs.
+
+Source: ops-nn norm/rms_norm_grad/op_kernel.
+
+Source: ops-nn norm/rms_norm_grad/op_kernel.
+
+Source: ops-nn norm/rms_norm_grad/op_kernel.
+
+Source: ops-nn
+norm/rms_norm_grad/op_kernel.
+"""
 
 from aclnn_viz.arrays.plan import BLOCKED, SHUFFLED, Note
 from aclnn_viz.operators.products import ATLAS_A2_A3, INFERENCE, WITH_ARCH35

@@ -1,4 +1,6 @@
-"""The declaration of aclnnRotaryPositionEmbeddingGrad: dy and x of four axes, (B, N, S, D) in one of the usual orders; cos and sin broadcast to them."""
+"""Declare aclnnRotaryPositionEmbeddingGrad as documented, for checks, test cases and C calls: dy and x (B, N, S, D) in one of
+the usual orders; cos and sin broadcast to them.
+"""
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor

@@ -1,4 +1,6 @@
-"""Backward of rotary position embedding in PyTorch: autograd of the forward formula, the pairs as slices of the last axis."""
+"""PyTorch's gradient of rotary position embedding, to compare ours with: autograd differentiates the forward formula, pairs
+being slices of the last axis.
+"""
 
 
 def rot(torch, x, mode):

@@ -1,4 +1,6 @@
-"""The declaration of aclnnScaledMaskedSoftmaxBackward: gradOutput, y and out (B, N, S1, S2); mask, of which B and N may be 1."""
+"""Declare aclnnScaledMaskedSoftmaxBackward as documented, for checks, test cases and C calls: gradOutput, y and out (B, N, S1,
+S2), and mask, of which B and N may be 1.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_A2_A3

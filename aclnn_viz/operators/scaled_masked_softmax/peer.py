@@ -1,4 +1,6 @@
-"""Backward of scaled masked softmax in PyTorch: ATen's backward of softmax, then the scale, and 0 where an element is masked."""
+"""PyTorch's gradient of scaled masked softmax, to compare ours with: ATen's backward of softmax, then the scale, and 0 where an
+element is masked.
+"""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSeluBackward: gradOutput and result of one shape and format, rank 1 to 8; of the formats not integers."""
+"""Declare aclnnSeluBackward as documented, for checks, test cases and C calls: gradOutput and result of one shape and floating
+dtype, rank 1 to 8. Of the documented dtypes the integers are left out.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

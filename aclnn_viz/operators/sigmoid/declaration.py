@@ -1,4 +1,6 @@
-"""The declaration of aclnnSigmoidBackward: gradOutput and output of one format, not a complex one, broadcast to the shape of gradInput."""
+"""Declare aclnnSigmoidBackward as documented, for checks, test cases and C calls: gradOutput and output of one real dtype,
+broadcast to the shape of gradInput. Of the documented dtypes the complex ones are left out.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

@@ -1,4 +1,4 @@
-"""Backward of sigmoid in PyTorch: one function of ATen."""
+"""PyTorch's gradient of sigmoid, to compare ours with: sigmoid_backward of ATen."""
 
 from aclnn_viz.operators.peers import narrow
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSiluBackward: gradOutput and self, the forward input, of one shape and format, rank 1 to 8."""
+"""Declare aclnnSiluBackward as documented, for checks, test cases and C calls: gradOutput and self, the forward input, of one
+shape and dtype, rank 1 to 8.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Tensor

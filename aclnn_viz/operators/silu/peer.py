@@ -1,4 +1,4 @@
-"""Backward of SiLU in PyTorch: one function of ATen."""
+"""PyTorch's gradient of SiLU, to compare ours with: silu_backward of ATen."""
 
 ATEN = "silu_backward(gradOutput, self)"
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSmoothL1LossBackward: gradOut, self and target broadcast to the shape of gradInput."""
+"""Declare aclnnSmoothL1LossBackward as documented, for checks, test cases and C calls: gradOut, self and target broadcast to
+the shape of gradInput.
+"""
 
 from aclnn_viz.operators.families.elementwise import loss
 from aclnn_viz.operators.families.losses import CHOICE

@@ -1,4 +1,4 @@
-"""Backward of the smooth L1 loss in PyTorch: autograd differentiates its function."""
+"""PyTorch's gradient of the smooth L1 loss, to compare ours with: autograd differentiates PyTorch's own loss."""
 
 from aclnn_viz.operators.families.losses_peer import ROUNDED, of_loss
 

@@ -1,4 +1,4 @@
-"""Backward of the soft margin loss in PyTorch: autograd differentiates its function."""
+"""PyTorch's gradient of the soft margin loss, to compare ours with: autograd differentiates PyTorch's own loss."""
 
 import numpy as np
 

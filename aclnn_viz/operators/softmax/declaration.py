@@ -1,4 +1,6 @@
-"""The declaration of aclnnSoftmaxBackward: gradOutput, output and out of one shape, dim one of its axes."""
+"""Declare aclnnSoftmaxBackward as documented, for checks, test cases and C calls: gradOutput, output and out of one shape, dim
+one of the axes.
+"""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

@@ -1,4 +1,4 @@
-"""Backward of softmax in PyTorch: one function of ATen, which takes the saved output."""
+"""PyTorch's gradient of softmax, to compare ours with: one function of ATen, which takes the saved output."""
 
 ATEN = "_softmax_backward_data(gradOutput, output, dim, output.dtype)"
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSoftplusBackward: gradOutput and self of one shape and format; of the formats listed for self not integers and bool."""
+"""Declare aclnnSoftplusBackward as documented, for checks, test cases and C calls: gradOutput and self of one shape and
+floating dtype. Of the documented dtypes of self the integers and bool are left out.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

@@ -1,4 +1,4 @@
-"""Backward of softplus in PyTorch: one function of ATen."""
+"""PyTorch's gradient of softplus, to compare ours with: softplus_backward of ATen."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSwiGluGrad: x with an even axis dim, yGrad half as long there; none may be empty. Alignment to 64 bytes is not checked."""
+"""Declare aclnnSwiGluGrad as documented, for checks, test cases and C calls: x with an even axis dim, yGrad half as long along
+it, none of them empty. Alignment to 64 bytes is not checked.
+"""
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Tensor

@@ -1,4 +1,4 @@
-"""Backward of SwiGLU in PyTorch: SiLU of one half times the other, by autograd."""
+"""PyTorch's gradient of SwiGLU, to compare ours with: autograd differentiates SiLU of one half times the other."""
 
 from aclnn_viz.operators.families.activations_peer import of_halves
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnSwishBackward: gradOutput and self of one shape and format; without betaOptional it is 1."""
+"""Declare aclnnSwishBackward as documented, for checks, test cases and C calls: gradOutput and self of one shape and dtype;
+without betaOptional beta is 1.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute

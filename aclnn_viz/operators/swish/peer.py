@@ -1,4 +1,4 @@
-"""Backward of swish in PyTorch: the slope of SiLU at beta * self."""
+"""PyTorch's gradient of swish, to compare ours with: silu_backward of ATen at beta * self."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.families.activations_peer import wide

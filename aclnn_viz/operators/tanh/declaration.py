@@ -1,4 +1,6 @@
-"""The declaration of aclnnTanhBackward: gradOutput and output of one format, broadcast to the shape of gradInput."""
+"""Declare aclnnTanhBackward as documented, for checks, test cases and C calls: gradOutput and output of one dtype, broadcast to
+the shape of gradInput.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING

@@ -1,4 +1,4 @@
-"""Backward of tanh in PyTorch: one function of ATen."""
+"""PyTorch's gradient of tanh, to compare ours with: tanh_backward of ATen."""
 
 ATEN = "tanh_backward(gradOutput, output)"
 

@@ -1,4 +1,6 @@
-"""The declaration of aclnnThresholdBackward: gradOutput and self of one format, broadcast to the shape of out; of the formats not integers."""
+"""Declare aclnnThresholdBackward as documented, for checks, test cases and C calls: gradOutput and self of one floating dtype,
+broadcast to the shape of out. Of the documented dtypes the integers are left out.
+"""
 
 from aclnn_viz.operators.families.elementwise import activation
 from aclnn_viz.operators.operator import Attribute, Tensor

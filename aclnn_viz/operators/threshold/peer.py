@@ -1,3 +1,3 @@
-"""Backward of threshold in PyTorch: one function of ATen."""
+"""PyTorch's gradient of threshold, to compare ours with: threshold_backward of ATen."""
 
 ATEN = "threshold_backward(gradOutput, self, threshold)"

@@ -1,4 +1,6 @@
-"""The declaration of aclnnUpsampleBilinear2dBackward: gradOut (N, C, *outputSize), out of the shape inputSize, (N, C, H, W)."""
+"""Declare aclnnUpsampleBilinear2dBackward as documented, for checks, test cases and C calls: gradOut (N, C, *outputSize), out
+of the shape inputSize, (N, C, H, W).
+"""
 
 from aclnn_viz.operators.families.resampling import upsampling_2d
 from aclnn_viz.operators.products import ATLAS_A2_A3, ATLAS_INFERENCE_TRAINING, WITH_ARCH35

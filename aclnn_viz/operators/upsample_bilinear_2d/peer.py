@@ -1,4 +1,6 @@
-"""Backward of bilinear interpolation in PyTorch: one function of ATen, called as its interpolate does."""
+"""PyTorch's gradient of bilinear interpolation, to compare ours with: one function of ATen, called as PyTorch's interpolate
+does.
+"""
 
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 

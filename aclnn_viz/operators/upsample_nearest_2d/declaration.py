@@ -1,4 +1,6 @@
-"""The declaration of aclnnUpsampleNearest2dBackward: gradOut (N, C, *outputSize), gradInput of the shape inputSize, (N, C, H, W)."""
+"""Declare aclnnUpsampleNearest2dBackward as documented, for checks, test cases and C calls: gradOut (N, C, *outputSize),
+gradInput of the shape inputSize, (N, C, H, W).
+"""
 
 from aclnn_viz.operators.families.resampling import upsampling_2d
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16

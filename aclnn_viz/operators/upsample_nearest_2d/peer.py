@@ -1,4 +1,6 @@
-"""Backward of nearest neighbours in PyTorch: one function of ATen, called as its interpolate does."""
+"""PyTorch's gradient of nearest-neighbour interpolation, to compare ours with: one function of ATen, called as PyTorch's
+interpolate does.
+"""
 
 # what the peer refuses, too
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
