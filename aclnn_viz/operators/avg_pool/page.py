@@ -1,4 +1,5 @@
-"""Forward and backward of average pooling of planes (planes, H, W): each output is the sum over its window, divided by its number of elements.
+"""Formulas of average pooling of planes (planes, H, W), forward and backward, as array code to run and prove:
+each output is the sum over a window, divided by the number of its elements.
 
 With countIncludePad elements of the padding count, too; divisorOverride, if not 0, stands for their number.
 

@@ -1,4 +1,4 @@
-"""Forward and backward of batch normalisation: y = (x - mean) * rstd * weight + bias per channel c of x (N, C, P).
+"""Formulas of batch normalisation, forward and backward, as array code to run and prove: y = (x - mean) * rstd * weight + bias per channel c of x (N, C, P).
 
 In training the mean and rstd are those of the batch, saved as saveMean and saveInvstd; else they follow from the running ones,
 which are constants.

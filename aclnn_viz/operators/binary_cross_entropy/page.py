@@ -1,4 +1,5 @@
-"""Forward and backward of binary cross entropy of probabilities: -w (t log(x) + (1 - t) log(1 - x)), and its gradient g w (x - t) / (x (1 - x)).
+"""Formulas of binary cross entropy of probabilities, forward and backward, as array code to run and prove:
+y = -w (t log(x) + (1 - t) log(1 - x)), with the gradient g w (x - t) / (x (1 - x)).
 
 Source: aclnnBinaryCrossEntropyBackward, CANN operator documentation; the least divisor is that of the vendor's kernel.
 """

@@ -1,4 +1,4 @@
-"""Forward and backward of binary cross entropy of logits: -w (p t log(s) + (1 - t) log(1 - s)) with s = 1 / (1 + exp(-x)), and its gradient by x.
+"""Formulas of binary cross entropy of logits, forward and backward, as array code to run and prove: -w (p t log(s) + (1 - t) log(1 - s)), s = 1 / (1 + exp(-x)).
 
 Source: aclnnBinaryCrossEntropyWithLogitsBackward, CANN operator documentation, which prints no formula.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of cross entropy of logits (N, C) with class targets, weights, ignored rows, label smoothing and z-loss.
+"""Formulas of cross entropy of logits (N, C), forward and backward, as array code to run and prove, with class targets,
+weights, ignored rows, label smoothing and z-loss.
 
 For a row with target t and mask m (0 if t is ignored): p = softmax, w_t its weight, a the label smoothing,
 

@@ -1,4 +1,4 @@
-"""Forward and backward of layer normalisation of u = alpha * x + gx in rows (rows, n): y = (u - mean) * rstd * gamma + beta.
+"""Formulas of layer normalisation of u = alpha * x + gx in rows, forward and backward, as array code to run and prove: y = (u - mean) * rstd * gamma + beta.
 
 Source: aclnnDeepNormGrad, CANN operator documentation; mean and rstd are those of alpha * x + gx, not of x + gx.
 """

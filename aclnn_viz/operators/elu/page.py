@@ -1,4 +1,4 @@
-"""Forward and backward of ELU: y = scale * x where x > 0, else alpha * scale * (exp(inputScale * x) - 1), for each element x.
+"""Formulas of ELU, forward and backward, as array code to run and prove: y = scale * x where x > 0, else alpha * scale * (exp(inputScale * x) - 1).
 
 Backward is given x, or y if isResult: then exp(inputScale * x) comes from y, and alpha must not be negative.
 

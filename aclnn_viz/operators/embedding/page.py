@@ -1,4 +1,5 @@
-"""Forward and backward of embedding: y = weight[indices], and the gradient of weight (numWeights, E), which adds up the rows of g at their indices.
+"""Formulas of embedding, forward and backward, as array code to run and prove:
+y = weight[indices], and each row of weight gets the sum of those rows of the gradient g whose index names it.
 
 Rows of paddingIdx are constants, and with scaleGradByFreq each row is divided by how often its index occurs. Neither shows in
 the embedding itself: `forward` is the function of which that is the gradient.

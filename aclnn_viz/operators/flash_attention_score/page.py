@@ -1,4 +1,5 @@
-"""Forward and backward of attention, of queries (B, N, Sq, D) to keys (B, N2, Skv, D) and values (B, N2, Skv, Dv), each head alone:
+"""Formulas of attention, forward and backward, as array code to run and prove:
+queries (B, N, Sq, D), keys (B, N2, Skv, D), values (B, N2, Skv, Dv), each head alone:
 
     S = scale * (Q K^T + pse),   A = softmax of the rows of S where no mask hides,   P = A * drop / keepProb,   Y = P V
 

@@ -1,4 +1,5 @@
-"""Forward and backward of GeGLU: x is cut in halves a and b along dim, y = a * gelu(b); the forward pass saves gelu(b).
+"""Formulas of GeGLU, forward and backward, as array code to run and prove:
+halves a and b of x along dim, y = a * gelu(b); the forward pass saves gelu(b).
 
 Source: aclnnGeGluBackward, CANN operator documentation, which prints the gradient of the first half for both.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of GELU: y = x * Phi(x) of each element x of self, with the distribution function of the normal distribution.
+"""Formulas of GELU, forward and backward, as array code to run and prove:
+y = x * Phi(x) of each element x of self, with Phi the distribution function of the normal distribution.
 
 Source: aclnnGeluBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of GELU: y = x * Phi(x) of each element x of self, or the approximation of it by a tanh.
+"""Formulas of GELU, forward and backward, as array code to run and prove:
+y = x * Phi(x) of each element x of self, or the approximation of it by a tanh.
 
 Source: aclnnGeluBackwardV2, CANN operator documentation, which prints no backward formula for "tanh".
 """

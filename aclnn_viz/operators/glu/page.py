@@ -1,4 +1,4 @@
-"""Forward and backward of GLU: x is cut in halves a and b along dim, y = a * sigmoid(b).
+"""Formulas of GLU, forward and backward, as array code to run and prove: halves a and b of x along dim, y = a * sigmoid(b).
 
 Source: aclnnGluBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of the 2D grid sampler: out[n, c, p] is the sum of weight * input[n, c, tap] over the taps around grid[n, p] = (x, y).
+"""Formulas of the 2D grid sampler, forward and backward, as array code to run and prove:
+out[n, c, p] is the sum of weight * input[n, c, tap] over the taps (sampled pixels) around grid[n, p] = (x, y).
 
 grid (N, P, 2) holds x and y in [-1, 1], (-1, -1) the top left corner. The weight of a tap is the product of one weight
 of each axis.

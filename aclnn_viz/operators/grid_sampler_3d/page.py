@@ -1,4 +1,5 @@
-"""Forward and backward of the 3D grid sampler: out[n, c, p] is the sum of weight * input[n, c, tap] over the taps around grid[n, p] = (x, y, z).
+"""Formulas of the 3D grid sampler, forward and backward, as array code to run and prove:
+out[n, c, p] is the sum of weight * input[n, c, tap] over the taps (sampled voxels) around grid[n, p] = (x, y, z).
 
 Each axis is treated alone, as in the plane; the weight of a tap is the product of three.
 

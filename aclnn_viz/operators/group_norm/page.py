@@ -1,4 +1,5 @@
-"""Forward and backward of group normalisation: y = gamma * x-hat + beta, where x-hat = (x - mean) * rstd of each sample and group.
+"""Formulas of group normalisation, forward and backward, as array code to run and prove:
+y = gamma * x-hat + beta, where x-hat = (x - mean) * rstd of each sample and group.
 
 x is (N, G, D, H): sample, group, channel of the group, position; mean and rstd are (N, G).
 

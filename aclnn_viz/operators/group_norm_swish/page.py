@@ -1,4 +1,5 @@
-"""Forward and backward of group normalisation, then swish: x-hat = (x - mean) * rstd, z = gamma * x-hat + beta, y = z * sigmoid(s * z).
+"""Formulas of group norm + swish, forward and backward, as array code to run and prove:
+x-hat = (x - mean) * rstd, z = gamma * x-hat + beta, y = z * sigmoid(s * z).
 
 x is (N, G, D, H): sample, group, channel of the group, position. mean and rstd are (N, G, 1, 1), one a sample and
 group; gamma and beta are (G, D, 1).

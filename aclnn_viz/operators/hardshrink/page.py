@@ -1,4 +1,5 @@
-"""Forward and backward of hardshrink: y = x where |x| > lambd, else 0, for each element x of self; a negative lambd counts as 0.
+"""Formulas of hardshrink, forward and backward, as array code to run and prove:
+y = x where |x| > lambd, else 0, for each x of self; a negative lambd counts as 0.
 
 Source: aclnnHardshrinkBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of hardsigmoid: y = clip(x / 6 + 1/2, 0, 1) of each element x of self; its slope, 1/6 or 0, is 0 at x = -3 and x = 3.
+"""Formulas of hardsigmoid, forward and backward, as array code to run and prove:
+y = clip(x / 6 + 1/2, 0, 1), slope 1/6, or 0 from x = -3 down and from x = 3 up.
 
 Source: aclnnHardsigmoidBackward, CANN operator documentation, which prints no formula.
 """

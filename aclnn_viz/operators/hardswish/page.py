@@ -1,4 +1,4 @@
-"""Forward and backward of hardswish: y = x * min(max(x + 3, 0), 6) / 6.
+"""Formulas of hardswish, forward and backward, as array code to run and prove: y = x * min(max(x + 3, 0), 6) / 6.
 
 Source: aclnnHardswishBackward, CANN operator documentation.
 """

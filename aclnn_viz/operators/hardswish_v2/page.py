@@ -1,4 +1,5 @@
-"""Forward and backward of hardswish: y = x * min(max(x + 3, 0), 6) / 6; unlike the first version the slope is 0 at x = -3 and 1 at x = 3.
+"""Formulas of hardswish, second version, forward and backward, as array code to run and prove:
+y = x * min(max(x + 3, 0), 6) / 6, slope 0 at x = -3 and 1 at x = 3.
 
 Source: aclnnHardswishBackwardV2, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of hardtanh: y = clip(x, min, max) of each element x of self; the gradient passes strictly between the ends.
+"""Formulas of hardtanh, forward and backward, as array code to run and prove:
+y = clip(x, min, max) of each x of self; the gradient passes strictly between the ends.
 
 Source: aclnnHardtanhBackward, CANN operator documentation, which includes the ends; the published kernel and its test do not.
 """

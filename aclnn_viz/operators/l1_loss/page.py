@@ -1,4 +1,5 @@
-"""Forward and backward of the absolute error |x - t|: the gradient is g * sign(x - t), 0 at a tie and where a number is nan.
+"""Formulas of the absolute error, forward and backward, as array code to run and prove:
+|x - t|, gradient g * sign(x - t), 0 at a tie and where a number is nan.
 
 Source: aclnnL1LossBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of layer normalisation of the rows of input (rows, n): x-hat = (x - mean) * rstd, out = weight * x-hat + bias.
+"""Formulas of layer normalisation of rows of input, forward and backward, as array code to run and prove:
+x-hat = (x - mean) * rstd, out = weight * x-hat + bias.
 
 Source: aclnnLayerNormBackward, CANN operator documentation.
 """

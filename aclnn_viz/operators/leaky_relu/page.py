@@ -1,4 +1,5 @@
-"""Forward and backward of Leaky ReLU: y = x where x > 0, else negativeSlope * x, for each element x.
+"""Formulas of Leaky ReLU, forward and backward, as array code to run and prove:
+y = x where x > 0, else negativeSlope * x, for each element x.
 
 Backward is given x, or y if selfIsResult: where negativeSlope is not negative, both have one sign.
 

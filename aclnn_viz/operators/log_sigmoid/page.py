@@ -1,4 +1,5 @@
-"""Forward and backward of log-sigmoid: y = log(1 / (1 + exp(-x))) of each element x of self, with the slope 1 / (1 + exp(x)).
+"""Formulas of log-sigmoid, forward and backward, as array code to run and prove:
+y = log(1 / (1 + exp(-x))) of each x of self, with the slope 1 / (1 + exp(x)).
 
 The forward pass saves exp(-|x|) as buffer, which backward must be given and does not need.
 

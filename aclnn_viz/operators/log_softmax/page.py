@@ -1,4 +1,5 @@
-"""Forward and backward of log-softmax along an axis: y = x - log(sum(exp(x))), and dx = g - exp(y) * sum(g).
+"""Formulas of log-softmax along an axis, forward and backward, as array code to run and prove:
+y = x - log(sum(exp(x))), and dx = g - exp(y) * sum(g).
 
 Source: aclnnLogSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from log-softmax.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of max pooling of planes (planes, H, W): each output is the largest element of its window, and indices say where it was.
+"""Formulas of max pooling of planes (planes, H, W), forward and backward, as array code to run and prove:
+each output is the largest element of a window, and indices say where it was.
 
 The gradient of an output goes to the element that its index names, and adds up where windows share it. Of equal elements the
 first in the order of rows is named: `places` finds it, and the gradient only needs what was found.

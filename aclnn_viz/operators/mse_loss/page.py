@@ -1,4 +1,4 @@
-"""Forward and backward of mean squared error: (x - t)^2, and its gradient g * 2 * (x - t), for "mean" divided by the number of elements of x.
+"""Formulas of mean squared error, forward and backward, as array code to run and prove: (x - t)^2, gradient g * 2 * (x - t), for "mean" over the elements of x.
 
 Source: aclnnMseLossBackward, CANN operator documentation.
 """

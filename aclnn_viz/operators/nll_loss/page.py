@@ -1,4 +1,4 @@
-"""Forward and backward of negative log-likelihood of log-probabilities x (N, C): -w_t x_t of the target t of each row, 0 where t is ignored.
+"""Formulas of negative log-likelihood of log-probabilities x (N, C), forward and backward, as array code to run and prove: -w_t x_t of a row with target t, 0 if ignored.
 
 "mean" divides the sum of these by totalWeight, the sum of w_t of the rows that are not ignored.
 

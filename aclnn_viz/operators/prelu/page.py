@@ -1,4 +1,4 @@
-"""Forward and backward of PReLU: y = x where x > 0, else weight * x, with a weight of its own for each channel, or one for all; x of self is (N, C, P).
+"""Formulas of PReLU, forward and backward, as array code to run and prove: y = x where x > 0, else weight * x, one weight per channel of x (N, C, P) or for all.
 
 Source: aclnnPreluBackward, CANN operator documentation, which prints weight with the index of the sample in gradInput.
 """

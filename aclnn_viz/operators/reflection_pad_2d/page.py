@@ -1,4 +1,5 @@
-"""Forward and backward of padding planes (planes, H, W) by what lies across the edge, which itself is not repeated: ... 2 1 | 0 1 2 ... n-1 | n-2 ...
+"""Formulas of reflection padding of planes (planes, H, W), forward and backward, as array code to run and prove:
+... 2 1 | 0 1 2 ... n-1 | n-2 ..., where the edge itself is not repeated.
 
 padding is (left, right, top, bottom). Each element adds up the gradients of all places that show it.
 

@@ -1,4 +1,5 @@
-"""Forward and backward of padding planes (planes, H, W) by the edge, again and again: ... 0 0 | 0 1 2 ... n-1 | n-1 n-1 ...
+"""Formulas of replication padding of planes (planes, H, W), forward and backward, as array code to run and prove, with the edge
+again and again: ... 0 0 | 0 1 2 ... n-1 | n-1 n-1 ...
 
 padding is (left, right, top, bottom). Each element adds up the gradients of all places that show it.
 

@@ -1,4 +1,4 @@
-"""Forward and backward of RMS normalisation of the rows of x (rows, n): y = gamma * x * rstd with rstd = 1 / sqrt(mean(x^2) + epsilon).
+"""Formulas of RMS normalisation of rows, forward and backward, as array code to run and prove: y = gamma * x * rstd, rstd = 1 / sqrt(mean(x^2) + epsilon).
 
 Source: aclnnRmsNormGrad, CANN operator documentation; it prints dgamma without the sum over the rows.
 """

@@ -1,4 +1,4 @@
-"""Forward and backward of rotary position embedding: y = x * cos + rot(x) * sin, where rot turns each pair (x1, x2) into (-x2, x1).
+"""Formulas of rotary position embedding, forward and backward, as array code to run and prove: y = x * cos + rot(x) * sin, where rot makes (-x2, x1) of a pair (x1, x2).
 
 The mode says how the last axis is cut into pairs; pages see it as (groups, 2, places), and the axis of two has the pair: modes
 0 (half) and 2 (quarter) pair the halves of one group and of two, mode 1 (interleave) pairs neighbours, and mode 3

@@ -1,4 +1,4 @@
-"""Forward and backward of the softmax of the rows of scale * x, where masked elements (mask true) are replaced by -10000.
+"""Formulas of scaled masked softmax, forward and backward, as array code to run and prove: softmax of rows of scale * x, in which masked elements (mask true) are -10000.
 
 A row that is masked whole has the same y everywhere: the constant is finite. What is masked is constant, so its gradient is 0.
 

@@ -1,4 +1,5 @@
-"""Forward and backward of SELU: y = scale * x where x > 0, else scale * alpha * (exp(x) - 1); its slope there is made of the saved result y.
+"""Formulas of SELU, forward and backward, as array code to run and prove:
+y = scale * x where x > 0, else scale * alpha * (exp(x) - 1), whose slope is made of the saved result y.
 
 Source: aclnnSeluBackward, CANN operator documentation, which omits scale in the derivative and takes x = 0 for positive.
 Constants: Klambauer et al., "Self-normalizing neural networks" (2017).

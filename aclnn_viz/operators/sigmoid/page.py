@@ -1,4 +1,4 @@
-"""Forward and backward of sigmoid: y = 1 / (1 + exp(-x)) of each element x; its slope is made of the saved output: y * (1 - y).
+"""Formulas of sigmoid, forward and backward, as array code to run and prove: y = 1 / (1 + exp(-x)) of each element x; the slope comes from the saved y: y * (1 - y).
 
 Source: aclnnSigmoidBackward, CANN operator documentation.
 """

@@ -1,4 +1,4 @@
-"""Forward and backward of SiLU: y = x * sigmoid(x) of each element x of self.
+"""Formulas of SiLU, forward and backward, as array code to run and prove: y = x * sigmoid(x) of each element x of self.
 
 Source: aclnnSiluBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of the smooth L1 loss: d^2 / (2 beta) of a difference d = x - t below beta, |d| - beta / 2 from there on.
+"""Formulas of the smooth L1 loss, forward and backward, as array code to run and prove:
+d^2 / (2 beta) of d = x - t where |d| < beta, else |d| - beta / 2.
 
 Source: aclnnSmoothL1LossBackward, CANN operator documentation, which prints the derivative for beta = 1.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of the soft margin loss: log(1 + exp(-t * x)), and its gradient -g * t / (1 + exp(t * x)).
+"""Formulas of the soft margin loss, forward and backward, as array code to run and prove:
+log(1 + exp(-t * x)), and the gradient -g * t / (1 + exp(t * x)).
 
 Source: aclnnSoftMarginLossBackward, CANN operator documentation, which prints no formula.
 """

@@ -1,4 +1,4 @@
-"""Forward and backward of softmax along an axis: y = exp(x) / sum(exp(x)), and dx = y * (g - sum(g * y)).
+"""Formulas of softmax along an axis, forward and backward, as array code to run and prove: y = exp(x) / sum(exp(x)), and dx = y * (g - sum(g * y)).
 
 Source: aclnnSoftmaxBackward, CANN operator documentation; that its sum runs along dim follows from softmax.
 """

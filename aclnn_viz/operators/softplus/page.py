@@ -1,4 +1,5 @@
-"""Forward and backward of softplus: y = log(1 + exp(z)) / beta with z = beta * x for each element x of self, and y = x where z > threshold.
+"""Formulas of softplus, forward and backward, as array code to run and prove:
+y = log(1 + exp(z)) / beta with z = beta * x, and y = x where z > threshold.
 
 There y jumps, by less than exp(-threshold) / beta; at the threshold itself the slope is that of the logarithm.
 

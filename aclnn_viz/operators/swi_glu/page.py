@@ -1,4 +1,4 @@
-"""Forward and backward of SwiGLU: x is cut in halves a and b along dim, y = silu(a) * b with silu(a) = a * sigmoid(a).
+"""Formulas of SwiGLU, forward and backward, as array code to run and prove: halves a and b of x along dim, y = silu(a) * b with silu(a) = a * sigmoid(a).
 
 Source: aclnnSwiGluGrad, CANN operator documentation.
 """

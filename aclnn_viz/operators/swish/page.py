@@ -1,4 +1,4 @@
-"""Forward and backward of swish: y = x * sigmoid(beta * x) of each element x of self; beta is a constant, which gets no gradient.
+"""Formulas of swish, forward and backward, as array code to run and prove: y = x * sigmoid(beta * x) of each x of self; the constant beta gets no gradient.
 
 Source: aclnnSwishBackward, CANN operator documentation.
 """

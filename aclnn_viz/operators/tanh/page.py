@@ -1,4 +1,4 @@
-"""Forward and backward of tanh: y = tanh(x) of each element x; its slope is made of the saved output: 1 - y * y.
+"""Formulas of tanh, forward and backward, as array code to run and prove: y = tanh(x) of each element x; the slope comes from the saved y: 1 - y * y.
 
 Source: aclnnTanhBackward, CANN operator documentation.
 """

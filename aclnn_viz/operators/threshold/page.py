@@ -1,4 +1,5 @@
-"""Forward and backward of threshold: y = x where x > threshold, else a constant, here 0, for each element x of self; threshold 0 gives ReLU.
+"""Formulas of threshold, forward and backward, as array code to run and prove:
+y = x where x > threshold, else a constant, here 0, for each element x of self. With threshold 0 this is ReLU.
 
 Source: aclnnThresholdBackward, CANN operator documentation.
 """

@@ -1,4 +1,5 @@
-"""Forward and backward of bicubic interpolation of planes (planes, H, W): each output place takes shares of four rows and four columns around it.
+"""Formulas of bicubic interpolation of planes (planes, H, W), forward and backward, as array code to run and prove:
+each output place takes shares of four rows and four columns around it.
 
 The gradients of these elements get the same shares of its gradient. Beside the planes there is the edge.
 

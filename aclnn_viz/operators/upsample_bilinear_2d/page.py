@@ -1,4 +1,5 @@
-"""Forward and backward of bilinear interpolation of planes (planes, H, W): each output place lies between two rows and two columns.
+"""Formulas of bilinear interpolation of planes (planes, H, W), forward and backward, as array code to run and prove:
+each output place lies between two rows and two columns.
 
 It takes of each of the four elements a share that falls from 1 to 0 with the distance along each axis, and their gradients
 get the same shares of its gradient. Beside the planes there is the edge.

@@ -1,4 +1,4 @@
-"""Forward and backward of nearest-neighbour interpolation: a place of planes (planes, H, W) shows the element at floor(place * H / Ho), and so along W.
+"""Formulas of nearest-neighbour interpolation of planes, forward and backward, as array code to run and prove: y[i, j] = x[floor(i * H / Ho), floor(j * W / Wo)].
 
 Where scalesH and scalesW both are above 0, 1 / scalesH stands for H / Ho. Each element adds up the gradients of all places
 that show it.
