@@ -1,4 +1,4 @@
-"""Child processes that run a person's code. When one is ended, so is every process that it started, even in another session."""
+"""Run a user's code in a child process, and stop with it every process that it has started, even in another session."""
 
 import os
 import signal

@@ -1,4 +1,5 @@
-"""The process of the command line: its exit status is 0 only after a verdict, however a kernel or an operator's folder ends it.
+"""Run the command line so that its exit status is 0 only after a verdict, even where a kernel, or an operator's folder, stops
+the process.
 
 The command runs in a child, which reports its status when it has written all it has to say. The process that was called
 waits, and passes that status on; a child that ended without a report is a failure, whatever status it ended with.

@@ -1,4 +1,5 @@
-"""The floating formats of the aclnn operators: names, ACL codes, spacing, ordinals, one correct rounding.
+"""The floating formats of the aclnn operators (names, ACL codes), to round to them, measure their spacing, and count steps
+between their numbers.
 
 A format is described by two numbers, its significand bits `p` (with the hidden bit) and its smallest normal
 exponent `emin`; everything else follows. ACL codes: `aclDataType` in the CANN runtime header `acl_base_rt.h`.

@@ -1,4 +1,4 @@
-"""The one form of every message about bad input (what was asked, what was got, what to do), and the usual checks."""
+"""Write every error about bad input in one form (what was asked, what was got, what to do), and check usual arguments."""
 
 import os
 import re

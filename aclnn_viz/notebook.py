@@ -1,4 +1,4 @@
-"""A progress bar for loops that run longer than two seconds, where tqdm is installed and somebody watches."""
+"""Show a progress bar for loops that run longer than two seconds, where tqdm is installed and somebody watches."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""A process pool for `verify` and sweeps: processes are spawned, ignore Ctrl-C, and end with this process."""
+"""Process pool for `verify` and sweeps, whose processes start afresh, leave Ctrl-C to this process, and stop when it stops."""
 
 import os
 import signal

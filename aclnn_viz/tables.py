@@ -1,4 +1,4 @@
-"""Tables and lines as text and as HTML, where a Chinese letter is two columns wide.
+"""Lay out tables and lines as text and as HTML, with each Chinese letter two columns wide.
 
 The HTML sets no colours, so that it can be read on a light and on a dark background.
 """

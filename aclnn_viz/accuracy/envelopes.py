@@ -1,4 +1,5 @@
-"""How far correct arithmetic under a precision plan can be from the exact value, per element, and whose error that is.
+"""Bound, element by element, how far correct arithmetic in given formats and orders of sums may stray from the exact value, and
+name the cause of an error.
 
 The bound of an envelope is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard
 deviations of independent roundings. What the rounding of inputs and coordinates moves is certain, and part of both. Where a

@@ -1,4 +1,5 @@
-"""Error measures between an output and its truth, in one pass over cache-sized stretches.
+"""Measure the errors of an output against the exact values (absolute, relative, in ulps, cosine and more), in one pass over
+stretches that fit the cache.
 
 A pair of elements is *finite* when the output and the correctly rounded truth both are. Only finite pairs have an absolute or a
 relative error; all others either agree (nan with nan, an infinity with the same infinity) or differ, and are counted. A truth

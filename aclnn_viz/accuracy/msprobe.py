@@ -1,4 +1,4 @@
-"""The verdicts of msprobe, the precision tool of Ascend, that need no baseline.
+"""Judge an output by the rules of msprobe, Ascend's precision tool, as far as they need no second implementation to compare with.
 
 msprobe compares the *positions* of infinities and nans and then sets them to zero: +inf passes for -inf. This is kept,
 except in the absolute thresholds, which clip infinities to the largest number of their sign.

@@ -1,4 +1,4 @@
-"""What every product and CANN version is predicted to print for one case: one table."""
+"""Predict in one table what every Atlas product, with every CANN version, would print for one test case."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""`compare`: one output against its truth by every measure and every standard, in one pass."""
+"""`compare`: measure one output against the exact values, and say what every acceptance standard decides, as one table."""
 
 import html
 import json

@@ -1,4 +1,4 @@
-"""What an acceptance standard is, and what it says: pass, fail or not applicable, with the number that decided it.
+"""Define an acceptance standard: a rule that says pass, fail or not applicable of an output, with the number that decided.
 
 A standard works in two steps, so that one pass over the data serves all of them: `tally` turns a stretch into a dict of
 numbers (combined by addition, or by maximum where the name starts with "max_"), `decide` turns the combined dict into a

@@ -1,4 +1,4 @@
-"""Acceptance standards in use for Ascend operators, side by side: named objects with a source and a judge.
+"""The acceptance standards in use for Ascend operators, each with a public source, to see which accept an output.
 
 Single benchmark, mixed tolerance and plain allclose need the output and the truth only. Dual benchmark, msprobe benchmark and
 cancellation gate compare with a baseline: what another implementation of the same precision makes of the same inputs (another

@@ -1,4 +1,4 @@
-"""Exhaustive sweeps: an elementwise function on all 65,536 inputs of a 16-bit format, counted in ulps.
+"""Sweep an elementwise function over all 65,536 inputs of a 16-bit format, and count the errors in ulps, to find the worst input.
 
 A sample can miss the worst input; a sweep cannot. Inputs that are infinite or nan are *special*: they are counted
 apart, and either agree with the truth (nan with nan, the same infinity, the same number) or are listed. `FACTORS` are the

@@ -1,4 +1,5 @@
-"""CannAcl: CANN's C API through its real libraries, each C function as a Python callable whose arguments and result are typed.
+"""`CannAcl`: drive a real device from Python through CANN's libraries; each C function is a method with typed arguments and
+result.
 
 Sources: "Initialization and deinitialization", CANN runtime reference; "two-phase API", CANN documentation; the header
 files of an installation, where there are any.

@@ -1,4 +1,5 @@
-"""HostAcl: CANN's C API emulated on the host, with the calls of operators: descriptors, phase 1 and 2, and a launch.
+"""`HostAcl`: CANN's C API emulated on the host, so that both phases of an operator's call (checks, then launch) run without
+hardware.
 
 Phase 1 checks and prepares by the operator's contract, phase 2 queues a launch, which works when the stream reaches it.
 Hand-written operators make inputs dense and copy results back through the view of the output; generated ones make

@@ -1,4 +1,4 @@
-"""CANN on this machine: its folder, its version, its libraries in this process, and the headers of its operators.
+"""Find the CANN of this machine (folder, version, libraries, headers of operators), and load the libraries for `CannAcl`.
 
 Where a header and the built-in prototype differ in float and double, the header counts; any other difference is an error, because the
 header then declares another function.

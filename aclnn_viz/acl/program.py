@@ -1,4 +1,5 @@
-"""C calls with their statuses checked, which Ctrl-C does not interrupt halfway, and the one program that runs an operator with them.
+"""Run one operator by calls of the C API, from the copy of inputs to the release, with each status checked and Ctrl-C held back
+meanwhile.
 
 A program copies arrays to the device, makes tensors over them, calls both phases, copies results back and releases everything.
 It is written once over the methods of the C API, so that the emulator and the real libraries run the same code.

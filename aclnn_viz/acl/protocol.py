@@ -1,4 +1,5 @@
-"""What every implementation of the C API offers: C prototypes, how they become Python methods, how Python values become C arguments.
+"""Turn C prototypes into Python methods that check their arguments, so that the emulated C API and the real one take the same
+calls.
 
 A method takes the C arguments in C order without the out-pointers and the element counts, and returns what C returns,
 followed by the out-values. The prototypes are read from C text, so that this table, the Python signatures and a binding

@@ -1,4 +1,4 @@
-"""The emulated calls of the runtime: the process and its options; device, contexts and streams; memory and copies.
+"""Emulate the runtime part of CANN's C API: process and options, device, contexts and streams, memory and copies.
 
 A thread works in its current context: the device's primary one after `aclrtSetDevice`, which each thread calls for
 itself. Work waits in its stream until somebody synchronises. `aclrtMemcpy` is synchronous but waits for no stream: what queued

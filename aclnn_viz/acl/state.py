@@ -1,4 +1,5 @@
-"""What one emulated process holds: device memory, handles, contexts and streams, per-thread state, recorded misuse.
+"""The state of one emulated CANN process, which the emulated calls share: device memory, handles, contexts and streams,
+recorded misuse.
 
 Device memory is an address space of its own, in which no address is ever handed out twice. Fresh memory is poison, and so is
 whatever lies beyond an allocation: a read there gives poison, a write is dropped. Freed blocks stay known, so that every later

@@ -1,4 +1,4 @@
-"""`why`: what a status code or a log means: what failed first, what only follows, what to try.
+"""`why`: explain a status code or a log: what failed first, what only follows, and what to try.
 
 What is known is data, in causes.toml beside this module: each entry names the public source of its meaning and of its causes.
 Where a log names an operator of the kit and its tensors, the call is repeated on the emulated contract.

@@ -1,4 +1,4 @@
-"""Record what a function calls while it runs: the names, the local variables and the results of these calls."""
+"""Record each call that a function makes while it runs, with local variables and result, to find the named steps of a formula."""
 
 import sys
 

@@ -1,5 +1,5 @@
-"""Arrays with marks: which elements depend on a decision (a comparison, a floor, a rounding) for which double-doubles are too
-short.
+"""Arrays that mark the elements that depend on a comparison, floor or rounding too close to decide, for which no exact value
+may be claimed.
 
 >>> xp = MarkedArrays()
 >>> third = xp.given(np.float64([1.0, 2.0])) / 3.0

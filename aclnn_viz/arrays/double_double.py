@@ -1,4 +1,5 @@
-"""Double-double arithmetic: a number is the unevaluated sum of two float64 numbers, high + low, about 106 bits.
+"""Double-double arithmetic, for exact values with proven bounds: a number is the unevaluated sum of two float64 numbers, high +
+low, about 106 bits.
 
 Every function takes and returns pairs (high, low) of arrays, where a low part that is None is 0, and returns with the
 result a bound (float64) on what the operation itself lost, None where it lost nothing. The bounds are residuals that

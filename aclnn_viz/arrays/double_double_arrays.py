@@ -1,5 +1,6 @@
-"""Arrays of double-doubles with a bound on the error of every element: what truth is computed in where float64 leaves it
-unclear, and for float64 inputs."""
+"""Arrays of double-doubles (about 106 bits) with an error bound per element, to compute exact values where float64 does not
+settle them, and for float64 inputs.
+"""
 
 import numpy as np
 

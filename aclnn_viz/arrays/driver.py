@@ -1,4 +1,5 @@
-"""Evaluate a kernel page block by block: each block fits the cache, and results do not depend on the threads.
+"""Run an operator's formulas block by block, so that each block fits the cache and results do not depend on the number of
+threads.
 
 A page says how it may be cut with one string per input and output, one character per axis: a letter names an axis
 that a block may cut, a dot one that must stay whole; without any, the page does not see an array of several elements. An output that lacks a letter of the inputs is a sum over that

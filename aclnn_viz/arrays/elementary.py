@@ -1,4 +1,5 @@
-"""sqrt, log, expm1, log1p, tanh, erf and erfc: in double-double with error bounds, in float64, and what an error of x does to each.
+"""Elementary functions (sqrt, log, expm1, log1p, tanh, erf, erfc) in double-double and in float64, with error bounds, for exact
+values that are certified.
 
 `erf` and `erfc` are no functions of the Array API or of NumPy: the ufuncs `ERF` and `ERFC` stand for them, so that each
 number system treats them as it treats `np.tanh`. The complement erfc(x) = exp(-x**2) w(x) comes from Taylor series of w

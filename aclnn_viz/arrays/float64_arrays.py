@@ -1,4 +1,4 @@
-"""Float64 arrays with a cheap bound on their errors: what truth is computed in first, for inputs of at most 32 bits.
+"""Float64 arrays with a cheap error bound: the first attempt at certified exact values, for inputs of at most 32 bits.
 
 For as long as numbers are multiplied and divided, one relative error serves a whole array; after a sum each element
 has an error of its own. What the inputs are (24 bits at most, multiples of 2**-149) tells beforehand which products are

@@ -1,4 +1,5 @@
-"""Arrays that remember what was done to them: a page, or a picture, runs over them once and comes out as JavaScript.
+"""Arrays that record what is done to them, so that an operator's formulas, or a picture, run over them once and come out as
+JavaScript.
 
 Shapes and types are those that NumPy makes of an example; the numbers of the example are never used. So what runs over these
 arrays looks at no number: it asks `xp.where`, not `if`. A view (a slice, another order of axes) becomes offset and strides.

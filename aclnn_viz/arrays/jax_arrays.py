@@ -1,4 +1,6 @@
-"""JAX as the namespace of a kernel page: whole pages are compiled, and their forward pass is differentiated by JAX."""
+"""Run an operator's formulas on JAX, compiled by XLA, and differentiate the forward ones by JAX, for gradients to compare ours
+with.
+"""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,5 @@
-"""A page as straight-line code: the steps that it does to one element, or to one row that it sums, in their order.
+"""Turn an operator's formulas into straight-line code for one element, or one row that is summed, from which loops and tile
+programs are generated.
 
 From these steps the kit writes tile programs for Ascend C and loops that numba compiles. A page that does more than this (it moves
 elements, or asks for a shape) raises NotStraight.

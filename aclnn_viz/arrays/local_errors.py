@@ -1,5 +1,5 @@
-"""The rounding error of one operation (half a spacing of its result, or nothing when it was exact), and how bounds are added,
-multiplied and divided.
+"""Bound the rounding error of one operation (half a spacing of the result, or nothing when it was exact), and add, multiply and
+divide such bounds.
 
 Everything works on float64 copies of numbers of the format, in which the products of two float32 numbers are exact.
 Bounds themselves are float64 numbers and are rounded, too. What that loses relatively, `SLACK` gives back wherever a

@@ -1,4 +1,4 @@
-"""What fused loops are built from: reading and writing all formats, exp, and running a loop, compiled by numba, over its parts on all cores.
+"""Parts from which fast loops for numba are built: reading and writing all formats, exp, and running a loop on all cores.
 
 A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to
 `last`, which belong to it alone, so that no two threads write one element. Arrays are read and written by `read` and

@@ -1,4 +1,4 @@
-"""Find the grid on which an exact result lies: whole multiples of step / divisor, of which an error bound may leave only one.
+"""Find the grid on which an exact result lies, to settle that result where an error bound leaves only one point of the grid.
 
 Sums and products of numbers of a format, and their quotients by whole numbers, are whole multiples of a power of two (`step`) divided
 by a whole number (`divisor`). Where the error bound of a result reaches only one point of that grid, the exact result is that point.

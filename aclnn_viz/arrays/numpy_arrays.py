@@ -1,4 +1,4 @@
-"""NumPy as the namespace of a kernel page: the Array API functions, sums that do not lose digits, and scatter_add."""
+"""Run an operator's formulas on NumPy: the functions that they call, with sums that do not lose digits, and scatter_add."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Loops made from an operator's page (see `lines.py`), where its folder has no loops of its own; numba compiles them.
+"""Generate loops for numba from an operator's formulas (see `lines.py`), for an operator whose folder has no loops of its own.
 
 An elementwise page becomes one loop. A page that sums along rows becomes, for each row, one loop for each sum, in float64, and one that
 writes the outputs; each loop computes again what it needs.

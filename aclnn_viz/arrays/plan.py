@@ -1,4 +1,6 @@
-"""A precision plan: in which formats and in which order a kernel computes, and how it rounds its outputs."""
+"""A precision plan: the formats and order in which a kernel computes, and how it rounds outputs, to predict that kernel's
+numbers.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields

@@ -1,4 +1,6 @@
-"""Arrays under a precision plan: every operation rounds to the format of its operands, every sum has its order."""
+"""Arrays that round every operation and order every sum as a given kernel does, so that an operator's formulas predict the
+numbers of that kernel.
+"""
 
 from functools import cached_property, partial
 

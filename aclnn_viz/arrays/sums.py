@@ -1,4 +1,5 @@
-"""Sums in a fixed order: a binary tree of neighbours, ((a + b) + (c + d)) + (e + f), the same on every machine.
+"""Add numbers in a fixed order, a binary tree of neighbours, ((a + b) + (c + d)) + (e + f), so that every machine gets the same
+bits.
 
 A tree over blocks of a power of two of terms, one after another, is the tree over all terms: so whoever cuts a sum
 into such blocks, as the driver does, gets the same bits. An Ascend vector core adds neighbours, too.

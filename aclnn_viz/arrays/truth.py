@@ -1,4 +1,4 @@
-"""Truth with a certificate: a page over precise number systems, block by block, and a bound on the error of each element.
+"""Compute truth, the exact outputs by which others are judged, with a certificate: a bound on the error of each element.
 
 For inputs of at most 32 bits a page runs in float64 first (`aclnn_viz.arrays.float64_arrays`). What that leaves unclear is
 computed again in double-doubles (`aclnn_viz.arrays.double_double_arrays`), in which float64 inputs run from the start. Unclear is an

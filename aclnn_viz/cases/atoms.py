@@ -1,4 +1,5 @@
-"""List the properties of a case that a kernel may treat apart (its atoms), each in words that hold of the case or do not.
+"""List what may matter to a kernel in a test case (modes, lengths, special numbers), in words, so that a suite can be chosen to
+show all of it.
 
 They follow from the declaration, the page and the numbers; none is written for one operator.
 """

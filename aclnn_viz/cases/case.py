@@ -1,4 +1,6 @@
-"""One case: the inputs of one call of a backward operator, such as a network can produce unless the caller gives others."""
+"""Make one test case: the inputs of one call of a backward operator, such as a network can produce, unless the caller gives
+others.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

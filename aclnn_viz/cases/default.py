@@ -1,4 +1,4 @@
-"""Random tensors of a format, and the cases of an operator that has no file of its own for them: drawn by its declaration.
+"""Generate random tensors of any format, and test cases of any operator from the declared shapes and dtypes.
 
 A length that does not follow from the shape comes from an option named after a tensor: `grid_shape=` gives the lengths that only
 `grid` has, or its whole shape; `gamma_ndim=` says how many of the trailing axes are gamma's.

@@ -1,5 +1,4 @@
-"""Draw calls of an operator by its declaration alone, and keep few and small ones that show every property (atom) that many
-show.
+"""Choose a suite for any operator: generate many calls at random, and keep few and small ones that show everything the many show.
 
 The number of drafts is fixed and no time is asked for, so every machine makes the same suite.
 """

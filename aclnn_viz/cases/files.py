@@ -1,4 +1,4 @@
-"""Cases as files, for programs that are not Python, and for one failing case that is carried to another machine.
+"""Write test cases to files and read them, for programs that are not Python, and to carry one failing case to another machine.
 
 `aclnn_viz.storage.cases` describes the files. A program leaves its outputs as DIR/000/out/NAME.npy or NAME.bin; where both are there,
 they must hold the same numbers.

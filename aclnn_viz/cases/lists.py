@@ -1,4 +1,4 @@
-"""Lists of cases in files: ATK's JSON, with named inputs, read and written.
+"""Read and write test lists of ATK, a test tool for CANN operators: JSON files that name shapes, dtypes and ranges of the inputs.
 
 ATK gives shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a saved
 tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own runner

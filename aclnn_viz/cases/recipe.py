@@ -1,4 +1,4 @@
-"""How a case is made: options of `av.case`, special rows, strides."""
+"""Describe how a test case is made (options of `av.case`, special rows, strides), so that it can be named, kept and made again."""
 
 from collections.abc import Callable
 from contextlib import suppress

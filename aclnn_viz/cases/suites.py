@@ -1,4 +1,4 @@
-"""The cases that a kernel is checked with, in an order that finds faults early: modes first, then shapes.
+"""List the test cases that a kernel is checked with, in an order that finds faults early: modes first, then shapes.
 
 A deep check goes on with lengths beyond every tile, every remainder, and numbers at the ends of the formats. These follow from
 the declaration alone: which axes there are and which tensors are floating. A case that the operator does not take is for the

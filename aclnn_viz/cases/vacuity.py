@@ -1,4 +1,4 @@
-"""Measure how vacuous a set of inputs is: which terms and branches of an operator it can show to be wrong, and which it cannot.
+"""Measure which terms and branches of an operator a set of test inputs can show to be wrong, and which it cannot.
 
 A test that passes does not test a term that is zero for its inputs: on groups of one element the factor 1/n is 1,
 on gradients of ones a forgotten gradient is not missed.

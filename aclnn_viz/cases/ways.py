@@ -1,4 +1,5 @@
-"""Note the way that a case takes through a page: each comparison, branch, clip, floor, whole division and scatter.
+"""Record the path of a test case through an operator's formulas (comparisons, branches, clips, floors, scatters), as coverage
+when a suite is chosen.
 
 A page and the formulas of its lengths are run as copies in which such an expression goes through a recorder. Nothing
 is declared for it, and an expression counts once for each line from which its function is called.

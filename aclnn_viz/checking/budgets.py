@@ -1,4 +1,6 @@
-"""How much a search for an explanation may try: each limit once, with its reason. Runs are counted by `meter`."""
+"""Limit how much a search for the mistake in a wrong kernel may try: each limit once, with the reason for it. Runs are counted
+by `meter`.
+"""
 
 # Fresh cases with other numbers, and with mixed options, on which an explanation must hold: false ones seldom survive so many.
 FRESH, MIXED = 6, 16

@@ -1,4 +1,5 @@
-"""All changes of a right kernel that are tried as explanations of a wrong one, each with a test of whether it fits a run.
+"""List possible mistakes that may explain a wrong kernel, as changes of a right one, and test which of them give the wrong
+outputs.
 
 Inputs are mistaken for others, outputs moved or cut; the page has one or two edits, sums over other places, or another
 constant, which is fitted to the numbers.

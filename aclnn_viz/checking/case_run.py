@@ -1,4 +1,5 @@
-"""One run of a kernel: a case, the outputs that it returned, and a test whether a changed page computes the same outputs.
+"""Keep one run of a kernel (the test case and the outputs), and test whether changed formulas give the same outputs, to explain
+a mistake.
 
 The page is evaluated in float64. A kernel that computes in float32, stores 16 bits or adds up in another order differs
 from it by rounding. Where rounding may decide a comparison inside the page, the page is evaluated in float32 and on

@@ -1,4 +1,5 @@
-"""`check`: run a kernel on the cases of an operator, or judge the outputs that another program wrote to files.
+"""`check`: tell whether a kernel is right, by running it on test cases of an operator, or from outputs that another program
+wrote to files.
 
 A wrong kernel gets a small counterexample and, where one is found, the mistake that explains its numbers.
 """

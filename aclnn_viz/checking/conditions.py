@@ -1,4 +1,6 @@
-"""Find the simplest condition that separates two groups of cases, such as wrong from right ones: an attribute's value, a format, a length, a remainder."""
+"""Find the simplest condition that separates two groups of test cases, such as wrong from right ones: an attribute's value, a
+format, a length, a remainder.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import permutations

@@ -1,4 +1,6 @@
-"""A small case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it stays wrong."""
+"""Find a small test case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it
+stays wrong.
+"""
 
 import re
 from collections.abc import Iterator

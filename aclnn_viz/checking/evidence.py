@@ -1,4 +1,4 @@
-"""Run a kernel on cases one after another, judge each output, and keep what was found as `Evidence`.
+"""Run a kernel on test cases one after another, judge each output, and keep the findings (`Evidence`) for the verdict.
 
 `Coverage` counts what the cases contained, so that a report can say what was not tried. `KernelUnderTest` runs a
 kernel on all of these cases, and on further ones for those who search for an explanation or a smaller counterexample.

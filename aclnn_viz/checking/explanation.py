@@ -1,4 +1,5 @@
-"""Explain wrong numbers: by a named fault, else by the smallest change of the right page that computes the same numbers.
+"""Explain a kernel's wrong numbers: by a known mistake, else by the smallest change of the right formulas that gives the same
+numbers.
 
 A change explains a kernel only if it gives the kernel's numbers, up to the kernel's own rounding, on every case that was
 run, and on fresh cases where the kernel can be called. Changes that no case distinguishes are all listed. A fault is

@@ -1,4 +1,4 @@
-"""The judge: which values of each output of a case are right, and which outputs of a kernel are wrong.
+"""Judge a kernel's outputs: tell which values of each element are right on a test case, and which outputs are wrong.
 
 Each element has an interval: the truth, and around it a rigorous bound of what float32 arithmetic may add. The bound is
 that of the textbook page, and of the other expressions that right kernels are known to evaluate (the device's,

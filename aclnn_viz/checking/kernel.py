@@ -1,4 +1,5 @@
-"""Make one function of the vendor's parameters by name of whatever somebody gives as a kernel: a function, a file, C++, a device.
+"""Turn whatever a user gives as a kernel (a function, a file, C++, a device) into one function that takes the vendor's
+parameters by name.
 
 Nothing behind it asks again whether a kernel is a function, a name, a file, C++, a device, a capsule or a folder.
 """

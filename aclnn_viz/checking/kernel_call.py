@@ -1,4 +1,4 @@
-"""Call a kernel that somebody else wrote: with a time limit, on copies of its inputs, whatever kind of arrays it returns."""
+"""Call somebody else's kernel safely: with a time limit, on copies of the inputs, whatever kind of arrays it returns."""
 
 import threading
 import time

@@ -1,4 +1,6 @@
-"""Candidates that explain wrong outputs beside changes of a page: stores for sums, blocks, casts, axes, the order of statements."""
+"""Generate edits of a wrong kernel's source beyond those of formulas (stores for sums, blocks, casts, axes, statement order),
+to find the mistake.
+"""
 
 import ast
 import copy

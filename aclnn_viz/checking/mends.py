@@ -1,4 +1,4 @@
-"""Find the edit of the reader's own kernel after which it is right on every case.
+"""Find the edit of a user's own kernel after which it is right on every test case, to show what to correct.
 
 Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
 page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Nothing is changed but

@@ -1,4 +1,4 @@
-"""Count what a check does in runs, not in seconds: its answers are the same on every machine and under every load.
+"""Count what a check does in runs, not in seconds, so that the answers are the same on every machine and under every load.
 
 A run of a page counts PAGE, one of a kernel KERNEL, one of its statements GLANCE, and a case whose truth is not known yet
 CASE, each as many times more as the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.

@@ -1,4 +1,4 @@
-"""The museum: mistakes of published kernels, each replayed on our page by a test that does not see it and by one that does."""
+"""`museum`: show mistakes of published kernels, each replayed by a test that does not see it and by one that does."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Where the first nan or infinity of a wrong output comes from: the operation that makes it, how it passes on, and what ends others.
+"""Find where the first nan or infinity of a wrong output comes from: the operation that makes it, how it passes on, and where
+others are lost.
 
 Each element has an address, in memory or as a number of Python. A kernel is run once more with every operation in sight: what one
 makes of finite operands begins a chain of links, what it makes of others goes on with theirs.

@@ -1,4 +1,5 @@
-"""Watch a Python kernel run: each call, operator, index and store of its file is handed, with its line, to a given function, which carries it out.
+"""Watch a Python kernel run, to trace its numbers: each call, operator, index and store is handed, with its line, to a function
+that carries it out.
 
 For one call its functions, and those of its folder that they call, have code that is compiled anew from their source. What they call
 in other folders runs as it is.

@@ -1,4 +1,4 @@
-"""The result of a check: put together from the evidence, and shown as text, in a notebook and as JSON."""
+"""Put together the result of a check from what was found, and show it as text, in a notebook and as JSON."""
 
 import html
 import json

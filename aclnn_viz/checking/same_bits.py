@@ -1,4 +1,5 @@
-"""`same_bits`: does the result of a row depend on its batch, its place, other rows, cores, threads or calls; where, and why.
+"""`same_bits`: test whether a row gets the same bits in any batch, at any place, on any cores, threads and calls; if not, say
+where and why.
 
 A row comes in batches of several sizes, at several places, with other neighbours, on other cores, in other orders. Its bits must stay.
 Why they do not, two recordings of the kernel tell: which sums were cut at other places, which lines ran in one of them alone.

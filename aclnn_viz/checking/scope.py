@@ -1,4 +1,4 @@
-"""Which cases a kernel is judged on: formats, attributes, shapes and product (`Scope`), and how many (`Depth`).
+"""Choose on which test cases a kernel is judged: formats, attributes, shapes and product (`Scope`), and how many (`Depth`).
 
 `quick` takes a second or two, `normal` runs the suite, `deep` adds large sizes, remainders and special numbers.
 """

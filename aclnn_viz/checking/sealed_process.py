@@ -1,4 +1,5 @@
-"""The process of one kernel: it gets inputs from a socket and sends back outputs, and ends when the kernel does more than compute.
+"""Run one untrusted kernel as a process: it gets inputs from a socket, sends back outputs, and stops when the kernel does more
+than compute.
 
 Run as a file, so that it loads nothing of the kit that holds an answer. What the kernel may not do is seen by an audit hook, which
 Python cannot remove: what was done is sent to the judge, and the process ends before it is done. Functions of NumPy, of the kit and of

@@ -1,4 +1,6 @@
-"""Explain wrong outputs by one wrong sum: the page with a sum over its last axis alone, without some terms, not cleared, or divided by a wrong length."""
+"""Explain wrong outputs by one wrong sum: over the last axis alone, without some terms, not cleared, or divided by a wrong
+length.
+"""
 
 import ast
 from collections.abc import Callable, Iterator

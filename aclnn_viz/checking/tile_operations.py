@@ -1,4 +1,6 @@
-"""The instructions of a tile program, in Python or C++, as operations: each lands as it is issued, and is noted on a `Trail`."""
+"""Watch a tile program (an Ascend C kernel in Python or C++) run on simulated cores, instruction by instruction, to trace its
+numbers.
+"""
 
 import linecache
 from collections.abc import Mapping

@@ -1,4 +1,5 @@
-"""Try a tile program on what usually breaks one: tails, long rows, few and many cores, small buffers, every order of a short run.
+"""Try a tile program (an Ascend C kernel) on what usually breaks one: tails, long rows, few and many cores, small buffers,
+every order of a short run.
 
 The order in which independent parts take effect, and the cores and bytes that a launch offers, are choices of the device: a
 program that is right must not depend on them.

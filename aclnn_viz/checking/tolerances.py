@@ -1,4 +1,4 @@
-"""Tolerances as tests use them: the tightest that no right kernel breaks, and which wrong kernels a given one lets pass.
+"""Find tolerances for tests: the tightest that no right kernel breaks, and which wrong kernels a given one lets pass.
 
 A test asks |actual - exact| <= atol + rtol * |exact| of every element, as numpy.allclose and torch.testing.assert_close do; exact
 is the value in float64, not rounded to the output's format. The rigorous bound of each element is a point (|exact|, bound):

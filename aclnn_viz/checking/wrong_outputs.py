@@ -1,4 +1,4 @@
-"""Describe the places and sizes of wrong outputs that no change of the page explains.
+"""Describe where and how far outputs are wrong, when no change of the formulas explains them.
 
 A description says which outputs have another name, shape or format than documented, where and under which attributes
 elements are wrong, what the numbers resemble, and at which lengths the kernel is wrong.

@@ -1,4 +1,6 @@
-"""Draw cases of cross entropy: log-probabilities of a real softmax, different weights, and some ignored rows."""
+"""Generate test cases of cross entropy, and measure what they can show: log-probabilities of a real softmax, different weights,
+some ignored rows.
+"""
 
 import numpy as np
 

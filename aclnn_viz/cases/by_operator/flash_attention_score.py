@@ -1,4 +1,6 @@
-"""Draw cases of attention: two heads of queries share one of keys where their number allows; masks, prefixes and dropout as the options take them."""
+"""Generate test cases of attention: several heads of queries share one of keys where possible; masks, prefixes and dropout
+follow the options.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""Draw cases of the 2D grid sampler: points on the image, across its border and beyond, and on pixel centres, edges and mirrors."""
+"""Generate test cases of the 2D grid sampler, and measure what they can show: points on the image, across the border and
+beyond, on centres, edges and mirrors.
+"""
 
 from operator import index
 

@@ -1,6 +1,5 @@
-"""Draw cases of group norm + swish: groups of more than one element, a mean far from 0, mean and rstd as the forward saves them.
-
-And what such cases can show.
+"""Generate test cases of group norm + swish, and measure what they can show: groups of several elements, a mean far from 0,
+mean and rstd as forward saves them.
 """
 
 from math import prod

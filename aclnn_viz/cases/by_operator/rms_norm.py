@@ -1,4 +1,6 @@
-"""Draw cases of RMS norm: rows of different size, one so small that epsilon matters; rstd as the forward pass saves it."""
+"""Generate test cases of RMS norm, and measure what they can show: rows of different size, one so small that epsilon matters;
+rstd as forward saves it.
+"""
 
 from math import prod
 
