@@ -1,4 +1,4 @@
-"""`python -m aclnn_viz.cli`: the command line without its script."""
+"""Run the command line as `python -m aclnn_viz.cli`, where its script is not installed."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The command `mcp`: a server of the Model Context Protocol, through which an agent asks what the command line answers.
+"""The command `mcp`: serve the answers of the command line to coding agents, by the Model Context Protocol.
 
 Each tool runs one command with --json in a process of its own, with limits of time and memory; what it prints is what the client
 gets, as data. So a tool and its command say the same, and whatever ends such a process leaves the server as it is.

@@ -1,4 +1,6 @@
-"""The commands that check a kernel and its dump; the progress bar of all commands, and how they show what they found."""
+"""The commands `check`, `tolerance` and `triage`, which judge kernels and dumped runs; and the progress bar and output of all
+commands.
+"""
 
 import ast
 import json

@@ -1,4 +1,4 @@
-"""The command that brings the lessons to a reader: copies of them, and JupyterLab on the start page."""
+"""The command `lab`: copy the lessons to a folder, and open JupyterLab on their start page."""
 
 import importlib.util
 import os

@@ -1,4 +1,4 @@
-"""The options of the commands, as commands.toml states them."""
+"""Add to each command of the command line its options, as commands.toml states them."""
 
 import argparse
 import tomllib

@@ -1,4 +1,6 @@
-"""The commands about operators: list them, describe one, make a new one, prove its page, show its conventions and the glossary."""
+"""The commands to look things up and to make operators: `operators`, `describe`, `new`, `prove`, `conventions`, `why`,
+`museum`, `glossary`.
+"""
 
 import json
 import os

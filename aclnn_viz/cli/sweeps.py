@@ -1,4 +1,4 @@
-"""The commands for many cases: sweep them, and report what the stores hold."""
+"""The commands `sweep` and `report`: run and judge many test cases, and report what was recorded of them."""
 
 from aclnn_viz.cli.checks import progress, show, write_page
 

@@ -1,4 +1,4 @@
-"""From the vendor's shapes to those of a page: each tensor is checked against its declaration, then reshaped."""
+"""Check tensors against the declared shapes and dtypes of an operator, and reshape them for the operator's formulas."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

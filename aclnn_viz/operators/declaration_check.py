@@ -1,4 +1,6 @@
-"""Check a declaration when its folder is opened: what is missing or contradicts itself, with the line where it stands."""
+"""Check an operator's declaration.py (shapes, dtypes) when its folder is opened, and name the line of what is missing or
+contradicts itself.
+"""
 
 import ast
 import re

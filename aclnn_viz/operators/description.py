@@ -1,4 +1,4 @@
-"""An operator in words: its parameters with shapes, dtypes and defaults, its outputs, what each product takes."""
+"""Describe an operator in words: parameters with shapes, dtypes and defaults, outputs, and what each product takes."""
 
 import html
 import inspect

@@ -1,4 +1,4 @@
-"""Which operators the vendor documents in public repositories: documented.tsv lists them."""
+"""List which operators the vendor documents in public repositories, from documented.tsv, to count those that are missing here."""
 
 from pathlib import Path
 from typing import NamedTuple

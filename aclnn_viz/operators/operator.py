@@ -1,4 +1,6 @@
-"""An operator: the declaration of what the vendor promises, and its numbers in the format of the inputs or as truth."""
+"""The class of an operator: what the vendor declares of it, and how to compute its outputs, in the format of the inputs or as
+exact values.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

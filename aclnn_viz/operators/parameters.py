@@ -1,4 +1,6 @@
-"""Parameters of an operator: the type that C declares, what Python may pass, and how keywords are bound to them."""
+"""Read an operator's parameters (the type that C declares, what Python may pass), and bind keyword arguments to them in the
+vendor's order.
+"""
 
 import inspect
 import sys

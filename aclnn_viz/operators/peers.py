@@ -1,4 +1,4 @@
-"""What other libraries (peers) call an operator, and where their values differ: one file `peer.py` an operator.
+"""Look up in an operator's peer.py how other libraries (peers) compute the operator, and where their values are known to differ.
 
 `ATEN` is the function of ATen that gives the outputs, with the parameters that it takes in its order. Where that does not say it,
 `in_torch(torch, ...)` takes the parameters of the C prototype by name, and returns the gradient, or a list in its order; it raises

@@ -1,4 +1,5 @@
-"""Backward operators under a precision plan, and the plan of each operator on each product and CANN version.
+"""Run an operator as a given kernel computes (formats, order of sums, rounding), and choose the settings that predict a product
+and CANN version.
 
 The notes of a preset say what of it the vendor documents or publishes as source code, and what is inferred.
 """

@@ -1,4 +1,4 @@
-"""Atlas products by their SoC names, of products.toml, and CANN versions in their order.
+"""Look up Atlas products by SoC name or title (products.toml), and put CANN versions in order, to state what each takes.
 
 Sources: `aclplatformNpuArch` and `aclrtFloatOverflowMode`, CANN runtime reference; the platform configuration files
 `<SoC>.ini` of CANN 8.1; `11-01_device_memory_malloc_and_free.md` of the CANN runtime for memory padding.

@@ -1,4 +1,4 @@
-"""C prototypes as text, read into parameters."""
+"""Parse C prototypes from text into function names, return types and parameters."""
 
 import re
 from dataclasses import dataclass

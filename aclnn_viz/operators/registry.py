@@ -1,4 +1,5 @@
-"""Find the files of an operator: one folder, in the kit or elsewhere, that holds a page and a declaration.
+"""Find and load the files of an operator: one folder, in this package or elsewhere, with page.py (formulas) and declaration.py
+(shapes, dtypes).
 
 A folder of the kit has its derivation among the chapters of `derivations` and its reference among the tests. For each
 file that is not required a default stands in.

@@ -1,4 +1,4 @@
-"""Checks of a tensor's dtype, rank and shape; an error says its name, what it has, and the axis that differs."""
+"""Check a tensor's dtype, rank and shape; an error names the tensor, what it has, and the axis that differs."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""A new operator in a folder of its own: page and declaration, with gaps that say what belongs there.
+"""Write the folder of a new operator from its C prototype: page.py (formulas) and declaration.py (shapes, dtypes), with gaps to
+fill in.
 
 The C prototype says what the parameters are called and are; what each is for is guessed from that, and a gap where it cannot be.
 """

@@ -1,4 +1,6 @@
-"""Numbers for which backward is not the derivative of forward: sizes from small to large, the derivative by differences."""
+"""Search numbers for which backward is not the derivative of forward, from small sizes to large, with that derivative taken by
+differences.
+"""
 
 from dataclasses import dataclass
 from heapq import merge

@@ -1,4 +1,4 @@
-"""A backward page from a forward one: its steps, its text, and the proof that it is the derivative."""
+"""Derive backward formulas from forward ones: the steps to read, the Python code, and the proof that it is the derivative."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

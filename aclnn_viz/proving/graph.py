@@ -1,4 +1,5 @@
-"""A forward page recorded as a graph: each array keeps the operation and the arrays that it was made of, so that gradients can be written.
+"""Record forward formulas as a graph: each array keeps the operation and the arrays that it was made of, so that gradients can
+be derived.
 
 Arithmetic of single entries is kept as a SymPy expression in which a symbol stands for a whole array; everything else is an
 operation by itself. Equal work is the same array. What the page's own Python asks is answered by `decide`.

@@ -1,4 +1,4 @@
-"""What a backward pass returns where a compared number is 0: its equations hold beside that, and say nothing of it."""
+"""Tell what a backward pass returns exactly at a kink, of which the proved equations, which hold beside it, say nothing."""
 
 from itertools import chain, combinations_with_replacement, product
 

@@ -1,4 +1,4 @@
-"""Arrays whose lengths may be letters: the operators and the functions of pages that all of them share, made of a few that each has.
+"""Operators and functions of arrays whose lengths may be letters, shared by the classes that record formulas and that prove them.
 
 What a page does and such arrays do not know raises Refused; the text says what it is.
 """

@@ -1,4 +1,6 @@
-"""A new operator from a forward page alone: its backward page is derived, its declaration follows from both."""
+"""Write a new operator from forward formulas alone: the backward ones are derived, and declaration.py (shapes, dtypes) follows
+from both.
+"""
 
 import ast
 from inspect import signature

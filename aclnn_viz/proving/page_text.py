@@ -1,4 +1,4 @@
-"""The text of a page, from expressions over the arrays of its graph."""
+"""Write derived gradients as Python code, the `backward` of a page.py, from expressions over recorded arrays."""
 
 from collections import Counter
 

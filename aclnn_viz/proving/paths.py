@@ -1,4 +1,6 @@
-"""Rewrite entries of symbolic arrays where the signs of all compared numbers are given; what does not move gets a name."""
+"""Rewrite entries of symbolic arrays for given signs of all compared numbers, so that a proof takes one branch of the formulas
+at a time.
+"""
 
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,4 +1,6 @@
-"""`prove`: theorems about the backward of a page, what they assume, how they are shown, and why one is not proved."""
+"""`prove`: prove that backward formulas are the derivative of forward ones; say what is assumed, and why something is not
+proved.
+"""
 
 import os
 from dataclasses import dataclass, field

@@ -1,4 +1,6 @@
-"""The gradients of a recorded forward page, by the chain rule backwards: each array comes after all arrays that were made of it."""
+"""Differentiate recorded forward formulas in reverse mode: the chain rule from the outputs back, each array after all that were
+made of it.
+"""
 
 from collections import defaultdict
 

@@ -1,4 +1,4 @@
-"""SymPy functions that entries of symbolic arrays need: steps (comparisons, rounding), and the arithmetic of indices and axes.
+"""SymPy functions for proofs about arrays: steps (comparisons, rounding), and the arithmetic of indices and axes.
 
 A step is constant except where it jumps.
 """

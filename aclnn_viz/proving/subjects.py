@@ -1,4 +1,4 @@
-"""What is to be proved of a page: its two passes, under each combination of options, over inputs of symbolic sizes."""
+"""Set up a proof: run forward and backward over inputs of symbolic sizes, under each combination of the operator's options."""
 
 import re
 from collections import defaultdict

@@ -1,4 +1,5 @@
-"""Arrays of symbolic sizes and entries: a page runs over them unchanged, and each entry is an expression in SymPy.
+"""Arrays of symbolic sizes and entries: formulas run over them unchanged, and each entry of a result is a SymPy expression for
+proofs.
 
 An array is a tuple of axes and a function from indices to an expression. An axis is the tuple of lengths whose product
 is its length, outermost first: () has length 1, and what a page flattened keeps the lengths that it was made of.

@@ -1,4 +1,6 @@
-"""From two passes over symbolic inputs to equations: each output of backward is the derivative of forward."""
+"""Turn two passes over symbolic inputs into equations, that each output of backward is the derivative of forward, and prove
+them.
+"""
 
 from dataclasses import dataclass, replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Views of symbolic arrays: functions that replace an entry by a name, so that a proof need not look at what the entry is made of."""
+"""Replace entries of symbolic arrays by names, so that a proof need not look at what an entry is made of."""
 
 from sympy import Indexed, KroneckerDelta, Pow, Sum, Symbol, exp, log
 

@@ -1,4 +1,5 @@
-"""Dumps of a training run in the layout of msProbe (package mindstudio-probe): the entries of dump.json, and the tensors beside it.
+"""Read dumps of a training run in the layout of msProbe (package mindstudio-probe): the entries of dump.json, and the tensors
+beside it.
 
     step0/rank0/dump.json            by name what went into and came out of each call, in the order of execution
     step0/rank0/dump_tensor_data/    the tensors, NAME.input.0.pt; of a dump of statistics or checksums there are none

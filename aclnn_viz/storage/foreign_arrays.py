@@ -1,4 +1,4 @@
-"""Arrays that come from elsewhere: NumPy's files, bare binary files, and tensors of PyTorch or any library with DLPack.
+"""Read arrays that come from elsewhere: NumPy's files, bare binary files, and tensors of PyTorch or any library with DLPack.
 
 bfloat16 comes in many forms, none of which loses a bit here: as itself, as NumPy's files and libraries that lack it hold
 it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.

@@ -1,4 +1,4 @@
-"""Memory of outputs before a kernel writes it: one byte all over, so that what is read or left there shows."""
+"""Make memory for a kernel's outputs with one byte all over, so that a read of it, or an element never written, shows."""
 
 from contextvars import ContextVar
 from math import prod

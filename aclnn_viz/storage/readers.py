@@ -1,4 +1,5 @@
-"""Read stored files: kinds of damage as exceptions, regular files alone, and arrays as `.npy` and `.bin`.
+"""Read stored files safely: regular files alone, sizes checked first, arrays from `.npy` and `.bin`, an exception for each kind
+of damage.
 
 Before anything is read, its kind and its length are checked. NumPy's file format does not know bfloat16: its files hold the bits
 as uint16, and the dtype stands beside them. A `.bin` file holds the same numbers bare, in C order, little-endian.

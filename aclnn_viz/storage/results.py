@@ -1,4 +1,4 @@
-"""Write files and folders whole or not at all, and never over what the kit did not make.
+"""Write files and folders whole or not at all, and never over what this package did not make.
 
 A result is written under a temporary name beside its place, flushed to the disk, and renamed in one step. What a killed process
 left is removed by the next one that writes to the same place; a lock shows whether somebody still writes.

@@ -1,4 +1,4 @@
-"""Where stored cases lie, a folder or one archive: what is there is read whole and unaltered, or the damage is named."""
+"""Read stored test cases from a folder or an archive, whole and unaltered, or name the damage."""
 
 import os
 import struct

@@ -1,4 +1,4 @@
-"""The device or the kernel that a sweep runs on, described so that every worker on every machine opens the same one.
+"""Describe the device or kernel that a sweep (many test cases, many machines) runs on, so that every worker opens the same one.
 
 `kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another.
 """

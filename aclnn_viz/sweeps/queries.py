@@ -1,4 +1,4 @@
-"""What reports ask of a store, in SQL."""
+"""SQL queries of the reports on a sweep (many test cases, judged and recorded in a store)."""
 
 CASES = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
 SECONDS = "SELECT total(seconds) FROM cases WHERE run = ?"

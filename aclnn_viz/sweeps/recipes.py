@@ -1,4 +1,4 @@
-"""Recipes: cases as lines of text, which cost nothing until they are drawn and mean the same on every machine.
+"""Recipes: test cases as lines of JSON, which cost nothing until they are made and mean the same on every machine.
 
 A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
 these it may say `"strided": true` and `"rows": {TENSOR: KIND}` (special rows, see `cases.recipe`). An array is `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same

@@ -1,4 +1,4 @@
-"""`report`: what a store says of a run, and what changed against another one."""
+"""`report`: tell what a sweep (many test cases, judged and recorded) found, and what changed against another one."""
 
 import json
 import shlex

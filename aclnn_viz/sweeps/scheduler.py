@@ -1,4 +1,4 @@
-"""`sweep`: many cases on a device or a kernel, here or on many machines, each recorded once.
+"""`sweep`: run and judge many test cases on a device or a kernel, here or on many machines, and record each once.
 
 Recipes that are in the store are skipped. Of the rest a limited number is with the workers at a time, so memory does not grow
 with the sweep. When a process dies, the cases that were out are run again one by one: so the case that ended it is found.

@@ -1,4 +1,5 @@
-"""The store of a sweep: an SQLite file with one row for each recipe, kit and device; a row that is there is never written again.
+"""Store the results of a sweep (many test cases) in an SQLite file: one row for each case, version and device, never written
+again.
 
 A key is the hash of the recipe's canonical text, the kit and the device. Several processes of one machine may write at once;
 the file must lie on a local disk, as SQLite's write-ahead log needs it.

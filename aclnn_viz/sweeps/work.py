@@ -1,4 +1,4 @@
-"""The work of a sweep: draw a case, run it, judge it, and return its row; in any process that the sweep uses."""
+"""Do one unit of a sweep's work in any process: make a test case, run it, judge the outputs, and return the row to record."""
 
 import hashlib
 import json

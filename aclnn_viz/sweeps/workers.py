@@ -1,4 +1,6 @@
-"""The workers of a sweep: this process, processes that it starts, or any executor, such as that of a dask cluster."""
+"""Choose who runs the test cases of a sweep: this process, processes that it starts, or any executor, such as that of a dask
+cluster.
+"""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""One check of the verification, and the row of the report that it gives."""
+"""One check of `verify`, by which this package tests itself, and the row of the report that it gives."""
 
 import time
 from collections.abc import Callable

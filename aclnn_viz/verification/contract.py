@@ -1,4 +1,4 @@
-"""Emulated calls, right ones and spoiled ones: their status must be the one that the operator's contract gives."""
+"""Verify the emulated C API: call operators rightly and wrongly, and compare each status with the one that the declared checks give."""
 
 import warnings
 from typing import NamedTuple

@@ -1,4 +1,6 @@
-"""The numeric verification: every operator on its suite, at its kinks, on every product, against its peers, and its status codes."""
+"""The numeric part of `verify`: every operator on its suite, at its kinks, on every product, against other libraries, and its
+status codes.
+"""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

@@ -1,4 +1,5 @@
-"""Peers against the judge of `check`: what they do otherwise than the page is what is documented, no more and no less.
+"""Verify that gradients of other libraries (peers) differ from ours exactly where a difference is documented, no more and no
+less.
 
 On every case of an operator's suite an output of a peer that the judge rejects must belong to a documented difference:
 a value that is written down, or a rounding within the bounds of a plan. A difference that no case shows any more is a

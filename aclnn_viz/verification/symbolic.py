@@ -1,4 +1,6 @@
-"""The symbolic verification: every theorem is proved, no mutant is, and every page returns the derivative of its forward pass."""
+"""The symbolic part of `verify`: prove every theorem and no false variant of it, and that every backward pass is the derivative
+of the forward one.
+"""
 
 from collections.abc import Iterable, Iterator
 

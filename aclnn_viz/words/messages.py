@@ -1,4 +1,4 @@
-"""The language of what the kit prints and shows: one for the process; every message is looked up when it is shown.
+"""Choose the language of what people read, one for the process, and translate every message when it is shown.
 
 Messages are English texts with named places, and their own keys; a translation is a catalogue of gettext beside this
 module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names,

@@ -1,4 +1,4 @@
-"""The glossary: every term of the field that the kit uses, in English and in Chinese, and where its Chinese is from.
+"""The glossary: look up a technical term in English and in Chinese, with a sentence and the source of the Chinese word.
 
 The terms are data, in terms.toml beside this module.
 """

@@ -1,4 +1,4 @@
-"""The call of a contract that inputs stand for: descriptors of tensors as a device reads them, and why a product refuses it."""
+"""Turn a device's inputs into the call of phase 1 (GetWorkspaceSize) that they stand for, to tell why a product refuses them."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Data classes of contracts: a call of phase 1, the checks that a contract consists of, and the status that it returns for a call."""
+"""Data classes for phase 1 of an operator (GetWorkspaceSize): a call, the checks on it, and the status that it gets."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""Rules that the contracts of several operators share, and the contract that follows from a declaration alone.
+"""Checks of phase 1 (GetWorkspaceSize) that several operators share, and those that follow from an operator's declared shapes
+and dtypes alone.
 
 An operator without a contract of its own has what follows from its declaration, checked in C order: which checks the
 library makes in which order, and what it silently lets pass, is not known of it.

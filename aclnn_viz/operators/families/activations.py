@@ -1,4 +1,4 @@
-"""What the pages of activations share: functions of one number."""
+"""Formulas that several activations share: sigmoid, GELU, and the derivative of GELU."""
 
 
 def sigmoid(xp, x):

@@ -1,4 +1,6 @@
-"""What the `peer.py` of several activations share: 16-bit tensors computed in float32, and gradients of halves."""
+"""Helpers to compute activations in PyTorch, for gradients to compare ours with: 16-bit tensors as float32, and gradients of
+halves.
+"""
 
 
 def wide(tensor):

@@ -1,4 +1,4 @@
-"""What operators with class targets share: a target is the class of its row, or the number that marks a row to be ignored."""
+"""Check the targets of losses over classes: each is a class, or the number that marks a row to be ignored."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Declarations of activations and losses: they act on each element, and the gradient has the shape of the input."""
+"""Declare activations and losses of single elements by what is special to each; what they have in common is filled in."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The declaration that all gated linear units share: x is cut in halves a and b along dim, and y is half as long."""
+"""Declare a gated linear unit, as all of them are declared: x is cut in halves a and b along dim, and y is half as long."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 

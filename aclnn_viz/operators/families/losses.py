@@ -1,4 +1,5 @@
-"""What losses of single elements share: the reduction, each element's share of the gradient, weights, and log(1 + exp(x)) without overflow.
+"""Formulas that losses of single elements share: the reduction, each element's share of the gradient, weights, and log(1 +
+exp(x)) without overflow.
 
 The loss is `each`, its sum, or its mean, which divides by `count`. Where target has more elements than self, documents differ: L1 and
 soft margin divide by the number of losses ("elements of the output"), the squared error by that of self (x.numel(), as ATen does).

@@ -1,4 +1,4 @@
-"""Losses of single elements in PyTorch: its function, differentiated by autograd."""
+"""Compute the gradient of a loss of single elements in PyTorch, by autograd, to compare ours with."""
 
 from aclnn_viz.operators.families.losses import MEAN, REDUCTION
 from aclnn_viz.operators.peers import narrow

@@ -1,4 +1,4 @@
-"""What normalisations share: the gradient of numbers that were centred and divided by their deviation."""
+"""Formulas that normalisations share: mean and 1 / deviation, and the gradient of numbers that were centred and scaled by them."""
 
 
 def through(xp, grad, xhat, rstd, axes):

@@ -1,4 +1,4 @@
-"""What pooling shares: how many windows there are along an axis, and where their elements lie."""
+"""Formulas that poolings share: how many windows there are along an axis, and where their elements lie."""
 
 
 def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[str, str]:

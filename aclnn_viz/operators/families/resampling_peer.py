@@ -1,4 +1,6 @@
-"""Compute the scales that PyTorch's interpolate takes: it computes the size of the output from them, so they must agree with outputSize."""
+"""Choose the scales to pass to PyTorch's interpolate, which computes the size of the output from them, and refuse those that
+miss outputSize.
+"""
 
 from math import floor
 

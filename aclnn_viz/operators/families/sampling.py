@@ -1,4 +1,5 @@
-"""Sampling along one axis: a coordinate in [-1, 1] to taps, their weights, and the derivatives of the weights.
+"""Formulas of the grid samplers along one axis: from a coordinate in [-1, 1] to taps (sampled pixels), weights, and the
+derivatives of weights.
 
 Each axis is treated alone, in these steps:
 

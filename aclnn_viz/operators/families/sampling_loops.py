@@ -1,4 +1,5 @@
-"""The grid samplers as fused loops: the taps of some points first, then channel by channel what they add and gather.
+"""Fused loops of the backward grid samplers, which numba compiles, to run them fast on a CPU: the taps of some points first,
+then channel by channel.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.

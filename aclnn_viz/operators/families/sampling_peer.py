@@ -1,4 +1,4 @@
-"""Refuse the grids on which PyTorch's grid samplers may end the process."""
+"""Refuse the grids on which PyTorch's grid samplers may crash the process, before a gradient is compared with theirs."""
 
 from aclnn_viz.errors import NotSupported, problem
 

@@ -1,4 +1,4 @@
-"""Rules that the inputs of every grid sampler must satisfy."""
+"""Refuse inputs that no grid sampler takes: images without a pixel."""
 
 from aclnn_viz.errors import problem
 

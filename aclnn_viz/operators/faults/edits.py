@@ -1,4 +1,5 @@
-"""Every mechanical edit of a page: one operator, factor, constant, comparison, axis, name or statement changed.
+"""List every mechanical edit of an operator's formulas (a factor, constant, comparison, axis, name or statement changed), as
+mistakes that a check must find.
 
 A change sets attributes of one node of the page's syntax tree, in place, and is taken back. Beside the edits stands what may be
 in the place of any expression: it explains wrong kernels, too, but the kit is not scored on it.

@@ -1,4 +1,4 @@
-"""A fault is one mistake and the wrong kernel that makes it; and names for the regions of an output.
+"""Make the wrong kernel of a known mistake (a fault), to test checks with and to explain kernels; and name regions of outputs.
 
 A fault changes the right page, or what the kernel reads, stores and computes in.
 """

@@ -1,4 +1,6 @@
-"""What cross entropy gives where a value had to be chosen: a mean over nothing, weights of 0, nan and infinity."""
+"""Compute what cross entropy and PyTorch give where a value had to be chosen (a mean over nothing, weights of 0, nan,
+infinity), for conventions.toml.
+"""
 
 import numpy as np
 

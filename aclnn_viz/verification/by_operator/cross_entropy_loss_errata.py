@@ -1,4 +1,4 @@
-"""The computations of the errata of cross entropy, which the expressions of errata.toml call by name."""
+"""Recompute errors in the vendor's document of cross entropy: functions that the expressions of errata.toml call by name."""
 
 from functools import partial
 

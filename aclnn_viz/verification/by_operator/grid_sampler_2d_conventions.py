@@ -1,4 +1,6 @@
-"""What the grid sampler and PyTorch compute at the places that its conventions.toml lists: kinks, ties, special and empty inputs."""
+"""Compute what the 2D grid sampler and PyTorch give where a value had to be chosen (kinks, ties, special and empty inputs), for
+conventions.toml.
+"""
 
 import numpy as np
 

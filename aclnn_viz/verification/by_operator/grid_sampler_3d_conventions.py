@@ -1,4 +1,6 @@
-"""Conventions of the grid sampler in space: those of the 2D sampler axis by axis, shown along z, which only this one has."""
+"""Compute what the 3D grid sampler gives where a value had to be chosen (kinks, ties, special inputs), for conventions.toml:
+along z, for x and y are as in 2D.
+"""
 
 import numpy as np
 

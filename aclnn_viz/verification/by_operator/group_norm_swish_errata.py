@@ -1,4 +1,4 @@
-"""The computations of the errata of group norm + swish, which the expressions of errata.toml call by name."""
+"""Recompute errors in the vendor's document of group norm + swish: functions that the expressions of errata.toml call by name."""
 
 import numpy as np
 

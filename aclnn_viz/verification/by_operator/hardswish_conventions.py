@@ -1,4 +1,6 @@
-"""What hardswish and PyTorch compute at the places that its conventions.toml lists: kinks, ties, special and empty inputs."""
+"""Compute what hardswish and PyTorch give where a value had to be chosen (kinks, special and empty inputs), for
+conventions.toml.
+"""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""What layer norm and PyTorch compute at the places that its conventions.toml lists: kinks, ties, special and empty inputs."""
+"""Compute what layer norm and PyTorch give where a value had to be chosen (zero divisors, special and empty inputs), for
+conventions.toml.
+"""
 
 import numpy as np
 

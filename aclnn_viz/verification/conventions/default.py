@@ -1,4 +1,5 @@
-"""The conventions of an operator whose folder states none: what its kernel returns, measured.
+"""Measure what a kernel returns where a value had to be chosen (kinks, special numbers, empty inputs), for operators whose
+folder states none.
 
 What the document and the published kernel have at a kink is said by the erratum of that topic, if there is one.
 """

@@ -1,4 +1,6 @@
-"""A convention: a place where a value had to be chosen (a kink, a tie, an empty input), with the value of each implementation."""
+"""Data classes of conventions, places where a value had to be chosen (a kink, a tie, an empty input), with the value of each
+implementation.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Errata as data, of an operator in errata.toml of its folder: a formula as the document prints it, or what a call gives instead.
+"""Read errata (errors in the vendor's documents) from an operator's errata.toml: a formula as printed, or what a call gives
+instead.
 
 An erratum rests on one piece of evidence, or on all of its `evidence`. A formula is evaluated at one point, where the gradient is
 that of truth and of differences of the forward pass; one with `right` in the place of `formula` is a formula that the document

@@ -1,4 +1,6 @@
-"""An erratum, and its evidence: lemmas, numbers and computations, quotations, calls of the emulator."""
+"""Data classes of errata (errors in the vendor's documents) and of their evidence: lemmas, numbers, computations, quotations,
+emulated calls.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,6 @@
-"""The computations of the errata that concern every operator, which the expressions of platform.toml call by name."""
+"""Recompute errors in the vendor's documents that concern every operator: functions that the expressions of platform.toml call
+by name.
+"""
 
 import numpy as np
 
