@@ -3,6 +3,8 @@
 from difflib import get_close_matches
 from functools import cache, partial
 
+import numpy as np
+
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.registry import own, table
@@ -11,7 +13,6 @@ from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.puzzles.progress import Progress, progress_of
 from aclnn_viz.puzzles.puzzle import Puzzle
 from aclnn_viz.puzzles.tiles.detective import TileDetective
-from aclnn_viz.puzzles.verdict import judged
 
 __all__ = [
     "Detective",
@@ -32,7 +33,7 @@ def puzzles() -> tuple[Puzzle, ...]:
     >>> puzzles()[0].name
     'hardswish_middle'
     """
-    return tuple(one for op in operators() for one in own("puzzles", op.name, "PUZZLES", ()))
+    return tuple(one for one in _written() if not one.tiles)
 
 
 def tile_puzzles() -> tuple[Puzzle, ...]:
@@ -41,8 +42,18 @@ def tile_puzzles() -> tuple[Puzzle, ...]:
     >>> tile_puzzles()[0].check(lambda length, tileLength: -(-length // tileLength)).passed
     True
     """
-    found = (one for op in operators() for one in own("puzzles", op.name, "TILE_PUZZLES", ()))
-    return tuple(sorted(found, key=lambda one: one.judge is not judged))
+    return tuple(sorted((one for one in _written() if one.tiles), key=lambda one: not one.cases))
+
+
+def _written() -> list[Puzzle]:
+    return [one for op in operators() for one in _puzzles(op.name)]
+
+
+@cache
+def _puzzles(op: str) -> list[Puzzle]:
+    """The puzzles in the table of an operator, each a function of the module beside it."""
+    names = [name for name, said in table("puzzles", op).items() if "hints" in said]
+    return [Puzzle(own("puzzles", op, name)) for name in names]
 
 
 def puzzle(name: str) -> Puzzle:
@@ -74,6 +85,8 @@ def _of_table(op: str, kind: str) -> list[Detective]:
     """The cases in the table of an operator; a name in capitals is a value of the module beside the table."""
 
     def value(one):
+        if isinstance(one, list) and isinstance(one[0], list):
+            return np.float32(one)
         if isinstance(one, list):
             return tuple(... if item == "..." else item for item in one)
         return own("puzzles", op, one, one) if isinstance(one, str) else one

@@ -30,12 +30,9 @@ class Answer(Reply):
     lines: tuple[str, ...]
     note: str = ""
 
-    def _repr_html_(self) -> str:
-        colour, sign = (GREEN, "✔") if self.right else (GREY, "…")
-        return (
-            f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><pre>{sign} '
-            f"{html.escape(str(self))}</pre></div>"
-        )
+    @property
+    def _sign(self) -> tuple[str, str]:
+        return (GREEN, "✔") if self.right else (GREY, "…")
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ Nothing is ever rewritten. So two notebooks can add at the same time, and a line
 The file is puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.
 """
 
-import html
 import json
 import os
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aclnn_viz.errors import problem
-from aclnn_viz.tables import as_text
+from aclnn_viz.tables import as_html, as_text
 from aclnn_viz.words.messages import message, tr
 
 VARIABLE = "ACLNN_VIZ_DATA"
@@ -131,49 +130,29 @@ class Progress:
             "{n} of {all} solved; next: {next}", n=self.solved, all=len(self.rows), next=self.next
         )
 
+    def _lines(self) -> list[str]:
+        header = [tr("operator"), tr("title"), tr("name"), tr("state")]
+        return as_text(header, [[*map(tr, row)] for row in self.rows])
+
     def __str__(self) -> str:
-        lines = as_text(
-            [tr("operator"), tr("title"), tr("name"), tr("state")],
-            [[*map(tr, row)] for row in self.rows],
-        )
-        return "\n".join([self.head, *lines, *filter(None, [self.complaint])])
+        return "\n".join([self.head, *self._lines(), *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
-        """What comes next, then a line a group, and every one behind a click."""
-        groups, cell = {}, "<td>{}</td>".format
-        for row in self.rows:
-            groups.setdefault(row[0], []).append(row)
-        lines = [
-            "<tr>"
-            + cell(html.escape(name))
-            + cell("".join("■" if row[3].startswith("solved") else "□" for row in rows))
-            + cell(
-                html.escape(
-                    next(
-                        (tr(row[1]) for row in rows if not row[3].startswith("solved")), tr("done")
-                    )
-                )
-            )
-            + "</tr>"
-            for name, rows in groups.items()
+        """What comes next, then a line an operator, and every one behind a click."""
+        groups = {}
+        for operator, title, _, state in self.rows:
+            groups.setdefault(operator, []).append((tr(title), state.startswith("solved")))
+        rows = [
+            [
+                name,
+                "".join("□■"[solved] for _, solved in each),
+                next((title for title, solved in each if not solved), tr("done")),
+            ]
+            for name, each in groups.items()
         ]
-        rows = "".join(
-            f"<tr>{''.join(cell(html.escape(tr(text))) for text in row)}</tr>" for row in self.rows
-        )
-        groups, every = (
-            f"<tr>{''.join(map('<th>{}</th>'.format, names))}</tr>"
-            for names in (
-                (tr("operator"), tr("solved"), tr("next there")),
-                (tr("operator"), tr("title"), tr("name"), tr("state")),
-            )
-        )
-        folded = "<details><summary>{}</summary><table>{}{}</table></details>".format(
-            tr("every one"), every, rows
-        )
-        return (
-            f"<p><strong>{html.escape(self.head)}</strong></p><table>{groups}{''.join(lines)}</table>{folded}"
-            f"<p>{html.escape(self.complaint)}</p>"
-        )
+        header = tr("operator"), tr("solved"), tr("next there")
+        notes, every = filter(None, [self.complaint]), "\n".join(self._lines())
+        return as_html(self.head, header, rows, notes, every, opens=tr("every one"))
 
 
 def progress_of(items) -> Progress:

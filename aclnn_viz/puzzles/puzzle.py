@@ -84,6 +84,11 @@ class Puzzle:
     def outputs(self) -> tuple[str, ...]:
         return tuple(self._said.get("outputs", ()))
 
+    @property
+    def tiles(self) -> bool:
+        """Whether it is on a tile program."""
+        return "tiles" in self._said
+
     @cached_property
     def cases(self) -> tuple[dict, ...]:
         """Inputs by name, in float64."""

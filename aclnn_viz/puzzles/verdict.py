@@ -54,6 +54,14 @@ class Reply:
     def __str__(self) -> str:
         return "\n".join([self._text(), *filter(None, [self.note])])
 
+    def _repr_html_(self) -> str:
+        head, _, rest = str(self).partition("\n")
+        colour, sign = self._sign
+        return (
+            f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
+            f"</strong><pre>{html.escape(rest)}</pre></div>"
+        )
+
 
 def nth_hint(one, number: int) -> str:
     """A hint of a puzzle or a detective case, from 1 on; ValueError for another number."""
@@ -88,13 +96,9 @@ class PuzzleResult(Reply):
     def __str__(self) -> str:
         return tr("{name}: {what}", name=self.name, what=super().__str__())
 
-    def _repr_html_(self) -> str:
-        head, _, rest = str(self).partition("\n")
-        colour, sign = (GREEN, "✔") if self.passed else (RED, "✘") if self.begun else (GREY, "…")
-        return (
-            f'<div style="border-left: 4px solid {colour}; padding-left: 0.8em"><strong>{sign} {html.escape(head)}'
-            f"</strong><pre>{html.escape(rest)}</pre></div>"
-        )
+    @property
+    def _sign(self) -> tuple[str, str]:
+        return (GREEN, "✔") if self.passed else (RED, "✘") if self.begun else (GREY, "…")
 
 
 def judged(puzzle, answer) -> PuzzleResult:

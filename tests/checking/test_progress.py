@@ -46,9 +46,7 @@ def test_attempts_and_successes_are_counted(file):
         " 1 attempt"
     )
     assert str(progress()).startswith("1 of 58 solved; next: Two corners (hardswish_slope)\n")
-    assert (
-        "<td>■□□" in progress()._repr_html_() and "solved, 3 attempts" in progress()._repr_html_()
-    )
+    assert ">■□□" in progress()._repr_html_() and "solved, 3 attempts" in progress()._repr_html_()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["solved"] for line in lines] == [False, True, False, False] and all(
         line["at"] for line in lines

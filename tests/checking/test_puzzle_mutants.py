@@ -7,11 +7,11 @@ from checking.mutation import mutants
 from checking.test_mutants import killed, reason
 from machine import SOAK
 
-from aclnn_viz import operators
+from aclnn_viz import operator
 from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.operators import registry
-from aclnn_viz.puzzles import puzzle, verdict
+from aclnn_viz.puzzles import puzzle, puzzles, verdict
 from aclnn_viz.puzzles.verdict import judged
 
 NO_SLOPE = "the slope there is 0: beyond the last centre, or at a mirror"
@@ -38,13 +38,13 @@ EQUIVALENT = {
 }
 
 
-WITH_PUZZLES = [op for op in operators() if registry.own("puzzles", op.name, "PUZZLES")]
+WITH_PUZZLES = [operator(name) for name in dict.fromkeys(one.operator for one in puzzles())]
 
 
 @cache
 def of(op):
     """The mutants of an operator's solutions of its puzzles on kernels."""
-    names = {one.name for one in registry.own("puzzles", op.name, "PUZZLES")}
+    names = {one.name for one in puzzles() if one.operator == op.name}
     return [
         mutant
         for mutant in mutants(registry.module("puzzle_solutions", op.name))

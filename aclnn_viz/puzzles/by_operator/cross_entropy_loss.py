@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 
-from aclnn_viz.puzzles.puzzle import Puzzle
-
 
 def ce_softmax(logProb, target):
     """The gradient by the logits (N, C) of the sum over the rows of -logProb[target], through the Jacobian of the
@@ -81,13 +79,6 @@ def ce_zloss(gradZloss, logProb, lse, scale):
     return grad
 
 
-PUZZLES = tuple(
-    map(
-        Puzzle,
-        (ce_softmax, ce_target_weight, ce_divisor, ce_mean_gradient, ce_smoothing, ce_zloss),
-    )
-)
-
 NONE = None
 
 
@@ -99,6 +90,3 @@ def target_lane(target, tileLength):
         while lane[i] >= tileLength:
             tile[i], lane[i] = tile[i] + 1, lane[i] - tileLength
     return tile, lane
-
-
-TILE_PUZZLES = (Puzzle(target_lane),)

@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 
-from aclnn_viz.puzzles.puzzle import Puzzle
-
 
 def grid_unnormalise(x, size, alignCorners):
     """The place u in pixels of every x (n,), and the slope du / dx (n,): -1 and 1 are the centres of the end pixels
@@ -144,29 +142,7 @@ def grid_bicubic_slopes(t):
     return slopes
 
 
-PUZZLES = tuple(
-    map(
-        Puzzle,
-        (
-            grid_unnormalise,
-            grid_clip,
-            grid_reflect,
-            grid_reflect_slope,
-            grid_taps,
-            grid_nearest,
-            grid_scatter,
-            grid_row_gradient,
-            grid_reflected_gradient,
-            grid_bicubic_slopes,
-        ),
-    )
-)
-
 LATTICE = np.stack(np.meshgrid(*2 * [np.linspace(-3.9, 3.9, 14)]), -1)[None].astype(np.float32)
-SPREAD = np.float32([[[[-0.5, -0.5], [0.5, 0.5]]]])
-PILED = np.full((1, 1, 2, 2), 0.3, np.float32)
-ONE = PILED[:, :, :1]
-TWO = np.repeat(ONE, 2, 0)
 
 
 def channel_gap(pixels, itemsize):
@@ -178,6 +154,3 @@ def channel_gap(pixels, itemsize):
         end_of_this, start_of_next = 1, pixels[i]
         gap[i] = (start_of_next - end_of_this) * itemsize
     return gap
-
-
-TILE_PUZZLES = (Puzzle(channel_gap),)

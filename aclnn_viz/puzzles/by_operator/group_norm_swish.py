@@ -6,8 +6,6 @@ import math
 
 import numpy as np
 
-from aclnn_viz.puzzles.puzzle import Puzzle
-
 
 def sigmoid(t):
     """1 / (1 + exp(-t)) for one number, without overflow."""
@@ -124,8 +122,3 @@ def gn_kernel(
     return {"dxOut": dx} | {
         name: total.astype(like.dtype) for name, (total, like, asked) in parts.items() if asked
     }
-
-
-PUZZLES = tuple(
-    map(Puzzle, (swish_slope, gn_xhat, gn_means, gn_dx, gn_parameters, gn_kernel)),
-)

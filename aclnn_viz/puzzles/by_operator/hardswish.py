@@ -4,8 +4,6 @@ long each is, which core has it, and how the last one is stored.
 
 import numpy as np
 
-from aclnn_viz.puzzles.puzzle import Puzzle
-
 
 def hardswish_middle(x):
     """The derivative of y = x (x + 3) / 6 at every element of x (n,), by the product rule."""
@@ -37,9 +35,6 @@ def hardswish_kernel(gradOutput, self):
         slope = 0.0 if x < -3.0 else 1.0 if not x <= 3.0 else x / 3.0 + 0.5
         out[i] = float(gradOutput[i]) * slope
     return out
-
-
-PUZZLES = tuple(map(Puzzle, (hardswish_middle, hardswish_slope, hardswish_kernel)))
 
 
 def tile_count(length, tileLength):
@@ -110,19 +105,3 @@ def hardswish_copy_out(self, start, count):
         # by the scalar unit, which is slow, and not awaited here
         self.outGm[start].SetValue(i, out.GetValue(i))
     self.outQue.FreeTensor(out)
-
-
-TILE_PUZZLES = tuple(
-    map(
-        Puzzle,
-        (
-            tile_count,
-            tile_tail,
-            aligned_bytes,
-            moved_elements,
-            tile_length,
-            core_first,
-            hardswish_copy_out,
-        ),
-    )
-)

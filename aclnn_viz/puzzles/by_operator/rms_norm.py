@@ -4,8 +4,6 @@ tiles, rows for cores, columns for strips, what is read twice, and waits.
 
 import numpy as np
 
-from aclnn_viz.puzzles.puzzle import Puzzle
-
 
 def rms_xhat(x, rstd):
     """x-hat, the normalised x (rows, n), from the rstd (rows, 1) that the forward pass saved."""
@@ -65,12 +63,6 @@ def rms_kernel(dy, x, rstd, gamma):
     return dx, dgamma
 
 
-PUZZLES = tuple(map(Puzzle, (rms_xhat, rms_row_mean, rms_dx, rms_dgamma, rms_kernel)))
-
-LAST_ROW = np.zeros((4, 8), np.float32)
-LAST_ROW[-1] = np.linspace(-1, 1, 8)
-
-
 def rows_of_core(core, rows, cores):
     """How many rows each core (n,) has: equal spans, as short as cores allow; the last may have fewer, or none."""
     span, held = np.ceil(rows / cores), np.zeros_like(core)
@@ -119,8 +111,3 @@ def rms_add_slots(self):
             self.dgammaGm[i] = sum(
                 self.partGm[core * self.t.slot + i] for core in range(GetBlockNum())
             )
-
-
-TILE_PUZZLES = tuple(
-    map(Puzzle, (rows_of_core, strip_owner, row_traffic, rms_add_to_dgamma, rms_add_slots))
-)
