@@ -530,6 +530,7 @@ class _Form:
             "least": one.least,
             "below": one.below,
             "more": one.more,
+            "opens": self.plain(one.opens),
             "marks": [self.page._pooled(self.mark(each)) for each in one.marks],
             "x": self.plain(one.x),
             "y": self.plain(one.y),

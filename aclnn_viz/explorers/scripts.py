@@ -13,6 +13,7 @@ SCRIPTS = (
     "kit.js",
     "canvas.js",
     "paths.js",
+    "formulas.js",
     "hand.js",
     "marks.js",
     "frame.js",

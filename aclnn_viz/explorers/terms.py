@@ -73,25 +73,25 @@ class Term:
     def label(self) -> str:
         return self.name or self.formula
 
+    def loose(self, k: int) -> bool:
+        """Whether what it takes there stands in brackets."""
+        taken, (_, holds) = self.takes[k], WRITTEN.get(self.op, CALL)
+        return (
+            isinstance(taken, Term)
+            and not taken.name
+            and holds < 4
+            and WRITTEN.get(taken.op, CALL)[1]
+            < holds + (k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
+        )
+
     @property
     def formula(self) -> str:
         """What the step does to what it takes, of which a name stands for what has one."""
         between, holds = WRITTEN.get(self.op, CALL)
-        texts = []
-        for k, taken in enumerate(self.takes):
-            loose = (
-                isinstance(taken, Term)
-                and not taken.name
-                and WRITTEN.get(taken.op, CALL)[1]
-                < holds + (k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
-            )
-            texts.append(
-                f"({taken.label})"
-                if loose and holds < 4
-                else taken.label
-                if isinstance(taken, Term)
-                else constant(taken)
-            )
+        texts = [
+            taken.label if isinstance(taken, Term) else constant(taken) for taken in self.takes
+        ]
+        texts = [f"({text})" if self.loose(k) else text for k, text in enumerate(texts)]
         if self.op == "negative":
             return between + texts[0]
         return (
@@ -99,6 +99,49 @@ class Term:
             if holds < 4
             else f"{self.op}({between.join(texts)}{'' if self.axis is None else f', axis={self.axis}'})"
         )
+
+
+# how a step is set where that is not how it is written, in TeX
+SET = {
+    "divide": r"\frac{{{0}}}{{{1}}}",
+    "exp": "e^{{{0}}}",
+    "mean": r"\overline{{{0}}}",
+    "sum": "Σ({0})",
+    "abs": "|{0}|",
+    "where": r"{1}\ \mathrm{{if}}\ {0}\ \mathrm{{else}}\ {2}",
+    "take": "{0}[{1}]",
+    "less_equal": "{0} ≤ {1}",
+    "greater_equal": "{0} ≥ {1}",
+    "equal": "{0} = {1}",
+    "not_equal": "{0} ≠ {1}",
+}
+LETTERS = {"gamma": "γ", "beta": "β", "xhat": r"\hat{x}", "dxhat": r"d\hat{x}"}
+
+
+def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
+    r"""Return a term in the few commands of TeX that a `Note` sets, its formula behind its name if `whole`; `flat` has no fractions.
+
+    >>> typeset(Term("", "divide", (Term("gamma"), 2.0)))
+    '\\frac{γ}{2}'
+    """
+    if term.name and not (whole and term.takes):
+        head, _, tail = LETTERS.get(term.name, term.name).partition("_")
+        return f"{head}_{{{tail.replace('_', ' ')}}}" if tail else head
+    form = None if flat and term.op == "divide" else SET.get(term.op)
+    texts = [
+        typeset(taken, flat=flat) if isinstance(taken, Term) else constant(taken)
+        for taken in term.takes
+    ]
+    if form is None or term.op in ("less_equal", "greater_equal", "equal", "not_equal"):
+        texts = [f"({text})" if term.loose(k) else text for k, text in enumerate(texts)]
+    between, holds = WRITTEN.get(term.op, CALL)
+    if form:
+        made = form.format(*texts)
+    elif holds < 4:
+        made = between + texts[0] if term.op == "negative" else between.join(texts)
+    else:
+        made = "\\mathrm{" + term.op + "}(" + between.join(texts) + ")"
+    return f"{typeset(term)} = {made}" if term.name else made
 
 
 def constant(value) -> str:

@@ -6,6 +6,7 @@ rounding of one step adds, and these parts add up to the whole error. The tile m
 wrote is shown with the term whose numbers it holds.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
@@ -16,9 +17,8 @@ from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import element
-from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.terms import Term, same_element, stepped
-from aclnn_viz.explorers.tiles_data import FAULTS, MACHINE, PROGRAMS, Machine
+from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 from aclnn_viz.words.messages import message
@@ -75,8 +75,7 @@ class Shown(NamedTuple):
 class Zoomed(NamedTuple):
     """All of a state but the element: arrays (terms, rows, columns), of the errors in ulps `parts` (terms, steps, rows, columns).
 
-    `goes` names the output that a term goes to, `tile` says which of the tiles stores an element of it, `place` in which element of
-    it, and `chosen` the term of each number that the state may have.
+    `goes` names the output that a term goes to, `tile` says which of the tiles stores an element of it, and `place` in which element of it.
     """
 
     terms: list
@@ -90,7 +89,6 @@ class Zoomed(NamedTuple):
     tile: np.ndarray
     place: np.ndarray
     goes: list
-    chosen: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,23 +117,8 @@ def gathered(state, *_) -> dict:
 
 def data(xp, state, zoomed: Zoomed) -> Data:
     rows, columns = zoomed.tile.shape[1:]
-    term = element(xp, zoomed.chosen, state.term + 1)
-    if isinstance(state.term, int) and term < 0:
-        label = TERMS[state.term][1]
-        raise StateError(
-            "term",
-            message("this call of {program} has no {term}", program=state.program, term=label),
-            label,
-            message("choose another one"),
-        )
-    return Data(
-        xp,
-        state,
-        zoomed,
-        term,
-        xp.minimum(state.row, rows - 1),
-        xp.minimum(state.column, columns - 1),
-    )
+    ends = (state.term, len(zoomed.terms)), (state.row, rows), (state.column, columns)
+    return Data(xp, state, zoomed, *(xp.minimum(at, size - 1) for at, size in ends))
 
 
 def laid(term: Term, depth: int = 0) -> tuple[int, list]:
@@ -181,6 +164,7 @@ def read(op, given: dict) -> Read:
     )
     laid_out = {one for root in steps if root.term.name for one, *_ in laid(root.term)[1]}
     found = [one for one in (*inputs, *(step.term for step in steps)) if one in laid_out]
+    found.sort(key=lambda one: one is not first.term)
     try:
         elements = same_element([one.term for one in steps], first.term, first.size)
         if lost := [one.label for one in found if one not in elements or (elements[one] < 0).any()]:
@@ -258,11 +242,6 @@ def zoomed(*machine) -> Zoomed:
         next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs)))
         for one in terms
     ]
-    labels = [(state.program, one.label) for one in terms]
-    chosen = [
-        labels.index(each) if each in labels else -1
-        for each in ((state.program, next(iter(outputs))), *TERMS)
-    ]
     return Zoomed(
         terms,
         shown,
@@ -275,7 +254,6 @@ def zoomed(*machine) -> Zoomed:
         np.array([owner[name][places[name]] for name in goes]),
         np.array([places[name] for name in goes]),
         goes,
-        np.array(chosen),
     )
 
 
@@ -346,28 +324,11 @@ def known(raw, truth, places, dtype):
 
 
 @cache
-def _labels(op: str) -> tuple[str, ...]:
-    """The terms of an operator, with those that the calls of its faults have; none where a zoom cannot show its page."""
-    program, found = next(name for name, each in PROGRAMS.items() if each.operator == op), {}
-    try:
-        for fault in (
-            "none",
-            *(
-                name
-                for name, fault in FAULTS.items()
-                if name.startswith(f"{program}:") and fault.case
-            ),
-        ):
-            found |= dict.fromkeys(
-                one.term.label
-                for one in read(
-                    operator(op), tiles_data.inputs(Machine(program, fault, **SMALL_CASE))
-                ).shown
-            )
-    except NotSupported:
-        return ()
+def programs() -> tuple[str, ...]:
+    """The programs of which a zoom can show the page."""
+    found = []
+    for name, program in PROGRAMS.items():
+        with suppress(NotSupported):
+            read(operator(program.operator), tiles_data.inputs(Machine(name, **SMALL_CASE)))
+            found.append(name)
     return tuple(found)
-
-
-TERMS = [(name, label) for name, program in PROGRAMS.items() for label in _labels(program.operator)]
-FIRST = {name: [each for each, _ in TERMS].index(name) for name, _ in TERMS}

@@ -351,7 +351,9 @@ def _heat(axes, mark, look):
     )
     wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
     texts = np.reshape(mark.words, values.shape) if mark.words else None
-    texts = _digits(values, wide) if mark.digits and tall > 11 else texts
+    if mark.digits:
+        few = texts is None or max(map(len, mark.words)) * 6 < wide
+        texts = (_digits(values, wide) if texts is None else texts) if few and tall > 11 else None
     if texts is None:
         texts = (
             np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "")
@@ -501,6 +503,17 @@ def _box(axes, mark, look):
 
 
 def _note(axes, mark, look):
+    if mark.math:
+        axes.text(
+            mark.x,
+            mark.y,
+            f"${mark.math}$",
+            ha=mark.align,
+            va="center",
+            fontsize=9,
+            parse_math=True,
+        )
+        return
     axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL_PRINT)
 
 

@@ -70,7 +70,7 @@ class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
     `map` is "sequential", "diverging" or "grey", from `low` to `high`. With `digits`, numbers stand in cells that hold
-    them; `words` stand in the cells in their place, row by row.
+    them; `words` stand in the cells in their place, row by row, and with `digits` only where cells hold them.
     """
 
     values: np.ndarray
@@ -177,10 +177,14 @@ class Spots:
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """A few words at (x, y); `align` is "left", "center" or "right" of the point. They may be `room` wide in units of x; 0: up to their neighbours."""
+    """A few words at (x, y); `align` is "left", "center" or "right" of the point. They may be `room` wide in units of x; 0: up to their neighbours.
+
+    With `math` a formula is drawn in their place, in TeX of its commands \\frac, \\hat, \\overline, \\mathrm, ^ and _ alone.
+    """
 
     x: float
     y: float
     text: str
     align: str = "center"
     room: float = 0.0
+    math: str = ""

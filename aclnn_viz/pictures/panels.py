@@ -35,7 +35,8 @@ class Panel:
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
     With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
     Where there are fewer than `least` pixels across, the browser scrolls it sideways. `below` names a panel above it, with whose x axis
-    its own is in line; a `height` of 0 is what a square panel of its span takes. One of `more` is folded away beside the others.
+    its own is in line; a `height` of 0 is what a square panel of its span takes. One of `more` is folded away beside the others. `opens` is (depth, x0, y0, x1, y1): out of this place of it the picture of
+    the next depth opens.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Panel:
     least: int = 0
     below: str = ""
     more: bool = False
+    opens: tuple = ()
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -182,6 +184,7 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 "least": panel.least,
                 "below": panel.below,
                 "more": panel.more,
+                "opens": _plain(panel.opens),
                 "marks": marks,
                 **axes,
             }

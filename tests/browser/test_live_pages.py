@@ -315,7 +315,7 @@ def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     "program",
     ["rms_norm", "cross_entropy_loss", "group_norm_swish", "softmax"][-4 if SOAK else -1 :],
 )
-def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_and_back(
+def test_a_click_leads_from_the_formula_to_the_tensor_to_the_instructions_and_back(
     program, browser, tmp_path
 ):
     subject, path = subject_of("zoom"), tmp_path / "page.html"
@@ -325,9 +325,10 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
     page = Page(browser, path.as_uri())
     level = page.page.locator("[data-field=level]")
 
-    def click(panel, x, y, hint, then):
+    def click(x, y, hint, then):
         """Point at a place in units of the axes, read that hint, and click."""
-        canvas = page.page.locator(f"[data-panel={panel}] canvas")
+        page.becomes("!document.querySelector('[data-gliding]')")
+        canvas = page.page.locator("[data-panel=zoom] canvas")
         box, (x0, x1), (y0, y1) = (
             json.loads(canvas.get_attribute("data-axes"))[name]
             if name == "box"
@@ -339,7 +340,7 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
             "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"]),
         }
         canvas.hover(position=place)
-        assert hint in page.page.locator(f"[data-panel={panel}] .ae-hint").text_content()
+        assert hint in page.page.locator("[data-panel=zoom] .ae-hint").text_content()
         canvas.click(position=place)
         assert level.evaluate("one => one.querySelector(':checked').parentNode.textContent") == then
 
@@ -350,36 +351,27 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_tile_to_the_pipes_a
         if one.size == z.tile.shape[1:] and one.term.label != output
     )
     name, place = z.terms[k].label, "[" + ", ".join(map(str, z.shown[k].index[:, 2, 5])) + "]"
-    spots = next(mark for mark in subject.panels(data)[1].marks if hasattr(mark, "texts"))
+    spots = next(mark for mark in subject.panels(data)[0].marks if hasattr(mark, "texts"))
     n = spots.texts.index(name)
-    click(
-        "formula", (spots.x0[n] + spots.x1[n]) / 2, (spots.y0[n] + spots.y1[n]) / 2, name, "tensor"
-    )
+    click((spots.x0[n] + spots.x1[n]) / 2, (spots.y0[n] + spots.y1[n]) / 2, name, "tensor")
     assert page.said()[0].startswith(f"{name} [")
-    click("tensor", 5, 2, f"{name} {place} is {number(z.values[k, 2, 5])}.\n", "tiles")
-    assert page.said()[0].startswith(f"{name} {place} is ")
-    k = next(k for k, one in enumerate(z.terms) if one.label == output)
-    tile, there = z.tiles[z.tile[k, 2, 7]], [*map(int, z.shown[k].index[:, 2, 7])]
-    # the term stays
-    last = (
-        f"{name} {there} is {number(z.values[[one.label for one in z.terms].index(name), 2, 7])}."
-    )
-    click("owners", 7, 2, f"{output} {there}: core {tile.core}, tile {tile.number}", "pipes")
-    assert page.said()[0] == last and f"= {output}, off by" in page.said()[-1]
+    click(5, 2, f"{name} {place} is {number(z.values[k, 2, 5])}.\n", "tile")
+    said = page.said()
+    assert said[0] == f"{name} {place} is {number(z.values[k, 2, 5])}."
+    tile = z.tiles[z.tile[k, 2, 5]]
+    words = page.page.locator("figcaption").text_content()
+    assert f"core {tile.core}, tile {tile.number}" in words
     address = page.address()
     other = Page(browser, address)
-    assert "column=7" in unquote(address) and other.said() == page.said()
-    click("path", 1.5, 0.5, "tensor", "tensor")
-    click("path", 0.5, 0.5, "formula", "formula")
-    assert page.said()[0] == last and page.faults == other.faults == []
+    assert "column=5" in unquote(address) and other.said() == said
+    last = len(tile.jobs[-16:]) - 1
+    click(0.5, last, f"{tile.jobs[-1].name} in line {tile.jobs[-1].line}", "formula")
+    assert page.said()[0].startswith(f"{output} [") and page.faults == other.faults == []
     unnamed = page.page.evaluate("""() => [...document.querySelectorAll("canvas, select, input, button, summary")]
         .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim())).length""")
     assert unnamed == 0
     level.locator(":checked").press("ArrowDown")  # by keyboard, too
-    page.becomes("document.querySelector('[data-panel=tensor]')")
-    for term in (1, "1e999", '"x"'):  # of another program, and none
-        page.page.evaluate("text => { location.hash = text; }", f"term={term}")
-        page.becomes("location.hash === ''")
+    page.becomes("document.querySelector('figcaption').textContent.includes('shape')")
     assert page.faults == []
 
 

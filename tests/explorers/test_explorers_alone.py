@@ -34,8 +34,7 @@ REFUSED = {
 SAME = {
     ("grid_sampler_2d", "soc"),
     ("grid_sampler_2d", "cann"),  # which only a refusal shows there
-    ("zoom", "term"),
-}  # of which one is what the default stands for
+}
 
 
 @pytest.fixture(scope="module")

@@ -297,12 +297,18 @@ function explorer(build) {
       glide = null;
       const before = last, now = last = { panels: picture.panels, arrays: unpacked(picture), modes: modes() };
       player.offer(picture.plays ?? []);
-      if (!before || before.modes === now.modes || player.playing || still.matches) {
+      const [from, to] = [before, now].map((one) => one?.panels[0].opens), deep = to.length && from?.length && from[0] !== to[0];
+      if (!before || before.modes === now.modes || player.playing && !deep || still.matches) {
         parts.draw(now, now.arrays);
         done();
         return;
       }
       el.dataset.gliding = "";
+      if (deep) {
+        const step = zoomed(parts.main(), from[0], to[0], () => parts.draw(now, now.arrays));
+        glide = run(ZOOM, (t) => { if (t < 1) step(d3.easeCubicInOut(t)); else parts.main().panel.again(); }, done);
+        return;
+      }
       glide = run(GLIDE, (t) => {
         const middle = t < 1 ? between(before, now, d3.easeCubicInOut(t)) : now;
         parts.draw(middle, middle.arrays);

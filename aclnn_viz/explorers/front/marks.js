@@ -129,7 +129,8 @@ class Marks {
   heat(context, mark) {
     const { values, columns, map, low, high, words } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
-    const texts = words.length ? words : mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
+    const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
+    const texts = words.length ? few && words : mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
@@ -264,7 +265,7 @@ class Marks {
   spots() {}  // are not drawn
 
   // Words that would touch their neighbours are written smaller, then cut short.
-  note(context, { x, y, text, align, room: wide }) {
+  note(context, { x, y, text, align, room: wide, math }) {
     const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
     if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - 6);
@@ -272,6 +273,17 @@ class Marks {
       if (other.mark !== "Note" || other.align !== align || Math.abs(this.sy(other.y) - level) > 6) continue;
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
       if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);
+    }
+    if (math) {
+      let size = FORMULA, set = typeset(context, math, size);
+      if (set.wide > room) set = typeset(context, math, size = Math.max(SMALLEST, size * room / set.wide));
+      if (set.wide <= room + 1) {
+        const left = align === "left" ? at : align === "right" ? at - set.wide : at - set.wide / 2;
+        Object.assign(context, { textAlign: "left", fillStyle: this.kit.theme.text, strokeStyle: this.kit.theme.text, lineWidth: 1, textBaseline: "alphabetic" });
+        set.paint(left, level + (set.up - set.down) / 2);
+        Object.assign(context, { font: fontOf(TEXT), textBaseline: "middle" });
+        return;
+      }
     }
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {

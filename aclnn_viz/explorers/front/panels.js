@@ -250,6 +250,7 @@ function buildPanels(kit) {
   }
 
   return {
+    main: () => drawings.values().next().value,
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
     draw(picture, arrays) {
       arrange(picture.panels);

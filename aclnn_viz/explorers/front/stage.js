@@ -1,6 +1,6 @@
 // What moves by itself: a change of mode, what is played, and the first opening. Nothing does where a reader asks for less motion.
 
-const GLIDE = 300, STEPS = 12;  // milliseconds of a change of mode; steps of what is played
+const GLIDE = 300, ZOOM = 600, STEPS = 12;  // milliseconds of a change of mode, and of a zoom; steps of what is played
 const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)") ?? {};
 
 // The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
@@ -24,6 +24,38 @@ function between(one, two, t) {
     return old ? { ...panel, x: ended("x"), y: ended("y"), marks: panel.marks.map((mark, k) => marked(old.marks[k], mark)) } : panel;
   });
   return { panels, arrays };
+}
+
+// The main picture opens out of a place of the one before, or goes back there; `draw` makes the later one. Returns it as it is at t.
+function zoomed(drawing, before, after, draw) {
+  const { panel } = drawing, taken = () => {
+    const { top } = panel, copy = new OffscreenCanvas(top.width, top.height);
+    copy.getContext("2d").drawImage(top, 0, 0);
+    const [x0, y0, x1, y1] = drawing.spec.opens.slice(1), whole = [top.width, top.height];
+    const at = (x, y) => [drawing.sx(x) * panel.ratio / whole[0], drawing.sy(y) * panel.ratio / whole[1]];
+    return { copy, place: x1 === undefined ? null : [at(x0, y0), at(x1, y1)] };
+  };
+  const old = taken();
+  draw();
+  const made = taken(), deeper = after > before, outer = deeper ? old : made, inner = deeper ? made : old, [[a, b], [c, d]] = outer.place;
+  return (t) => {
+    const { top, context } = panel, s = deeper ? t : 1 - t;
+    // The place grows by equal shares in equal times; where it is goes with its size.
+    const along = (start, end) => {
+      const size = Math.max(end - start, 1e-3) ** (1 - s), from = size < 1 ? start * (1 - size) / (1 - (end - start) || 1) : 0;
+      return [from, size];
+    };
+    const [x, wide] = along(a, c), [y, tall] = along(b, d), [scaleX, scaleY] = [wide / (c - a), tall / (d - b)];
+    const paint = (copy, left, up, width, height, alpha) => {
+      context.globalAlpha = alpha;
+      context.drawImage(copy, left * top.width, up * top.height, width * top.width, height * top.height);
+    };
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.clearRect(0, 0, top.width, top.height);
+    paint(outer.copy, x - a * scaleX, y - b * scaleY, scaleX, scaleY, 1 - s);
+    paint(inner.copy, x, y, wide, tall, s);
+    context.globalAlpha = 1;
+  };
 }
 
 // step(t) for t from 0 to 1; returns what stops it.
@@ -105,8 +137,9 @@ class Player {
   show(at) {
     const last = this.frames.length - 1, k = Math.min(Math.floor(at * last), last - 1);
     this.at = at;
-    const mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
+    const { values } = this.kit, mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
     for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = Math.round(mixed[field]);
+    if (Object.entries(mixed).every(([field, value]) => JSON.stringify(value) === JSON.stringify(values[field]))) return;
     this.playing = true;  // or else the hand has taken over
     this.kit.set(mixed);
     this.playing = false;
