@@ -1,4 +1,4 @@
-"""A capsule: cases with their outputs as one device computed them, in one file that replays anywhere.
+"""Record test cases and the outputs of one device in one file, a capsule, and replay it anywhere as if the device were there.
 
 It is the folder of the cases, as `aclnn_viz.storage.cases` lays them out, in a zip file without compression, and the
 provenance in the index. Nothing in it is ever unpickled; every file's size is known from the index before it is read,

@@ -1,4 +1,4 @@
-"""One case as the complete C++ program of CANN's two-phase interface.
+"""Write one test case as the complete C++ program that calls the operator by CANN's two phases, for a machine with CANN.
 
 Source: "two-phase API" and the sample programs of the operators, CANN documentation.
 """

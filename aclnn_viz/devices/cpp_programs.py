@@ -1,4 +1,4 @@
-"""Whole programs in C++, kernel and host in one: built on this machine, and run with CANN emulated.
+"""Build whole C++ programs, kernel and host in one, on this machine, and run them with CANN emulated.
 
 What the preprocessor leaves of a file is compiled with each `name<<<blocks, l2, stream>>>(...)` made a plain call in the same
 line, so that the compiler's errors and all hazards are at the person's lines. Programs are kept by content.

@@ -1,4 +1,5 @@
-"""A device that runs operators over any implementation of the C API: what it refuses, its session, one call, its release.
+"""Run operators on a device over any implementation of the C API, emulated or real, and refuse what the library would silently
+get wrong.
 
 What the library would get wrong without a word is refused; the rest is a `Program`. The order of release is that of the CANN
 samples backwards. CANN counts aclInit against aclFinalizeReference and aclrtSetDevice against aclrtResetDevice, from the version

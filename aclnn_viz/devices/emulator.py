@@ -1,4 +1,5 @@
-"""The emulator behind a C++ program: each call of the C API comes over a socket, and is one of HostAcl; kernels run on the tile machine.
+"""Answer the CANN calls of a C++ program, which come over a socket, by the emulated C API, and run the program's kernels on
+simulated cores.
 
 A thread of the program has a socket and a thread here, for errors and contexts belong to threads. Device addresses are the
 emulator's numbers; the process of a kernel has the memory at just these addresses, so that pointers mean there what they mean to

@@ -1,4 +1,5 @@
-"""Write the headers and the library against which C++ programs for CANN compile and run here: the library sends each call to the emulator.
+"""Write headers and a library, with which C++ programs for CANN compile and run here: the library sends each call to the
+emulator.
 
 The folder has the form of an installation, `include/` and `lib64/`, and is made once for what it is made of. The library sends
 each call to the emulator (`emulator.py`), which the program starts or `aclnn-viz cpp run` has started.

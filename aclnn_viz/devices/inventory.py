@@ -1,4 +1,4 @@
-"""The devices of this machine: the list of what it offers, and one of them opened by its name.
+"""List the devices of this machine and what they can run, and open one of them by name.
 
 The listing loads nothing into this process: a child process loads the libraries, asks every device, and prints each finding at
 once, so that those before a crash or a hang are known.

@@ -1,4 +1,5 @@
-"""Peers: other libraries that compute the same operators on this machine, as devices.
+"""Open other libraries (peers: PyTorch, JAX, numba) as devices that compute the same operators, for gradients to compare ours
+with.
 
 PyTorch runs its own operators, each called by the operator's own file for it; JAX compiles the page; numba compiles the
 operator's fused loops, or those that are written from its page. A library is imported when its peer is opened.

@@ -1,4 +1,5 @@
-"""Kernels of other signatures, as functions that take the vendor's parameters by name.
+"""Turn kernels of other signatures (ATen, autograd, Triton wrappers, C) into functions of the vendor's parameters by name, so
+that they can be judged.
 
 Signatures are those of ATen's backward functions, `torch.autograd.Function`, host wrappers of Triton kernels, C functions of a
 shared library, and any mapping of names. A call that the kernel does not take is a CallError at once, and no verdict.

@@ -1,4 +1,4 @@
-"""What a run says of a kernel's choices: how much of the Unified Buffer its tiles take, and which of its waits no order needs."""
+"""Advise on the choices of a kernel after a run: how much of the Unified Buffer its tiles take, and which waits no order needs."""
 
 import time
 from collections import Counter

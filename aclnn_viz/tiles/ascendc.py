@@ -1,4 +1,4 @@
-"""Everything that a tile program writes, by its Ascend C name; import all of it, as C++ includes kernel_operator.h.
+"""All names of Ascend C that a kernel in Python uses, to import as C++ includes kernel_operator.h.
 
 Template arguments of C++ come first: `SetFlag<HardEvent::V_MTE3>(id)` is `SetFlag(HardEvent.V_MTE3, id)`.
 """

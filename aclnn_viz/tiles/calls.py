@@ -1,4 +1,4 @@
-"""The calls of C++ kernels, which a core notes in shared memory: what each names, and how the simulated machine executes it."""
+"""Execute the calls of C++ kernels on the simulated cores: read what a core noted in shared memory, and run the call it names."""
 
 import struct
 from functools import partial

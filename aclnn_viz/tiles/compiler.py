@@ -1,4 +1,6 @@
-"""What compiling C++ needs: a compiler, a cache by content, and the compiler's own words where it refuses."""
+"""Compile C++ for the simulated cores: find a compiler, keep results by content, and report refusals in the compiler's own
+words.
+"""
 
 import hashlib
 import os

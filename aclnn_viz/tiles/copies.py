@@ -1,4 +1,5 @@
-"""Copies between global memory and the Unified Buffer: `DataCopy` in blocks of 32 bytes, `DataCopyPad` in bytes.
+"""Ascend C's copies between global memory and the Unified Buffer, on simulated cores: `DataCopy` in blocks of 32 bytes,
+`DataCopyPad` in bytes.
 
 And what pipes and cores wait for: barriers, SyncAll.
 """

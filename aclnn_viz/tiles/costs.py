@@ -1,4 +1,5 @@
-"""What instructions cost: a table with a source for each number. Nothing in it was measured here.
+"""A table of what instructions cost, with a source for each number, to predict the time of a run. Nothing in it was measured
+here.
 
 Two groups of numbers come from the vendor's published profile of an Add of two 8192 x 8192 half matrices on Atlas A2
 (asc-devkit at 82b89a15f262, examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance): row 1, one

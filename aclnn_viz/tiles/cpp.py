@@ -1,4 +1,5 @@
-"""Ascend C sources on the tile machine: compiled against a header of our own, each core a process, every call done here.
+"""Compile Ascend C sources against a header of our own, and run each core as a process, to find hazards and wrong numbers
+without hardware.
 
 A kernel in C++ computes nothing itself. It writes its calls into shared memory, each with the file and line that made it; the
 machine executes them like those of a tile program in Python, with the same hazards, orders and traces. A core waits for the machine

@@ -1,4 +1,5 @@
-"""The tile program of an operator that has none of its own, written from its page in Ascend C's names, a line for each instruction.
+"""Generate an Ascend C kernel, a line for each instruction, from an operator's formulas, for operators without one written by
+hand.
 
     CopyIn: a tile of each input -> Compute: the page in straight lines, everything in float -> CopyOut: a tile of each output
 

@@ -1,4 +1,4 @@
-"""Flags between pipes and their event ids: `SetFlag`, `WaitFlag`, and who holds which id.
+"""Flags between pipes and their event ids (`SetFlag`, `WaitFlag`), on simulated cores, with a record of who holds which id.
 
 An event (source pipe, destination pipe) has few ids, 0 to 7 on Atlas A2. A queue takes the lowest free one at EnQue
 until DeQue, and at FreeTensor until the block's next AllocTensor; `AllocEventID` takes one until `ReleaseEventID`;

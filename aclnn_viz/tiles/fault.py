@@ -1,4 +1,4 @@
-"""A named fault of a tile program: the edit that makes it, where it comes from, and what shows it."""
+"""A known mistake of a tile program (an Ascend C kernel): the edit that makes the wrong program, a source, and what reveals it."""
 
 import linecache
 import sys

@@ -1,4 +1,4 @@
-"""Judge a tile kernel on files: inputs and golden outputs, as test scripts leave them (.npy, or bytes with a format and a
+"""Judge an Ascend C kernel on files: inputs and golden outputs, as test scripts leave them (.npy, or bytes with a format and a
 shape).
 """
 

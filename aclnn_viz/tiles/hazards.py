@@ -1,4 +1,4 @@
-"""Hazards: what is wrong with a tile program although it may print the right numbers, each kind with a sentence.
+"""Hazards, what is wrong with an Ascend C kernel although it may print the right numbers: a sentence and a remedy for each kind.
 
 Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging (asc-tools, docs/02_npu_check.md).
 """

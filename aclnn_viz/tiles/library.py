@@ -1,5 +1,5 @@
-"""Calls that Ascend C builds from vector instructions, and forms that only C++ sources use: mathematics, rows, broadcasts,
-reductions with an index, comparisons bit by bit.
+"""Ascend C's library calls on simulated cores: those built from vector instructions (mathematics, rows, broadcasts), and forms
+that only C++ uses.
 
 Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
 rounded once from float64: the vendor documents no bound for these calls, and its own steps are not modelled.

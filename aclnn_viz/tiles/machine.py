@@ -1,4 +1,5 @@
-"""Vector cores: the order that their waits make, the checks of every access, and the threads that run one kernel.
+"""Simulate vector cores: run one kernel in a thread for each, order the instructions as waits demand, and check every access to
+memory.
 
 The scalar unit runs the program and gives each instruction to its pipe. What a pipe starts, and in which order it
 lands, is decided by the schedule; here it is only said what must have landed before.

@@ -1,4 +1,4 @@
-"""The memories of a run, with a record for each byte or element: whether and by which instruction it was written or read.
+"""Simulated memories that record which instruction wrote or read each byte, to find races, missing waits and reads of nothing.
 
 Order is kept as numbers. Every instruction of a core has a position in its pipe, 1, 2, 3, ...; its horizon says for
 each pipe up to which position everything is finished before it starts. Two accesses to a byte, one of them a write,

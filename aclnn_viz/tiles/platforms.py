@@ -1,4 +1,4 @@
-"""What an NPU architecture demands of a tile program, one row each: buffers, events, and formats of the vector calls.
+"""Look up what an NPU architecture demands of an Ascend C kernel: sizes of buffers, events, and formats of the vector calls.
 
 The scalar types of Ascend C are NumPy dtypes by their C++ names; `float32` stands for C++ `float`.
 

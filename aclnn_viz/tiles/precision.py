@@ -1,4 +1,4 @@
-"""What makes a kernel's numbers wrong: an approximate instruction, rounding in 16 bits, or its formula."""
+"""Tell why the numbers of a kernel are wrong: an approximate instruction, rounding in 16 bits, or its formula."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,6 @@
-"""Programs and their launch: host tiling, cores, what a run leaves behind."""
+"""Launch tile programs (Ascend C kernels with host tiling) on simulated cores, and return outputs, hazards and the trace of a
+run.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress

@@ -1,4 +1,5 @@
-"""Operator projects as the vendor's msopgen lays them out: `op_host` with definition and tiling function, `op_kernel` with the kernel.
+"""Run operator projects as the vendor's msopgen lays them out: `op_host` with definition and tiling function, `op_kernel` with
+the kernel.
 
 The host's sources are compiled against headers of our own into a program that describes the operator and tiles one call. The
 kernel is compiled for the types of that call, and launched with the cores, the key, the workspace and the struct that the

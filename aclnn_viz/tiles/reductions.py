@@ -1,4 +1,4 @@
-"""Sums and extremes in the published order, comparisons into bits, selection by bits, and moves by index.
+"""Ascend C's sums and extremes in the published order, comparisons into bits, selections and moves by index, on simulated cores.
 
 A sum is a tree of neighbours in each repeat, then the repeats; a lane that takes no part is absent: its neighbour goes
 up the tree alone. A comparison writes one bit an element, the lowest bit of a byte first.

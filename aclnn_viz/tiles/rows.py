@@ -1,4 +1,5 @@
-"""Compute what calls of Ascend C's library make of rows: formulas of rows.toml, and what no formula says: reductions by name, sorted pairs.
+"""Compute what Ascend C's library calls on rows return: by the formulas of rows.toml, else here (reductions by name, sorted
+pairs).
 
 Each takes its sources as flat arrays, then numbers, and returns what fills each result.
 """

@@ -1,4 +1,5 @@
-"""Schedules: the order in which instructions take effect: as issued, as late as the waits allow, or drawn from a seed.
+"""Choose the order in which instructions of a simulated run take effect: as issued, as late as waits allow, by a seed, or every
+order that matters.
 
 All three are legal. A program whose waits are right gives the same bits under each, but for the order of atomic sums.
 

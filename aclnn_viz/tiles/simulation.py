@@ -1,4 +1,4 @@
-"""An event simulation of traces: what each instruction takes under a table of costs, and when it starts and ends.
+"""Predict when each instruction of a recorded run starts and ends, by an event simulation over a table of stated costs.
 
 Pipes start their instructions in order, when what each waits for is finished; copies of all cores share global memory,
 behind an L2 that holds what was copied, first of all what the last run left in it; a vector instruction has a head, and

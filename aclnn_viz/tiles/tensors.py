@@ -1,4 +1,5 @@
-"""Tensors of a tile program, and the Unified Buffer handed out: `TPipe.InitBuffer`, queues with their events (`TQue`), `TBuf`.
+"""Ascend C's tensors and buffers on simulated cores: `GlobalTensor`, `LocalTensor`, `TPipe.InitBuffer`, queues with events
+(`TQue`), `TBuf`.
 
 `GlobalTensor` names a part of global memory, `LocalTensor` a part of the Unified Buffer. Indexing is in elements, as in
 C++: `x[64]` is the tensor that starts 64 elements further.

@@ -1,4 +1,6 @@
-"""The timeline of a run: in steps, or in us that are stated from a table of costs. How far to trust these: docs/tiles.md."""
+"""Tell when each instruction of a simulated run starts and ends, in steps, or in us predicted from stated costs. How far to
+trust these: docs/tiles.md.
+"""
 
 import json
 from collections import defaultdict

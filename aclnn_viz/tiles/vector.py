@@ -1,4 +1,4 @@
-"""Vector arithmetic and `Cast`: each call takes a count, or mask, repeatTime and repeat parameters.
+"""Ascend C's vector arithmetic and `Cast` on simulated cores: each call takes a count, or mask, repeatTime and repeat parameters.
 
 A repeat is 256 bytes, 8 blocks of 32. In the form with a mask, blocks and repeats have strides in blocks of 32 bytes.
 Calls that widen or narrow go by the wider type. Results are those of IEEE arithmetic in the operands' format, rounded

@@ -1,4 +1,4 @@
-"""Attention backward as tiles, in BNSD: each block of a gradient has one owner, a core that sweeps all blocks that add to it.
+"""Ascend C kernel in Python, for simulated cores, of attention backward, BNSD: each block of a gradient has one owner, a core that sweeps all blocks adding to it.
 
     Row:     a = exp(scale (q k + pse) - max) / sum;  p = a keep;  ds = scale a (dy v keep - dy y)
     Keys:    dk += ds q;  dv += p dy      over the blocks of queries, heads that share the keys one after the other

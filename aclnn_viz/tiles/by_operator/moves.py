@@ -1,5 +1,5 @@
-"""Loads and stores that tile programs of several operators share: tensors over global memory, numbers made float on their way
-in, rounded on their way out.
+"""Loads and stores that the Ascend C kernels of several operators share: tensors over global memory, numbers made float when
+they are loaded, and rounded when they are stored.
 
 Waits stand in the programs themselves, for each is known by its line.
 """
