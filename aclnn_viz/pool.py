@@ -1,4 +1,4 @@
-"""Process pool for `verify` and sweeps, whose processes start afresh, leave Ctrl-C to this process, and stop when it stops."""
+"""Process pool for `verify` and sweeps, whose processes start afresh, leave Ctrl-C to their parent, and stop when that stops."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""Arrays with rigorous error bounds: an operator's formulas run over them, and give the rounded values and how far the exact
-ones can be from these.
+"""Arrays with rigorous error bounds: run over them, an operator's formulas give the rounded values and how far the exact ones
+can be.
 
 A decision (comparison, floor, rounding, remainder) that the bound cannot make leaves the element *undecided*. Each call
 that cannot decide some elements gets a bit of its own, even and odd bits in turn. Exact numbers that depend on decisions

@@ -1,5 +1,5 @@
-"""Array API functions that only move or create elements, written once for all classes of arrays whose elements have several
-parts.
+"""Array API functions that only move or create elements, written once for all array classes whose elements have several parts
+(number, error bound).
 
 A part is an array of its own, such as the values, their low digits, or the bounds of their errors.
 """

@@ -1,5 +1,5 @@
-"""Turn an operator's formulas into straight-line code for one element, or one row that is summed, from which loops and tile
-programs are generated.
+"""Turn an operator's formulas into straight-line code for one element, or one summed row, from which numba loops and Ascend C
+kernels are generated.
 
 From these steps the kit writes tile programs for Ascend C and loops that numba compiles. A page that does more than this (it moves
 elements, or asks for a shape) raises NotStraight.

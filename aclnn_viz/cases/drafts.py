@@ -1,4 +1,5 @@
-"""Choose a suite for any operator: generate many calls at random, and keep few and small ones that show everything the many show.
+"""Choose a suite of test cases for any operator: generate many calls at random, and keep few and small ones that show all that
+the many show.
 
 The number of drafts is fixed and no time is asked for, so every machine makes the same suite.
 """

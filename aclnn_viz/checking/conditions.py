@@ -1,5 +1,5 @@
-"""Find the simplest condition that separates two groups of test cases, such as wrong from right ones: an attribute's value, a
-format, a length, a remainder.
+"""Find the simplest condition (an attribute's value, a format, a length, a remainder) that separates wrong from right test
+cases, to say when a kernel fails.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

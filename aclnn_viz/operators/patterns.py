@@ -1,4 +1,5 @@
-"""Read shape patterns such as "N C H W", which say how the axes of an operator's tensors belong together, and find the lengths.
+"""Read shape patterns such as "N C H W", which say how the axes of an operator's tensors belong together, and compute lengths
+by them.
 
 A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` or `2*D` for one axis whose
 length is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of

@@ -1,5 +1,5 @@
-"""Search numbers for which backward is not the derivative of forward, from small sizes to large, with that derivative taken by
-differences.
+"""Search for numbers at which backward is not the derivative of forward, from small sizes to large, with that derivative taken
+by differences.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Tell what a backward pass returns exactly at a kink, of which the proved equations, which hold beside it, say nothing."""
+"""Tell what a backward pass returns exactly at a kink, where the proved equations, which hold beside it, say nothing."""
 
 from itertools import chain, combinations_with_replacement, product
 

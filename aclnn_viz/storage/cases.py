@@ -1,4 +1,4 @@
-"""Read and write test cases in their one form on disk: in a folder for programs that are not Python, or zipped in one file.
+"""Read and write test cases in the one layout on disk: in a folder for programs that are not Python, or zipped in one file.
 
 cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
                       every file that was written its size and SHA-256

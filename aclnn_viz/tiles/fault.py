@@ -1,4 +1,6 @@
-"""A known mistake of a tile program (an Ascend C kernel): the edit that makes the wrong program, a source, and what reveals it."""
+"""A known mistake of a tile program (an Ascend C kernel): the edit that makes the wrong program, the origin of the mistake, and
+what reveals it.
+"""
 
 import linecache
 import sys

@@ -1,4 +1,4 @@
-"""Simulate vector cores: run one kernel in a thread for each, order the instructions as waits demand, and check every access to
+"""Simulate vector cores: run a kernel in one thread per core, order the instructions as waits demand, and check every access to
 memory.
 
 The scalar unit runs the program and gives each instruction to its pipe. What a pipe starts, and in which order it

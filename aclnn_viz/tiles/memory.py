@@ -1,4 +1,5 @@
-"""Simulated memories that record which instruction wrote or read each byte, to find races, missing waits and reads of nothing.
+"""Simulated memories that record which instruction wrote or read each byte, to find races, missing waits and reads of unwritten
+memory.
 
 Order is kept as numbers. Every instruction of a core has a position in its pipe, 1, 2, 3, ...; its horizon says for
 each pipe up to which position everything is finished before it starts. Two accesses to a byte, one of them a write,

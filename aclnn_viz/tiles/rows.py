@@ -1,5 +1,5 @@
-"""Compute what Ascend C's library calls on rows return: by the formulas of rows.toml, else here (reductions by name, sorted
-pairs).
+"""Compute what Ascend C's library calls on rows return: by the formulas of rows.toml, and in Python what no formula says
+(reductions, sorted pairs).
 
 Each takes its sources as flat arrays, then numbers, and returns what fills each result.
 """

@@ -1,4 +1,6 @@
-"""Verify the emulated C API: call operators rightly and wrongly, and compare each status with the one that the declared checks give."""
+"""Verify the emulated C API: make valid and invalid calls of operators, and compare each status with the one that the declared
+checks give.
+"""
 
 import warnings
 from typing import NamedTuple

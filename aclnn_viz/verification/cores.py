@@ -1,4 +1,4 @@
-"""Run the checks of `verify` on all cores of this machine, a process a core."""
+"""Run the checks of `verify` on all cores of this machine, with one process per core."""
 
 import gc
 import multiprocessing

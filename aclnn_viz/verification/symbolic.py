@@ -1,5 +1,5 @@
-"""The symbolic part of `verify`: prove every theorem and no false variant of it, and that every backward pass is the derivative
-of the forward one.
+"""The symbolic part of `verify`: check that every theorem is proved and no false variant is, and that every backward pass is
+the derivative of the forward one.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,5 +1,5 @@
 """Generate test cases of group norm + swish, and measure what they can show: groups of several elements, a mean far from 0,
-mean and rstd as forward saves them.
+mean and rstd as the forward pass saves them.
 """
 
 from math import prod

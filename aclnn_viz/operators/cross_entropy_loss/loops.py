@@ -1,5 +1,5 @@
-"""Fused loops of cross entropy backward, which numba compiles, to run it fast on a CPU: for each row what all classes share,
-then one pass over the classes.
+"""Fused loops for numba that run cross entropy backward fast on a CPU: for each row what all classes share, then one pass over
+the classes.
 """
 
 import numpy as np

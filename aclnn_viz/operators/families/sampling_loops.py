@@ -1,5 +1,5 @@
-"""Fused loops of the backward grid samplers, which numba compiles, to run them fast on a CPU: the taps of some points first,
-then channel by channel.
+"""Fused loops for numba that run the backward grid samplers fast on a CPU: the taps of some points first, then channel by
+channel what they add.
 
 A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
 of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.

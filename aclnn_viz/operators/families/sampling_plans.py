@@ -1,5 +1,5 @@
 """Compute the taps along one axis as device kernels and PyTorch do, where their steps round otherwise than our formulas, to
-predict their outputs.
+predict what they return.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """

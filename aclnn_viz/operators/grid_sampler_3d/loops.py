@@ -1,5 +1,5 @@
-"""Fused loops of the backward 3D grid sampler, which numba compiles, to run it fast on a CPU: those of the 2D sampler, with
-taps along the depth, too.
+"""Fused loops for numba that run the backward 3D grid sampler fast on a CPU: those of the 2D sampler, with taps along the
+depth, too.
 """
 
 from aclnn_viz.operators.families.sampling_loops import PLAN, backward

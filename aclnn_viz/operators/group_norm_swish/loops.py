@@ -1,4 +1,4 @@
-"""Fused loops of group norm + swish backward, which numba compiles, to run it fast on a CPU: one pass for the sums of channels,
+"""Fused loops for numba that run group norm + swish backward fast on a CPU: for each group one pass for the sums of channels,
 one for dx.
 
 The second takes what the first has kept of each element, or, where a group is large, computes the slope of swish again.

@@ -1,4 +1,4 @@
-"""One fused loop of hardswish backward, which numba compiles, to run it fast on a CPU."""
+"""One fused loop for numba that runs hardswish backward fast on a CPU."""
 
 from aclnn_viz.arrays.loops import read, real, write
 from aclnn_viz.arrays.plan import Plan

@@ -1,5 +1,5 @@
-"""Fused loops of layer norm backward, which numba compiles, to run it fast on a CPU: two passes over a row, one over every four
-rows for the sums over rows.
+"""Fused loops for numba that run layer norm backward fast on a CPU: two passes over a row, one over every four rows for the
+sums over rows.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """

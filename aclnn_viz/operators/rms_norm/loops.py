@@ -1,5 +1,5 @@
-"""Fused loops of RMS norm backward, which numba compiles, to run it fast on a CPU: one pass for a row's mean, one for dx and
-the sums over rows.
+"""Fused loops for numba that run RMS norm backward fast on a CPU: for each row one pass for a mean, one for dx and the sums
+over rows.
 """
 
 import numpy as np
