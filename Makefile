@@ -3,7 +3,7 @@
 # make verify  every operator, headless        make soak    the full-size sweeps, into benchmarks/
 # make bench   numba's loops beside PyTorch, into benchmarks/reports/bench.md
 # make peers   the tests that need PyTorch, JAX, numba and the package mcp, which it installs: see SIZE
-# make site    lessons, guides and reference as a site that any host serves, in build/site, and its checks
+# make site    runs every lesson, and makes lessons, guides and reference a site for any host, in build/site, with its checks
 # make bare    the tests that could need a browser, a Chinese font, a compiler or git, with those hidden
 # make gallery the pictures of README
 # make release-check   the checklist of a release: builds, installs and tries it, and leaves it in dist/
@@ -78,7 +78,7 @@ SPHINX := $(PY) -m sphinx -q -W --keep-going -c docs -d build/doctrees .
 site: .venv/.has-test
 	rm -rf build/site build/doctrees
 	$(SPHINX) build/site & english=$$!; ACLNN_VIZ_LANG=zh $(SPHINX:doctrees=doctrees/zh) build/site/zh; chinese=$$?; wait $$english && exit $$chinese
-	$(PY) -m pytest --numprocesses 2 tests/site/check_site.py
+	$(PY) -m pytest --numprocesses 2 tests/site/check_lessons.py tests/site/check_site.py
 
 gallery: .venv/.has-test
 	$(PY) -m notebooks.gallery
