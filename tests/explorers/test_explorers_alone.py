@@ -25,8 +25,6 @@ HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 STATES = HELD["alone"]
 #: Controls of which the default state refuses every other value.
 REFUSED = {
-    ("grid_sampler_2d", "sample"),
-    ("grid_sampler_2d", "channel"),
     ("cross_entropy_loss", "soc"),
     ("group_norm_swish", "cann"),
     ("scaled_masked_softmax", "fixTriuMask"),

@@ -4,7 +4,7 @@ it reads, the output and the gradient of the input.
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, element, only, point
+from aclnn_viz.explorers.arrays import double, only, point
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -86,11 +86,7 @@ def _world(data: Data) -> Panel:
         _points(data),
         *_grips(data),
     ]
-    title = tr(
-        "image{plane}, continued by {mode}",
-        plane=plane(state),
-        mode=PADDINGS[state.paddingMode],
-    )
+    title = tr("image, continued by {mode}", mode=PADDINGS[state.paddingMode])
     y = Axis("", height - 0.5 + rows, -0.5 - rows, ticks=())
     return Panel("image", title, tuple(marks), _x_axis(data), y, 13, 0, square=True)
 
@@ -417,7 +413,7 @@ def _padded(data: Data, names: dict):
 def plays(data: Data) -> tuple[dict, ...]:
     """Slide the point through the world and back; send the gradients back."""
     state = data.state
-    x, y = data.at_chosen(element(data.xp, double(data.xp, data.inputs["grid"]), state.sample))
+    x, y = data.at_chosen(double(data.xp, data.inputs["grid"][0]))
     stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]
     sent = [{"sent": share} for share in (0.0, 1.0)]
     return (
@@ -446,15 +442,6 @@ def headline(data: Data) -> list[str]:
             second=second,
         ),
     ]
-
-
-def plane(state) -> str:
-    """Which sample and channel is shown, where there are several."""
-    return (
-        tr(" (n {n}, c {c})", n=written(state.sample, "d"), c=written(state.channel, "d"))
-        if state.samples * state.channels > 1
-        else ""
-    )
 
 
 def describe(data: Data) -> str:

@@ -79,10 +79,6 @@ def ramp(x, y, rng):
     return 0.05 + 0.6 * x + 0.3 * y
 
 
-def rings(x, y, rng):
-    return 0.5 + 0.45 * np.cos(60 * ((x - 0.4) ** 2 + (y - 0.45) ** 2))
-
-
 def dot(x, y, rng):
     """One bright pixel near the middle: the picture of one tap."""
     values = np.full(x.shape, 0.1)
@@ -90,27 +86,18 @@ def dot(x, y, rng):
     return values
 
 
-def noise(x, y, rng):
-    return rng.uniform(0, 1, x.shape)
-
-
 IMAGES = {
     "landscape": landscape,
     "letter": letter,
     "checks": checks,
     "ramp": ramp,
-    "rings": rings,
     "dot": dot,
-    "noise": noise,
 }
 
 
 @dataclass(frozen=True)
 class State:
-    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions.
-
-    A dragged point is dragged in every sample.
-    """
+    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions."""
 
     paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     interpolationMode: int = choice(
@@ -122,17 +109,6 @@ class State:
     dtype: str = fields.dtype()
     row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
     column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
-    samples: int = whole(
-        1, 1, 4, "N", "Shapes", "samples: each has a grid of its own, turned by 20 degrees more"
-    )
-    channels: int = whole(
-        1,
-        1,
-        4,
-        "C",
-        "Shapes",
-        "channels: each is darker than the one before; gridGrad is their sum",
-    )
     height: int = whole(32, 1, 96, "H", "Shapes")
     width: int = whole(32, 1, 96, "W", "Shapes")
     grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
@@ -153,16 +129,6 @@ class State:
         1.0, 0.0, 1.0, 0.01, "sent", "Tensors", "the share of points that have sent it"
     )
     seed: int = fields.seed()
-    sample: int = whole(0, 0, 3, "show n", "Tensors", "the sample that is shown", below="samples")
-    channel: int = whole(
-        0,
-        0,
-        3,
-        "c",
-        "Tensors",
-        "the channel of image, out and inputGrad that is shown",
-        below="channels",
-    )
     device: str = fields.device()
     soc: str = fields.soc()
     cann: str = fields.cann()
@@ -176,10 +142,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn, of the shown sample and channel; gridGrad is that of all channels together.
-
-    Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre.
-    """
+    """What is drawn. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
 
     xp: object
     state: State
@@ -190,7 +153,7 @@ class Data:
     out: np.ndarray  # (Hout, Wout)
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
-    outputs: dict  # of op.backward, over all samples and channels
+    outputs: dict  # of op.backward
     taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     read: np.ndarray  # (2, 2): of the taps the mean column and row, and their slopes
     hops: (
@@ -223,16 +186,16 @@ class Data:
 
 
 def points(state: State, xp=XP):
-    """Return the grid (N, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
+    """Return the grid (1, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
     shape = height, width = state.grid_height, state.grid_width
     y, x = np.meshgrid(
         (2 * np.arange(height) + 1) / height - 1,
         (2 * np.arange(width) + 1) / width - 1,
         indexing="ij",
     )
-    steps = _steps(state.seed, (state.samples, *shape, 2)) * state.jitter
+    steps = _steps(state.seed, (1, *shape, 2)) * state.jitter
     x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
-    turn = xp.reshape((state.rotate + 20.0 * np.arange(state.samples)) * (np.pi / 180), (-1, 1, 1))
+    turn = xp.reshape(state.rotate * (np.pi / 180), (1, 1, 1))
     cosine, sine = xp.cos(turn), xp.sin(turn)
     shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
     grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
@@ -252,39 +215,20 @@ def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
     return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
 
 
-def _named(state: State) -> tuple:
-    """What the images of a state depend on."""
-    return (
-        state.image,
-        state.samples,
-        state.channels,
-        state.height,
-        state.width,
-        state.seed,
-        state.dtype,
-    )
-
-
 @lru_cache(16)  # most movements leave the image as it is
-def _images(
-    name: str, samples: int, channels: int, height: int, width: int, seed: int, dtype: str
-) -> np.ndarray:
-    """(N, C, H, W): samples are mirrored, upside down, or both; channel c is the image to the power c + 1."""
-    plain = image(name, height, width, seed)
-    turned = [plain, plain[:, ::-1], plain[::-1], plain[::-1, ::-1]][:samples]
-    made = round_to(
-        np.stack([[one**power for power in range(1, channels + 1)] for one in turned]), dtype
-    )
+def _image(name: str, height: int, width: int, seed: int, dtype: str) -> np.ndarray:
+    """The image (1, 1, H, W)."""
+    made = round_to(image(name, height, width, seed)[None, None], dtype)
     made.flags.writeable = False
     return made
 
 
 def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward that a state stands for."""
-    size, shape = (state.samples, state.channels), (state.grid_height, state.grid_width)
-    upstream = np.ones((*size, *shape))
+    shape = state.grid_height, state.grid_width
+    upstream = np.ones((1, 1, *shape))
     if state.gradOutput == "random":
-        upstream = np.random.default_rng(state.seed + 1).standard_normal((*size, *shape))
+        upstream = np.random.default_rng(state.seed + 1).standard_normal((1, 1, *shape))
     elif state.gradOutput == "chosen":
         mine = (
             np.arange(shape[0] * shape[1]).reshape(shape)
@@ -292,7 +236,7 @@ def inputs(state: State, xp=XP) -> dict:
         )
         upstream = xp.where(mine, upstream, 0.0)
     upstream = xp.where(xp.reshape(phases(state, xp) >= 1.0, shape), upstream, 0.0)
-    pixels = _images(*_named(state))
+    pixels = _image(state.image, state.height, state.width, state.seed, state.dtype)
     return {
         "gradOutput": xp.round_to(upstream, state.dtype),
         "input": pixels,
@@ -320,17 +264,12 @@ def compute(state: State, backward=host(OP)) -> Data:
 def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
     """Return what kernels make of a state: the arguments of `data`, and a call for their truth."""
     given = inputs(state, xp)
-    n, c = (xp.reshape(at, (1,)) for at in (state.sample, state.channel))
-    shown = {
-        "input": xp.take(xp.take(given["input"], n, axis=0), c, axis=1),
-        "grid": xp.take(given["grid"], n, axis=0),
-    }
-    modes = {name: given[name] for name in ("interpolationMode", "paddingMode", "alignCorners")}
+    shown = {name: value for name, value in given.items() if name != "gradOutput"}
     outputs, notices = backward(state, given)
     return {
         "given": given,
         "outputs": outputs,
-        "out": op.forward(**shown, **modes)["out"][0, 0],
+        "out": op.forward(**shown)["out"][0, 0],
         "notices": notices,
         "truth": lambda: op.truth(**given),
     }
@@ -340,10 +279,7 @@ def data(xp, state: State, given: dict, outputs: dict, out, truth, notices=()) -
     """Return what is drawn of a state, of `given` inputs, their outputs and that of forward, all arrays of `xp`."""
     size = (state.height, state.width)
     modes = (state.interpolationMode, state.paddingMode, state.alignCorners)
-    grid, image = (
-        double(xp, element(xp, given["grid"], state.sample)),
-        _plane(xp, state, given["input"]),
-    )
+    grid, image = double(xp, given["grid"][0]), double(xp, given["input"][0, 0])
     here = element(xp, element(xp, grid, state.row), state.column)
     margin, index, inside = _around(*modes[1:], size)
     pixels, sources = (
@@ -372,8 +308,8 @@ def data(xp, state: State, given: dict, outputs: dict, out, truth, notices=()) -
         ),
         pixels=pixels,
         out=double(xp, out),
-        inputGrad=_plane(xp, state, outputs["inputGrad"]),
-        gridGrad=double(xp, element(xp, outputs["gridGrad"], state.sample)),
+        inputGrad=double(xp, outputs["inputGrad"][0, 0]),
+        gridGrad=double(xp, outputs["gridGrad"][0]),
         taps=taps,
         read=xp.stack(
             [
@@ -414,11 +350,6 @@ def _curve(size: int, margin: int, *modes) -> np.ndarray:
         [(index >= 0) & (index < size) & (abs(weight) > 1e-9) for index, weight, _ in taps], axis=0
     )
     return np.stack([places, np.where(there, at, np.nan), np.where(there, np.nan, at)])
-
-
-def _plane(xp, state: State, images):
-    """The shown sample and channel of images (N, C, H, W)."""
-    return double(xp, element(xp, element(xp, images, state.sample), state.channel))
 
 
 def _taps(xp, here, image, *modes):
