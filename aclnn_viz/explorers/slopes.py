@@ -293,9 +293,10 @@ def _lens(xp, found: Slope, height: int) -> Panel:
         Dots(steps, found.beside, SLOPE, "", 4.0),
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
-    ticks = tuple((k, f"{k:+.0f}".replace("-", "−") if k else found.name) for k in (-8.0, 0.0, 8.0))
+    ticks = tuple((k, f"{k:.0f}") for k in (-8.0, 0.0, 8.0))
     title = tr("slope at the {dtype} numbers beside it", dtype=found.dtype)
-    over = Axis(tr("steps of {dtype}", dtype=found.dtype), -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
+    name = tr("steps of {dtype} from {name}", dtype=found.dtype, name=found.name)
+    over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
     return Panel(
         "beside", title, marks, over, Axis(tr("slope"), slope - wide, slope + wide), 7, height
     )

@@ -9,7 +9,9 @@ from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.state import build
 
 pytestmark = pytest.mark.needs("chromium")
-STAGES = "layer_norm hardswish avg_pool softmax embedding nll_loss numeric_error".split()
+STAGES = (
+    "layer_norm hardswish avg_pool softmax log_softmax embedding nll_loss numeric_error".split()
+)
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -24,8 +26,7 @@ def opened(browser, tmp_path):
             state, lambda state, given: (subject.operator(state).backward(**given), ())
         )
         path = tmp_path / f"{name}.html"
-        if not path.exists():
-            path.write_text(live.saved(subject, state, data), "utf-8")
+        path.write_text(live.saved(subject, state, data), "utf-8")
         page = browser.new_context(
             viewport={"width": width, "height": 844}, reduced_motion="reduce", locale="en-GB"
         ).new_page()
@@ -58,6 +59,11 @@ def test_the_picture_comes_first_with_few_controls(name, width, opened):
     )
     assert seen <= 4 and page.locator(".caption").text_content()
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator(".aclnn-explorer :disabled:visible").count() == 0
+    beside = [each.bounding_box() for each in page.locator(".ae-beside").all()]
+    if 560 < width <= 900 and beside:  # they fill the width together
+        right = max(box["x"] + box["width"] for box in beside)
+        assert right == pytest.approx(root["x"] + root["width"], abs=12)
 
 
 def test_a_slope_says_its_data(opened):
@@ -70,6 +76,13 @@ def test_a_slope_says_its_data(opened):
         assert float(said["self"]) == pytest.approx(found.x[k], abs=0.02)
         near = np.nanargmin(np.abs(found.x - float(said["self"])))
         assert float(said[f"{label}:"]) == pytest.approx(values[near], abs=0.02)
+    slope = f"{found.here[2]:.4g}"
+    assert hint("share", 1, 0.1) == f"comes back\nof a gradient of 1: {slope}"
+    _, data, hint = opened("hardswish", x=3.0)  # a kink: the slope jumps behind it
+    for step, value in ((0, 1.5), (1, 1.0)):
+        assert data.answer.beside[8 + step] == value
+        words = f"steps of float32 from self {step}\nslope: {value:.4g}"
+        assert hint("beside", step, value) == words
 
 
 def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
@@ -102,6 +115,20 @@ def test_a_column_of_softmax_says_its_element(opened):
     words = hint("columns", middle[3], found.arriving[3]).split("\n")
     assert words[0] == "element 3"
     assert float(words[2].rsplit(" ", 1)[1]) == pytest.approx(found.arriving[3], rel=1e-3)
+    bars = {"share": found.share, "arrives": found.arriving, "areas": found.gradient}
+    for panel, values in bars.items():
+        said, value = hint(panel, 2, values[2] / 2).rsplit(" ", 1)
+        assert said.startswith("element 2\n") and float(value) == pytest.approx(values[2], 1e-3)
+
+
+def test_a_cell_of_other_operators_says_what_is_sent(opened):
+    _, data, hint = opened("log_softmax")
+    found = data.answer
+    words = f"gradOutput[i] 1, out[j] 2: {found.matrix[1, 2]:.4g}"
+    assert hint("brought", 2, 1) == words
+    back = found.matrix.T @ found.arriving
+    for panel, values in (("sends", found.arriving), ("row", back)):
+        assert float(hint(panel, 2, 0.0).rsplit(" ", 1)[1]) == pytest.approx(values[2], 1e-3)
 
 
 def test_a_row_that_an_index_takes_says_its_numbers_and_its_index(opened):

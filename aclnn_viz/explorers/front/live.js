@@ -323,7 +323,9 @@ function openLive(el, written, alone = true) {
   const settle = () => {  // what is made anew with the words
     Object.entries(page.options).forEach(([field, values], k) => {  // options that need Python
       const there = new Set(page.places.map((place) => values[place[k]])), { options } = kept.controls.find((control) => control.field === field);
-      [...el.querySelector(`[data-field=${field}]`).options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });
+      const input = el.querySelector(`[data-field=${field}]`);
+      [...input.options ?? []].forEach((option, at) => { option.disabled = !there.has(options[at][0]); });  // which are not shown
+      input.closest(".ae-control").hidden = there.size < 2;
     });
     for (const name of ["test", "cpp", "png", "svg"]) el.querySelector(`[data-lift=${name}]`).hidden = true;
     const other = element("button", { type: "button", "data-lift": "language", lang: language === "zh" ? "en" : "zh" },

@@ -125,7 +125,10 @@ class Drawing extends Frame {
       const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
-    const name = (axis, value) => [axis.label || (axis === spec.x ? "x" : "y"), said(axis, value)].join(" ");
+    const name = (axis, value) => {
+      const words = said(axis, value), bare = Number.isNaN(Number(words)) ? "" : axis === spec.x ? "x" : "y";
+      return `${axis.label || bare} ${words}`.trim();
+    };
     const spot = this.spot(x, y);
     if (spot) return spot.text;
     const point = this.handle && (this.holds ? chosenOf(this.kit, this.handle) : nearest(this, x, y, 8));
@@ -151,7 +154,7 @@ class Drawing extends Frame {
     const found = near.filter(({ away }) => away < least + 3);
     if (Number.isFinite(least)) {
       const first = found.find(({ away }) => away === least);
-      const values = found.filter((each) => said(spec.y, each.y)).map((each) => `${each.label || spec.y.label || "y"}: ${said(spec.y, each.y)}`);
+      const values = found.filter((each) => said(spec.y, each.y)).map((each) => `${each.label || spec.y.label || spec.title}: ${said(spec.y, each.y)}`);
       lines.push(...(said(spec.x, first.x) ? [name(spec.x, first.x)] : []), ...new Set(values));
     }
     return lines.join("\n");
@@ -236,9 +239,12 @@ function buildPanels(kit) {
       [area, deep] = [area + span * rows, Math.max(deep, rows)];
       if (end < 0 && k >= under && area % kit.model.get("colours").columns === 0 && area >= kit.model.get("colours").columns * deep) end = k;
     }
+    const aside = panels.filter(({ below }, k) => k && k <= end && below !== panels[0].name), { columns } = kit.model.get("colours");
     panels.forEach(({ name }, k) => {
-      const { figure } = drawings.get(name).panel;
+      const { figure } = drawings.get(name).panel, at = aside.indexOf(panels[k]), across = { 1: 1, 2: 2, 3: 3, 4: 2 }[aside.length];
       figure.classList.toggle("stage", !k);
+      figure.classList.toggle("ae-beside", at >= 0 && Boolean(across));  // where the picture takes all columns, these do so together
+      figure.style.setProperty("--share", Math.round(columns * (at + 1) / across) - Math.round(columns * at / across));
       drawings.get(name).shared = panels.some(({ below, span, x }, at) => (below === name || (at === k + 1 && span === panels[k].span)) && x.label === panels[k].x.label);  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
