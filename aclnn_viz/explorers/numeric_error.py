@@ -9,8 +9,6 @@ from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
-    FORMAT,
-    INPUT,
     MISSED,
     OPEN,
     Data,
@@ -37,16 +35,19 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-KINDS = (0, 2, 3, 4, 1)  # of the marks of each cause
 READ, CHOSEN, WRONG, INK = 5, 7, 8, 9  # kinds of marks of the swarm
 # of its axis, on either side of the wall; its columns; its height
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = {-4: "0.01 %", -2: "1 %", 0: "100 %", 2: "100 ×", 4: "10,000 ×"}
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
-END, REASON = 28.0, 56  # of the axis; columns of the words
-# pixels of the lower row, and across of panels with words
-LOW, WORDED = 310, 640
+END = 48.0  # of the axis
+# pixels of the standards, and across of panels with words
+LOW, WORDED = 310, 700
+ELEMENT = message(
+    "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
+    "correct arithmetic stays within {bound}, and nearly always within {expected}."
+)
 MISSING = message(
     "{missed} of {all} elements lie outside the envelope: no correct arithmetic of this plan gives them. A bug. Of "
     "the others {format} are the format's, {inputs} the inputs', {plan} the plan's."
@@ -72,12 +73,11 @@ RECORDED = (
     {"output": (1, 2, 3)},
 )
 NO_AXIS = Axis("", 0, 1, ticks=())
-LEAST_ULPS = 1e-3  # ulps that the axis of yardsticks still shows
 
 
 def panels(data: Data) -> list[Panel]:
     """The swarm; what else is known of the errors stands beside it, folded."""
-    beside = (histogram, standards, yardsticks)
+    beside = (histogram, standards)
     return [swarm(data), *(replace(make(data), more=True) for make in beside)]
 
 
@@ -210,7 +210,7 @@ def standards(data: Data) -> Panel:
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
         marks += [
             Note(WORDS, row, word, "left"),
-            Note(WORDS + 3.0, row, _short(tr(verdict.reason)), "left"),
+            Note(WORDS + 3.0, row, tr(verdict.reason), "left"),
         ]
     ticks = ((-3, "1/1000"), (0, tr("limit")), (3, "1000"))
     return Panel(
@@ -219,74 +219,10 @@ def standards(data: Data) -> Panel:
         tuple(marks),
         Axis("", -REACH, END, ticks=ticks),
         Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))),
-        12,
+        20,
         LOW,
         least=WORDED,
     )
-
-
-def _short(reason: str) -> str:
-    first, *rest = wrapped(reason, REASON)
-    return f"{wrapped(reason, REASON - 2)[0]} …" if rest else first
-
-
-def yardsticks(data: Data) -> Panel:
-    """The focused element: its error beside what the format, the inputs and the plan account for."""
-    e = data.errors
-    if data.focus is None:
-        return Panel("element", tr("No element"), (), NO_AXIS, NO_AXIS, 8, LOW)
-    rows = ladder(data)
-    top = max([value for _, value, _ in rows if np.isfinite(value)] + [1.0])
-    low, high = np.log10(LEAST_ULPS), np.log10(top) + 0.3
-    marks = []
-    for row, (_, value, kind) in enumerate(rows):
-        at = (
-            float(np.clip(np.log10(max(value, LEAST_ULPS)), low + 0.02, high))
-            if not np.isnan(value)
-            else low + 0.02
-        )
-        marks += [
-            Box(low, row - 0.3, at, row + 0.3, "", kind, filled=0.25),
-            Note(low + 0.02 * (high - low), row, number(value), "left"),
-        ]
-    step = max(1, int((high - low) // 5))
-    ticks = tuple(
-        (float(p), f"{10.0**p:g}" if abs(p) < 5 else f"1e{p}")
-        for p in range(int(low), int(high) + 1, step)
-    )
-    title = (
-        message("Farthest outside: element {place}")
-        if data.cause[data.focus] == MISSED
-        else message("Largest error: element {place}")
-    )
-    there = tr(", ").join(
-        f"{name} {number(value)}" for name, value in e.inputs_at(data.focus).items()
-    )
-    return Panel(
-        "element",
-        tr(title, place=list(e.index(data.focus))),
-        tuple(marks),
-        Axis(
-            tr("ulp; here {inputs}", inputs=there) if there else tr("ulp"), low, high, ticks=ticks
-        ),
-        Axis(
-            "", len(rows) - 0.4, -0.6, ticks=tuple((k, name) for k, (name, *_) in enumerate(rows))
-        ),
-        8,
-        LOW,
-    )
-
-
-def ladder(data: Data) -> list[tuple[str, float, int]]:
-    """(name, ulps, kind of mark) of the focused element's error and of its yardsticks."""
-    e, at = data.errors, data.focus
-    return [
-        (tr("this error"), float(e.ulps[at]), KINDS[int(data.cause[at])]),
-        (tr("rounded truth"), float(data.rounding[at]), KINDS[FORMAT]),
-        (tr("inputs ± 1 ulp"), float(data.spread[at]), KINDS[INPUT]),
-        (tr("expected, 6σ"), float(e.expected[at]), GREY),
-        (tr("hard bound"), float(e.bound[at]), GREY),
-    ]
 
 
 def headline(data: Data) -> list[str]:
@@ -331,6 +267,16 @@ def headline(data: Data) -> list[str]:
             plan=f"{counts['plan']:,}",
         )
     )
+    at = data.focus
+    numbers = {
+        "error": e.ulps,
+        "rounding": data.rounding,
+        "spread": data.spread,
+        "expected": e.expected,
+        "bound": e.bound,
+    }
+    of_it = {name: number(values[at]) for name, values in numbers.items()}
+    lines.append(tr(ELEMENT, place=e.where(at), **of_it))
     lines.append(
         tr(
             DISAGREE if split else AGREE,
@@ -386,11 +332,6 @@ def describe(data: Data) -> str:
             *(f"  {note}" for note in data.plan.notes),
             *origin(data),
             *in_words(panels(data)),
-            "",
-            *(
-                tr("{title}: {texts}", title=tr(name), texts=tr(verdict.reason))
-                for name, verdict in data.report.verdicts.items()
-            ),
         ]
     )
 
