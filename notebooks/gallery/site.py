@@ -19,6 +19,7 @@ from latex2mathml.converter import convert
 import aclnn_viz as av
 from aclnn_viz.explorers import explorers
 from aclnn_viz.words.messages import language, message, tr
+from notebooks.gallery.cards import gallery, thumbnail
 
 FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
 FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
@@ -34,6 +35,7 @@ THEME = {
 SHOWN = message("Explorer of {name}, alive: move its controls")
 IN_WORDS = message("The picture in words")
 # The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
+GALLERY = "<!-- gallery -->"  # its place in the text of the first page
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
 LINK = {
@@ -123,7 +125,17 @@ def write_explorer(folder: Path, page: tuple[str, str]) -> None:
     name, state = page
     explorer = av.explore(name, state=state)
     explorer.save(folder / f"{page_of(name, state)}.html")
+    if not state:
+        panel = explorer.subject.panels(explorer.data)[0]
+        (folder / f"{name}.png").write_bytes(thumbnail(panel))
     explorer.close()
+
+
+def place_gallery(app, name: str, source: list[str]) -> None:
+    """Put the cards of all explorers in their place on the first page."""
+    here = language()
+    cards = gallery(UP[here], "" if here == "en" else "#lang=zh")
+    source[0] = source[0].replace(GALLERY, cards)
 
 
 def link_other_edition(app, pagename, templatename, context, doctree) -> None:
@@ -154,5 +166,6 @@ def setup(app):
 
     app.add_html_math_renderer("mathml", drawn("inline"), drawn("block"))
     app.connect("builder-inited", write_explorers)
+    app.connect("source-read", place_gallery)
     app.connect("html-page-context", link_other_edition)
     return {"parallel_read_safe": True}

@@ -225,6 +225,22 @@ def test_an_explorer_moves_in_the_theme_of_the_page(page):
         )
 
 
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_first_page_begins_with_a_picture_and_finds_an_operator(width, page):
+    page.set_viewport_size({"width": width, "height": 844})
+    frame = explorer(opened(page, "docs/index.html"))
+    above = frame.locator(".stage").bounding_box()["y"] + page.evaluate("scrollY")
+    assert above < 300  # pixels of a window of 844
+    cards = page.locator(".cards a:visible")
+    names = cards.all_text_contents()
+    sizes = [os.path.getsize(SITE / "live" / f"{name}.png") for name in names]
+    assert {"rms_norm", "zoom"} < {*names} and sum(sizes) < 4_000 * len(names)
+    page.locator(".gallery .filter").fill("aclnnRmsNorm")
+    assert cards.all_text_contents() == ["rms_norm"]
+    cards.click()
+    page.wait_for_url("**/live/rms_norm.html")
+
+
 def test_the_chinese_edition_is_chinese_and_each_page_leads_to_the_other(page):
     frame = explorer(opened(page, CHINESE))
     assert frame.evaluate("document.documentElement.lang") == "zh"

@@ -36,6 +36,13 @@ addEventListener("DOMContentLoaded", () => {
   for (const image of document.querySelectorAll(".cell_output img")) {
     image.decode().then(() => image.style.setProperty("--wide", `${image.naturalWidth}px`));
   }
+  for (const gallery of document.querySelectorAll(".gallery")) {
+    gallery.querySelector(".filter").addEventListener("input", ({ target }) => {
+      const words = target.value.toLowerCase().split(/\s+/);
+      for (const card of gallery.querySelectorAll("a")) card.hidden = !words.every((word) => card.dataset.words.includes(word));
+      for (const family of gallery.querySelectorAll("section")) family.hidden = !family.querySelector("a:not([hidden])");
+    });
+  }
   new MutationObserver(sendTheme).observe(document.body, { attributeFilter: ["data-theme"] });
   for (const table of document.querySelectorAll("article table")) {
     const rows = [...table.querySelectorAll("tr")].filter((row) => row.querySelector("td"));
