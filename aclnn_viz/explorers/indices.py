@@ -20,10 +20,11 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# rows that a hand can move; numbers of one, and places, that are shown; columns that arrows cross
-ROWS, WIDE, PLACES, GAP = 12, 6, 16, 4
+# rows that a hand can move; numbers of one that are shown; columns that arrows cross
+ROWS, WIDE, GAP = 12, 6, 4
 GUIDE, READ, MOVED, GRADIENT, INK = 4, 5, 7, 8, 9  # kinds of marks
 SHARES = np.linspace(0.0, 1.0, 17)  # of the way of an arrow
+BARBS = np.array([[-0.13, 0.0, -0.13, np.nan], [-0.13, 0.0, 0.13, np.nan]])
 
 
 def index_of(op) -> str | None:
@@ -137,10 +138,18 @@ class Indices:
         return self.xp.minimum(self.state.element, len(self.index) - 1)
 
     @property
-    def landed(self):
-        """Of each row whether it lies on its place, as 0 or 1, and how far the next one is."""
-        gone = self.state.sent * len(self.index) - np.arange(float(len(self.index)))
-        return double(self.xp, gone >= 1.0), self.xp.clip(gone, 0.0, 1.0)
+    def gone(self):
+        """How far each row has fallen, from 0 to 1."""
+        n = len(self.index)
+        return self.xp.clip(self.state.sent * n - np.arange(float(n)), 0.0, 1.0)
+
+    @property
+    def ends(self):
+        """The first cell of the place of each row: columns, then rows of the picture."""
+        right, still = self.arriving.shape[1] + GAP, 0.0 * self.place
+        if self.kept:
+            return right + self.place, still + np.arange(float(len(self.index)))
+        return still + right, self.place
 
     @property
     def brought(self):
@@ -154,16 +163,12 @@ class Indices:
     @property
     def fallen(self):
         """What the places hold so far."""
-        xp, (there, _) = self.xp, self.landed
+        xp, there = self.xp, double(self.xp, self.gone >= 1.0)[:, None]
         if self.kept:
-            return self.out * there[:, None]
-        late = (1.0 - there)[:, None] * self.brought
-        rest = xp.sum(double(xp, self.at(self.out.shape[0]))[:, :, None] * late[:, None], axis=0)
-        return xp.where(self.state.sent < 1.0, self.out - rest, self.out)
-
-    def at(self, many: int):
-        """Whether a row belongs to a place (rows, places)."""
-        return self.place[:, None] == np.arange(float(many))[None, :]
+            return self.out * there
+        at = double(xp, self.place[:, None] == np.arange(float(len(self.out))))[:, :, None]
+        late = xp.sum(at * ((1.0 - there) * self.brought)[:, None], axis=0)
+        return xp.where(self.state.sent < 1.0, self.out - late, self.out)
 
     @property
     def beside(self):
@@ -233,10 +238,10 @@ def indices(xp, op, run, arrays, arranged, given, state) -> Indices:
     name, kept, values = index_of(plain), keeps_rows(plain), arranged.attributes | arrays
     each, arriving = (
         _each(xp, op, values, run),
-        xp.reshape(arrays[upstream], (len(arrays[upstream]), -1)),
+        xp.reshape(arrays[upstream], (-1, 1) if kept else arrays[upstream].shape),
     )
     out = run(op.page.backward, values)[op.main]
-    out = out[:ROWS, :PLACES] if kept else out[:PLACES, :WIDE]
+    out = out[:ROWS] if kept else out[:, :WIDE]
     many, index = out.shape[kept], double(xp, arrays[name])[: len(each)]
     return Indices(
         xp,
@@ -254,24 +259,18 @@ def indices(xp, op, run, arrays, arranged, given, state) -> Indices:
     )
 
 
-def _ways(xp, found: Indices):
-    """Start and end of the arrow of each row, side by side where several end at a place."""
-    rows, left = found.arriving.shape
-    at, start = np.arange(float(rows)), np.full(rows, left - 0.5)
-    if found.kept:
-        return (start, at), (left + GAP - 0.7 + found.place, at + 0.0 * found.place)
-    alike = double(xp, found.place[:, None] == found.place[None, :])
-    rank, many = xp.sum(alike * np.tril(np.ones((rows, rows)), -1), axis=1), xp.sum(alike, axis=1)
-    aside = (rank - (many - 1.0) / 2.0) * xp.minimum(0.8 / many, 0.25)
-    return (start, at), (left + GAP - 0.6 + 0.0 * aside, found.place + aside)
+def _tips(found: Indices):
+    """Where the arrows end, those to one place below each other."""
+    (x, y), n = found.ends, len(found.index)
+    return x - 0.65, y + (0.0 if found.kept else 0.7 * (np.arange(n) + 0.5) / n - 0.35)
 
 
 def _strokes(xp, found: Indices, there, kind: int, width: float) -> Line:
     """The arrows of those rows that are `there`."""
-    (x0, y0), (x1, y1) = ([end[:, None] for end in ends] for ends in _ways(xp, found))
-    tip, gap = np.array([[-0.13, 0.0, -0.13], [-0.13, 0.0, 0.13]]), np.full(x0.shape, np.nan)
-    x = xp.concat([x0 + (x1 - x0) * SHARES, x1 + tip[0], gap], axis=1)
-    y = xp.concat([y0 + (y1 - y0) * bent(SHARES), y1 + tip[1], gap], axis=1)
+    rows, left = found.arriving.shape
+    y0, (x1, y1) = np.arange(float(rows))[:, None], (end[:, None] for end in _tips(found))
+    x = xp.concat([left - 0.5 + (x1 - left + 0.5) * SHARES, x1 + BARBS[0]], axis=1)
+    y = xp.concat([y0 + (y1 - y0) * bent(SHARES), y1 + BARBS[1]], axis=1)
     x = xp.where(there[:, None], x, np.nan)
     return Line(xp.reshape(x, (-1,)), xp.reshape(y, (-1,)), kind, "", width)
 
@@ -280,13 +279,11 @@ def bent(share):
     return share * share * (3.0 - 2.0 * share)
 
 
-def _flying(xp, found: Indices, right: int) -> Image:
+def _flying(xp, found: Indices) -> Image:
     """The row that falls now, on its way."""
-    k = xp.astype(
-        xp.minimum(xp.floor(found.state.sent * len(found.index)), len(found.index) - 1.0), xp.int64
-    )
-    share, place, row = (element(xp, v, k) for v in (found.landed[1], found.place, found.brought))
-    x, y = (right + place, 1.0 * k) if found.kept else (float(right), place)
+    rows = len(found.index)
+    k = xp.astype(xp.minimum(xp.floor(found.state.sent * rows), rows - 1.0), xp.int64)
+    share, x, y, row = (element(xp, v, k) for v in (found.gone, *found.ends, found.brought))
     return Image(row[None, :], *found.colours, share * x, k + bent(share) * (y - k))
 
 
@@ -300,24 +297,22 @@ def _arrows(xp, found: Indices) -> Panel:
 
     shown = xp.where(out == 0.0, np.nan, out) if found.kept else out
     cells = xp.concat([block(found.arriving), np.full((tall, GAP), np.nan), block(shown)], axis=1)
-    lost, own, place = found.factor == 0.0, np.arange(rows) == k, element(xp, found.place, k)
-    x0, x1, y = (right + place, right + place, k) if found.kept else (right, wide - 1, place)
+    lost, own = found.factor == 0.0, np.arange(rows) == k
+    (x, y), tips = (element(xp, end, k) for end in found.ends), _tips(found)
     struck = xp.where(lost, np.arange(float(rows)), np.nan)[:, None] + np.zeros(3)
-    (_, (tips, heights)), over = _ways(xp, found), np.tile([-0.5, left - 0.5, np.nan], rows)
-    units = (0.7 - right, 1.0) if found.kept else (0.0, 0.0), (0.0, float(not found.kept))
+    over = np.tile([-0.5, left - 0.5, np.nan], rows)
+    units = (0.65 - right, 1.0) if found.kept else (0.0, 0.0), (0.0, float(not found.kept))
     marks = (
         Heat(cells, *found.colours, digits=True),
         Box(right - 0.5, -0.5, wide - 0.5, len(out) - 0.5, kind=GUIDE),
         Box(-0.5, k - 0.5, left - 0.5, k + 0.5, kind=MOVED),
-        Box(x0 - 0.5, y - 0.5, x1 + 0.5, y + 0.5, kind=READ),
-        _strokes(xp, found, ~(lost | own), READ, 2.0),
-        _strokes(xp, found, lost & ~own, GUIDE, 2.0),
+        Box(x - 0.5, y - 0.5, x + 0.5 if found.kept else wide - 0.5, y + 0.5, kind=READ),
+        _strokes(xp, found, ~lost, READ, 2.0),
+        _strokes(xp, found, lost, GUIDE, 2.0),
         _strokes(xp, found, own, MOVED, 3.5),
         Line(over, xp.reshape(struck, (-1,)), INK, choose(xp.any(lost), "", tr("left out")), 2.0),
-        *only(xp, found.state.sent < 1.0, _flying(xp, found, right)),
-        Handles(
-            tips[None], heights[None], 0, k, ("", "element"), "moved", units, 1.0, tr("arrows")
-        ),
+        *only(xp, found.state.sent < 1.0, _flying(xp, found)),
+        Handles(*(t[None] for t in tips), 0, k, ("", "element"), "moved", units, 1.0, tr("arrows")),
         _spots(xp, found, out, right),
     )
     if found.kept:
@@ -345,7 +340,7 @@ def _arrows(xp, found: Indices) -> Panel:
 
 def _spots(xp, found: Indices, out, right: int) -> Spots:
     """What hovering says: each number, and the index of each arrow."""
-    rows, (_, ends) = len(found.index), _ways(xp, found)
+    rows = len(found.index)
     places, texts, sets = [], [], []
     for values, name, first in ((found.arriving, found.upstream, 0), (out, found.output, right)):
         for r, c in np.ndindex(values.shape):
@@ -353,7 +348,7 @@ def _spots(xp, found: Indices, out, right: int) -> Spots:
             at = {"name": name, "row": r, "column": c, "value": number(values[r, c])}
             texts.append(tr("{name}[{row}, {column}] = {value}", **at))
             sets.append(() if first else (("element", r),))
-    x, y = (xp.concat([cells, end]) for cells, end in zip(np.array(places, float).T, ends))
+    x, y = (xp.concat([cells, end]) for cells, end in zip(np.array(places, float).T, _tips(found)))
     half = np.repeat([0.5, 0.15], [len(places), rows])
     for k in range(rows):
         texts.append(tr("row {k} has the index {index}", k=k, index=written(found.index[k], ".0f")))
@@ -371,7 +366,7 @@ def _aside(xp, found: Indices) -> list[Panel]:
 
 def _pile(xp, found: Indices) -> Panel:
     """What falls on the place of the chosen row, and below it the sum."""
-    (rows, left), there = found.arriving.shape, found.beside & (found.landed[0] > 0.0)
+    (rows, left), there = found.arriving.shape, found.beside & (found.gone >= 1.0)
     order = xp.argsort(1.0 - double(xp, there), stable=True)
     pile = xp.take(xp.where(there[:, None], found.brought, np.nan), order, axis=0)
     place = xp.minimum(element(xp, found.place, found.chosen), len(found.out) - 1.0)
