@@ -1,4 +1,4 @@
-"""The acceptance standards in use for Ascend operators, each with a public source, to see which accept an output.
+"""The acceptance standards in use for Ascend operators, each with a public source, to see which of them accept an output.
 
 Single benchmark, mixed tolerance and plain allclose need the output and the truth only. Dual benchmark, msprobe benchmark and
 cancellation gate compare with a baseline: what another implementation of the same precision makes of the same inputs (another

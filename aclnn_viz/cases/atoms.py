@@ -1,5 +1,5 @@
-"""List what may matter to a kernel in a test case (modes, lengths, special numbers), in words, so that a suite can be chosen to
-show all of it.
+"""List what may matter to a kernel in a test case (modes, lengths, special numbers), in words, so that a suite can be chosen
+that shows all of it.
 
 They follow from the declaration, the page and the numbers; none is written for one operator.
 """

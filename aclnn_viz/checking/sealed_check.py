@@ -1,4 +1,4 @@
-"""`check_sealed`: judge a kernel that nobody vouches for, in a process of its own, and say what it does besides computing.
+"""`check_sealed`: judge an untrusted kernel in a process of its own, and say what the kernel does besides computing.
 
 The kernel's process knows no answer: truth and bounds are in this one. It has limits of time and memory, and is ended when it reads
 what the kit knows of operators, starts a process, sends a signal, opens a connection, writes files, or exchanges functions. A kernel that is

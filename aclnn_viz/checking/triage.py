@@ -1,4 +1,5 @@
-"""`triage`: tell which backward calls of a dumped training run rounding explains, which the device's numerics, and which nothing.
+"""`triage`: sort the backward calls of a dumped training run by what explains their errors: rounding, the device's numerics, or
+nothing.
 
 A backward entry of msProbe's layout is paired with its forward entry, which holds the inputs. What PyTorch saved between them (a
 mean, a maximum) is in no entry: the forward page computes it, and the judge allows for the rounding of that, too. `backward.output`

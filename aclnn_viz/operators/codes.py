@@ -1,4 +1,4 @@
-"""Status codes and other numbers of the ACL and aclnn C headers under their C names, by type; codes.toml has them.
+"""Look up status codes and other numbers of the ACL and aclnn C headers by their C names; codes.toml has them, by type.
 
 Sources: `acl_base_rt.h`, `acl_rt.h` and `error_codes/rt_error_codes.h` of the CANN runtime; `op_errno.h` of nnopbase;
 "aclnn return codes", CANN documentation.

@@ -1,5 +1,5 @@
 """Formulas and declarations that paddings and interpolations of planes (planes, H, W) share: an output is a weighted sum of a
-few elements, its taps.
+few elements, called taps.
 
 Taps are given along rows and along columns: for each output place the index of one element on that axis, and its weight, None where
 that is 1.

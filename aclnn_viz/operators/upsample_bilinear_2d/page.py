@@ -1,5 +1,5 @@
 """Formulas of bilinear interpolation of planes (planes, H, W), forward and backward, as array code to run and prove:
-each output place lies between two rows and two columns.
+each output place mixes four elements, of two rows and two columns.
 
 It takes of each of the four elements a share that falls from 1 to 0 with the distance along each axis, and their gradients
 get the same shares of its gradient. Beside the planes there is the edge.
