@@ -267,16 +267,7 @@ def headline(data: Data) -> list[str]:
             plan=f"{counts['plan']:,}",
         )
     )
-    at = data.focus
-    numbers = {
-        "error": e.ulps,
-        "rounding": data.rounding,
-        "spread": data.spread,
-        "expected": e.expected,
-        "bound": e.bound,
-    }
-    of_it = {name: number(values[at]) for name, values in numbers.items()}
-    lines.append(tr(ELEMENT, place=e.where(at), **of_it))
+    lines.append(_of_one(data))
     lines.append(
         tr(
             DISAGREE if split else AGREE,
@@ -296,6 +287,20 @@ def headline(data: Data) -> list[str]:
             else tr("Fault: {name}; {story}. Not seen here: it needs {needs}.", **fault)
         )
     return lines
+
+
+def _of_one(data: Data) -> str:
+    """The error of the element that is named, beside what the format, the inputs and the plan account for."""
+    e, at = data.errors, data.focus
+    return tr(
+        ELEMENT,
+        place=e.where(at),
+        error=number(e.ulps[at]),
+        rounding=number(data.rounding[at]),
+        spread=number(data.spread[at]),
+        expected=number(e.expected[at]),
+        bound=number(e.bound[at]),
+    )
 
 
 def _standards(verdicts) -> str:
