@@ -16,11 +16,12 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, indices, lift, norms, response, slopes
+from aclnn_viz.explorers import fields, indices, lift, losses, norms, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
     StateError,
+    check_indices,
     check_points,
     choice,
     flag,
@@ -106,7 +107,7 @@ def state_of(op) -> type:
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
     ]
-    alike = "." in op.page.AXES[op.main] and stage is not indices and _blocks(op) > 1
+    alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if alike or len(_shape(op)) > 2:
         help = message("which row, and which matrix of tensors with more than two axes")
         show = whole(response.first_seen(op), 0, 63, message("show"), message("Tensors"), help)
@@ -123,7 +124,13 @@ def state_of(op) -> type:
     listed = [(name, type(made.default), made) for name, made in moved]
     if not hasattr(stage, "moved"):
         return make_dataclass("State", listed, frozen=True)
-    own = {"__post_init__": lambda state: check_points(state, 1, norms.HANDS)}
+    rows = norms.HANDS if stage is losses else 1
+
+    def checked(state):
+        check_points(state, rows, norms.HANDS)
+        check_indices(state)
+
+    own = {"__post_init__": checked}
     return make_dataclass("State", [*listed, ("moved", tuple, ())], namespace=own, frozen=True)
 
 
@@ -287,6 +294,8 @@ def _by_hand(op, state) -> dict:
     """The inputs that no case draws."""
     stage, _ = response.stage_of(op)
     given = inputs(op, state) if hasattr(stage, "moved") else {}
+    if stage is losses:
+        return {name: value for name, value in given.items() if value is not None}
     own = (
         op.gradient_of[op.main],
         *op.upstream,

@@ -159,25 +159,16 @@ class TracedOperator:
 
     def both(self, page, given: dict) -> dict:
         """What a page returns; of one that asks whether a real attribute is 0, both answers, of which the attribute chooses."""
-        xp, moving = (
-            self._xp,
-            [
-                name
-                for name, value in given.items()
-                if isinstance(value, Traced) and name not in self._op.tensors
-            ],
-        )
-        try:
+        xp = self._xp
+        with suppress(TypeError):
             return page(xp, **given)
-        except TypeError:
-            if len(moving) != 1:
-                raise
-        value = given[moving[0]]
-        some, none = (
-            page(xp, **given | {moving[0]: each})
-            for each in (_NotZero(xp, value.name, value.held, True), 0.0)
-        )
-        return {name: xp.where(value != 0.0, some[name], none[name]) for name in some}
+        for name in self._op.attributes:
+            if isinstance(value := given.get(name), Traced):
+                either = _NotZero(xp, value.name, value.held, True), 0.0
+                with suppress(TypeError):
+                    some, none = (page(xp, **given | {name: each}) for each in either)
+                    return {key: xp.where(value != 0.0, some[key], none[key]) for key in some}
+        return page(xp, **given)  # it says what looks
 
 
 class _NotZero(Traced):
@@ -249,13 +240,7 @@ class _Page:
         self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
-        handles = [
-            mark
-            for panel in subject.panels(data)
-            for mark in panel.marks
-            if isinstance(mark, Handles)
-        ]
-        self.handles = [handles[0].move, *handles[0].x.shape] if handles else None
+        self.handles = self._handles(data)
         # values by field, and pictures by the places of values among them
         self.options, self.variants = {}, {}
         self.moving = [
@@ -267,15 +252,23 @@ class _Page:
             and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))
         ]
 
+    def _handles(self, data) -> list | None:
+        """The field of what a hand drags, and how many rows and columns of it there are."""
+        marks = (mark for panel in self.subject.panels(data) for mark in panel.marks)
+        return next(([m.move, *m.x.shape] for m in marks if isinstance(m, Handles)), None)
+
     def _same_inputs(self, control) -> bool:
         """Whether the inputs that a trace takes as they are stay so from one end of a slider to the other."""
+        own = self.subject.drawn_of(self.state)
         with suppress(StateError):
-            low, high = (
+            ends = [
                 self.subject.drawn_of(replace(self.state, **{control["field"]: control[end]}))
                 for end in ("low", "high")
-            )
-            return low.keys() == high.keys() and all(
-                np.array_equal(value, high[name]) for name, value in low.items()
+            ]
+            return all(
+                own.keys() == end.keys()
+                and all(np.array_equal(value, own[name]) for name, value in end.items())
+                for end in ends
             )
         return False
 
@@ -425,12 +418,15 @@ class _Page:
                 xp.input(entry.name, value) if entry.name in self.moving else value,
             )
         op = TracedOperator(self.subject.operator(state), xp)
-        if self.handles:  # points that are dragged: their places, nan where none is
-            name, *shape = self.handles
+        handles = self.handles
+        if handles:  # points that are dragged: their places, nan where none is
+            if state != self.state:  # another shape may have more of them
+                handles = self._handles(self.subject.compute(state))
+            name, *shape = handles
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
         gathered, data = self.subject.live
         return self._described(xp, data(xp, moved, **gathered(moved, host(op), xp, op))) | (
-            {"dragged": self.handles} if self.handles else {}
+            {"dragged": handles} if handles else {}
         )
 
     def _described(self, xp, data) -> dict:

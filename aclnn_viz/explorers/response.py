@@ -15,7 +15,7 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
-from aclnn_viz.explorers import indices, norms, planes, slopes, softmax
+from aclnn_viz.explorers import indices, losses, norms, planes, slopes, softmax
 from aclnn_viz.explorers.arrays import XP, double, element, paged
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -27,6 +27,7 @@ READ, MOVED, GRADIENT = 5, 7, 8  # kinds of marks
 STAGES = (
     (norms, norms.is_norm, norms.norm),
     (softmax, softmax.is_softmax, softmax.softmax),
+    (losses, losses.parts, losses.loss),
     (slopes, slopes.is_slope, slopes.slope),
     (planes, planes.is_plane, planes.plane),
     (indices, indices.is_indices, indices.indices),

@@ -9,9 +9,7 @@ from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.state import build
 
 pytestmark = pytest.mark.needs("chromium")
-STAGES = (
-    "layer_norm hardswish avg_pool softmax log_softmax embedding nll_loss numeric_error".split()
-)
+STAGES = "layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -144,6 +142,22 @@ def test_a_row_that_an_index_takes_says_its_numbers_and_its_index(opened):
     before = page.locator(".caption").text_content()
     page.keyboard.press("ArrowUp")
     assert page.locator(".caption").text_content() != before
+
+
+def test_a_class_says_its_numbers_and_lights_its_like(opened):
+    page, data, hint = opened("cross_entropy_loss", labelSmoothing=0.1)
+    found = data.answer
+    p, q = found.softmax[1, 3], found.wanted[1, 3]
+    numbers = f"softmax {p:.4g}\ntarget {q:.4g}\ndistance {p - q:.4g}"
+    assert hint("row", 3, 0.9) == f"class 3\n{numbers}"
+    lit = page.locator("[data-panel=map] .ae-lit").bounding_box()
+    words, value = hint("map", 3, 6).split(": ")
+    assert words == "row 6, class 3"
+    assert float(value) == pytest.approx(found.gradient[6, 3], rel=1e-3)
+    hovered = page.locator("[data-panel=row] .ae-lit").bounding_box()
+    assert lit["width"] > 20 and hovered["width"] > 20
+    words = hint("gradient", 3, found.gradient[1, 3])
+    assert words == f"class 3\nxGradOut: {found.gradient[1, 3]:.4g}"
 
 
 def test_a_pile_of_errors_says_how_many_and_where(opened):

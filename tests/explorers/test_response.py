@@ -10,6 +10,7 @@ from together import in_one
 import aclnn_viz as av
 from aclnn_viz.explorers import default
 from aclnn_viz.explorers.indices import Indices
+from aclnn_viz.explorers.losses import Loss
 from aclnn_viz.explorers.norms import Norm
 from aclnn_viz.explorers.planes import Plane
 from aclnn_viz.explorers.response import Spread
@@ -35,7 +36,7 @@ def test_every_operator_answers_in_panels_and_words(op):
     found = answer(op.name)
     drawn = found.panels(np)
     assert (
-        isinstance(found, Indices | Norm | Plane | Slope | Softmax | Spread)
+        isinstance(found, Indices | Loss | Norm | Plane | Slope | Softmax | Spread)
         and sum(panel.span * panel.rows for panel in drawn) % 20 == 0
         and len(found.headline(np)) <= 2
     )

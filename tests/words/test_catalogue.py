@@ -367,7 +367,7 @@ def test_every_place_that_is_judged_is_there():
     assert all(any(ROOT.glob(place)) for place in catalogue.SHOWN)
     assert {
         "aclnn_viz/explorers/tiles.py",
-        "aclnn_viz/explorers/by_operator/cross_entropy_loss_data.py",
+        "aclnn_viz/explorers/by_operator/grid_sampler_2d_data.py",
         "aclnn_viz/puzzles/verdict.py",
         "aclnn_viz/cli/__init__.py",
     } <= judged

@@ -219,9 +219,10 @@ def test_the_values_of_a_parameter_have_one_name_in_all_languages():
     av.language("zh")
     options = {
         control["field"]: [text for _, text in control["options"]]
-        for control in subject_of("cross_entropy_loss").controls()
+        for name in ("cross_entropy_loss", "numeric_error")
+        for control in subject_of(name).controls()
     }
-    assert options["reduction"] == ["none", "mean", "sum"] and options["weight"][0] == "无"
+    assert options["reduction"] == ["mean", "none", "sum"] and options["fault"][0] == "无"
 
 
 def test_a_word_that_means_two_things_has_two_translations():
@@ -233,7 +234,14 @@ def test_a_word_that_means_two_things_has_two_translations():
 
 @pytest.mark.parametrize(
     "name, values, english, chinese",
-    [("cross_entropy_loss", {"weight": "balanced"}, "weights balanced,", "权重值按频率平衡，")],
+    [
+        (
+            "flash_attention_score",
+            {"sparseMode": 4},
+            "sparseMode 4,",
+            "sparseMode 4：窗口，",
+        )
+    ],
 )
 def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, english, chinese):
     subject = subject_of(name)

@@ -166,7 +166,7 @@ function pictureOf(page, asked, language, before = asked) {
     const text = JSON.stringify([variant.dragged, values[field]]);
     if (page.points?.text !== text) {
       page.points = { text, places: new Float64Array(2 * rows * columns).fill(NaN) };
-      for (const [row, column, x, y] of values[field]) page.points.places.set([x, y], 2 * (row * columns + column));
+      for (const [row, column, x, y] of values[field]) if (row < rows && column < columns) page.points.places.set([x, y], 2 * (row * columns + column));
     }
     given[field] = page.points.places;
   }

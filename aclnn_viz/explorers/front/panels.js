@@ -25,6 +25,8 @@ class Drawing extends Frame {
     this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => {
       this.panel.top.style.cursor = this.spot(offsetX, offsetY)?.set || this.spec?.pick.length ? "pointer" : this.hand ? "grab" : "";
     });
+    this.panel.top.addEventListener("pointermove", ({ offsetX }) => this.link(offsetX));
+    this.panel.top.addEventListener("pointerleave", () => this.link(NaN));
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
       const set = this.spot(offsetX, offsetY)?.set;
       if (set) kit.set(Object.fromEntries(set));
@@ -74,6 +76,7 @@ class Drawing extends Frame {
       return made;
     });
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
+    this.counts = Boolean(spec.x.label) && this.marks.some(({ mark }) => mark === "Bars" || mark === "Heat");
     this.handle = this.marks.find(({ mark }) => mark === "Handles");
     if (this.handle && !this.hand) this.hand = takeHand(this);
     const context = this.panel.begin(), { width, height } = this.panel;
@@ -147,7 +150,7 @@ class Drawing extends Frame {
       lines[0] = mark === "Heat" && spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
     }
-    if (spec.square) return lines.join();
+    if (spec.square || lines.length) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
     const near = series.map((mark) => this.nearest(mark, x, y));
     const least = Math.min(...near.map(({ away }) => away));
@@ -158,6 +161,22 @@ class Drawing extends Frame {
       lines.push(...(said(spec.x, first.x) ? [name(spec.x, first.x)] : []), ...new Set(values));
     }
     return lines.join("\n");
+  }
+
+  // What is hovered lights its like in the other panels of this axis: the same element, the same class.
+  link(x) {
+    const { sx, area } = this, there = this.counts && x >= area.left && x <= area.right;
+    for (const { drawing } of this.kit.all) {
+      const alike = there && drawing !== this && drawing.counts && drawing.spec.x.label === this.spec.x.label;
+      if (alike || drawing.lit) drawing.light(alike ? Math.round(sx.invert(x)) : null);
+    }
+  }
+
+  light(at) {
+    const { sx, area: { top, bottom, left, right } } = this, lit = this.lit ??= this.panel.stage.appendChild(element("div", { class: "ae-lit" }));
+    const [from, to] = [sx((at ?? 0) - 0.5), sx((at ?? 0) + 0.5)].sort((a, b) => a - b).map((end) => Math.min(Math.max(end, left), right));
+    lit.hidden = at === null;
+    Object.assign(lit.style, { left: `${from}px`, width: `${to - from}px`, top: `${top}px`, height: `${bottom - top}px` });
   }
 
   // What the mark of spots says below a position, and what a click there sets; of several the last, which lies on the others.

@@ -1,0 +1,315 @@
+"""The explorer of losses of softmax: how hard does a target pull? Bars of probabilities, and for each of them the place that the target wants.
+
+Backward is asked twice: with the row's softmax, and with a softmax of 0, which leaves what the target pulls. What a row pulls in all is
+its strength: none if it is ignored. The sentence to teach: the gradient is the distance of each bar from its target, times the
+strength of the row; what one class gains the others lose, so a row adds up to 0.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from aclnn_viz.cases import case
+from aclnn_viz.explorers.arrays import double, element, only, placed
+from aclnn_viz.explorers.norms import HANDS, reach
+from aclnn_viz.explorers.state import real, whole
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
+from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.words.messages import message, tr
+
+GUIDE, WANTED, MOVED, GRADIENT, PALE = 4, 5, 7, 8, 10  # kinds of marks
+LEAST, MOST = 0.002, 0.98  # of a row that hands can give to its classes
+NEAR = 0.01  # a distance that hardly pulls
+TALL, LOW = 320, 104
+
+
+@cache
+def parts(op) -> tuple[str, str] | tuple:
+    """The saved log-probabilities and the targets of a loss of softmax; nothing of other operators."""
+    given = case(op).inputs
+    saved = [
+        name
+        for name in op.saved
+        if np.ndim(given[name]) == 2 and np.max(given[name]) <= 0.0
+        if np.allclose(np.exp(given[name]).sum(axis=1), 1.0, 1e-5)
+    ]
+    classes = [name for name, one in given.items() if getattr(one, "dtype", "") in ("i4", "i8")]
+    fits = saved and classes and "ignoreIndex" in op.attributes
+    return (saved[0], classes[0]) if fits else ()
+
+
+def fields_with(op, others: list) -> list[tuple]:
+    """The operator's smoothing and reduction, then what the stage moves."""
+    order = {"labelSmoothing": 0, "reduction": 1}
+    others = sorted(others, key=lambda pair: order.get(pair[0], 2))
+    group = message("Element")
+    help = message("added to the logit of each target")
+    struck = message("the share of rows, from the last one on, whose target becomes ignoreIndex")
+    return [
+        *others[:2],
+        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("ignored"), group, struck)),
+        ("lead", real(0.0, -4.0, 12.0, 0.1, message("lead"), group, help)),
+        ("row", whole(1, 0, HANDS - 1, message("row"), group, below="axis_0")),
+        ("column", whole(5, 0, HANDS - 1, message("class"), group, below="axis_1")),
+        *others[2:],
+    ]
+
+
+def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
+    """The inputs with more ignored rows, and probabilities as hands and the lead have set them."""
+    name, classes = parts(op)
+    rows, columns = given[name].shape
+    struck = np.arange(rows) >= rows * (1.0 - state.ignored)
+    target = xp.where(struck, given["ignoreIndex"], given[classes])
+    hit = given[classes][:, None] == np.arange(columns)
+    logits = double(xp, given[name]) + xp.where(hit, state.lead + 0.0, 0.0)
+    hand = placed(state.moved, (rows, columns, 2))[..., 1]
+    free = xp.isnan(hand)
+    share = xp.where(free, 0.0, xp.clip(hand, LEAST, MOST))
+    share = share * MOST / xp.maximum(xp.sum(share, axis=1, keepdims=True), MOST)
+    rest = xp.sum(xp.where(free, xp.exp(logits), 0.0), axis=1, keepdims=True)
+    left = 1.0 - xp.sum(share, axis=1, keepdims=True)
+    held = xp.log(xp.where(free, 1.0, share) * xp.where(rest == 0.0, 1.0, rest / left))
+    logits = xp.round_to(xp.where(free, logits, held), state.dtype)
+    found = given | {op.gradient_of[op.main]: logits, classes: target}
+    made = forward(**{key: value for key, value in found.items() if key in op.takes})
+    saved = {name: made[op.saved[name]]}  # of the others only a shift of all logits would be seen
+    upstream = next(iter(op.upstream))  # of a loss it is 1
+    ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)
+    return given | saved | {classes: target, upstream: ones}
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """All rows and classes, (N, C), and of each row its target and its strength, (N,)."""
+
+    xp: object
+    output: str
+    softmax: np.ndarray
+    wanted: np.ndarray  # what the target pulls to; nan where nothing pulls
+    away: np.ndarray  # how far the softmax is from it
+    gradient: np.ndarray
+    strength: np.ndarray
+    target: np.ndarray
+    counted: np.ndarray
+    state: object
+
+    @property
+    def chosen(self) -> list:
+        """Row and class."""
+        places = (self.state.row, self.state.column)
+        return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
+
+    def at(self, values):
+        row, column = self.chosen
+        return element(self.xp, self.of_row(values), column)
+
+    def of_row(self, values):
+        return element(self.xp, values, self.chosen[0])
+
+    def panels(self, xp) -> list[Panel]:
+        return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
+
+    def plays(self) -> tuple[dict, ...]:
+        lead, struck = (
+            [{name: at} for at in ends]
+            for name, ends in (("lead", (-3.0, 9.0)), ("ignored", (0.0, 1.0)))
+        )
+        return (
+            {"label": tr("raise the target"), "seconds": 6.0, "frames": lead},
+            {"label": tr("ignore row after row"), "seconds": 8.0, "frames": struck},
+        )
+
+    def headline(self, xp) -> list[str]:
+        row, column = self.chosen
+        sums = xp.abs(xp.sum(self.gradient, axis=1))
+        found = {"row": written(row, "d"), "column": written(column, "d"), "output": self.output}
+        return [
+            tr(
+                "Row {row}, class {column}: strength {strength} × (softmax {softmax} − target {wanted}) = {output} {gradient}.",
+                strength=number(self.of_row(self.strength)),
+                softmax=number(self.at(self.softmax)),
+                wanted=number(self.at(self.wanted)),
+                gradient=signed(self.at(self.gradient)),
+                **found,
+            ),
+            tr(
+                "{n} of {rows} rows count. Row {row} of {output} adds up to {sum}, and its softmax to 1 within {apart}.",
+                n=written(xp.sum(double(xp, self.counted)), ".0f"),
+                rows=len(self.target),
+                sum=number(self.of_row(sums)),
+                apart=number(xp.abs(xp.sum(self.of_row(self.softmax)) - 1.0)),
+                **found,
+            ),
+        ]
+
+    def caption(self, xp):
+        strength, target = self.of_row(self.strength), self.of_row(self.target)
+        away = self.of_row(self.away)
+        own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
+        off = xp.abs(xp.sum(away)) > NEAR
+        which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, xp.where(own > 0.0, 1, 0))
+        which = xp.where(off, 3, which)
+        which = xp.where(strength == 0.0, 4, which)
+        names = {"row": written(self.chosen[0], "d"), "t": written(target, "d")}
+        return choose(
+            xp.where(xp.isnan(strength), 5, which),
+            tr(
+                "The [5:target] pulls class {t} up, and all others down. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose.",
+                **names,
+            ),
+            tr(
+                "Class {t} is above its [5:target], for smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes it down.]",
+                **names,
+            ),
+            tr(
+                "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0."
+            ),
+            tr(
+                "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
+            ),
+            tr(
+                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
+                **names,
+            ),
+            tr(
+                "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN,] on the device as well."
+            ),
+        )
+
+
+def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
+    """Return what the stage shows."""
+    name, classes = parts(getattr(op, "_op", op))
+    known, target = arranged.attributes | arrays, given[classes]
+    gradient = run(op.page.backward, known)[op.main]
+    still = np.full(arrays[name].shape, -np.inf)
+    pull = -run(op.page.backward, known | {name: still})[op.main]
+    strength = xp.sum(pull, axis=1)
+    pulls = xp.where(strength == 0.0, np.nan, strength)[:, None]
+    return Loss(
+        xp,
+        op.main,
+        xp.exp(arrays[name]),
+        pull / pulls,
+        gradient / pulls,
+        gradient,
+        strength,
+        target,
+        target != given["ignoreIndex"],
+        state,
+    )
+
+
+def _row(xp, found: Loss) -> Panel:
+    (rows, classes), (row, column) = found.softmax.shape, found.chosen
+    at = np.arange(classes, dtype=np.float64)
+    softmax, wanted, away = (
+        found.of_row(values) for values in (found.softmax, found.wanted, found.away)
+    )
+    here, gap = np.arange(rows)[:, None] == row, np.full(classes, np.nan)
+
+    def threads(*ends):
+        return xp.reshape(xp.stack([*ends, gap], axis=1), (-1,))
+
+    counted = found.of_row(found.counted)
+    marks = (
+        Bars(at, softmax, PALE, tr("softmax: what is"), 0.7),
+        Line(threads(at, at), threads(wanted, wanted + away), GRADIENT, tr("distance to go"), 6.0),
+        Line(
+            threads(at - 0.44, at + 0.44),
+            threads(wanted, wanted),
+            WANTED,
+            tr("target: what should be"),
+            3.5,
+        ),
+        Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
+        _said(found, at, softmax, wanted, away),
+        *only(xp, ~counted, Note((classes - 1) / 2, 0.5, tr("ignored: no target pulls"))),
+        Handles(
+            np.broadcast_to(at, (rows, classes)),
+            xp.where(here, softmax, np.nan),
+            row,
+            column,
+            ("row", "column"),
+            "moved",
+            ((0.0, 1.0), (0.0, 1.0)),
+            0.02,
+            tr("classes"),
+        ),
+    )
+    title = tr("row {row}: drag a bar", row=written(row, "d"))
+    up = Axis(tr("probability"), 0.0, 1.05, ticks=tuple((k / 4, f"{k / 4:g}") for k in range(5)))
+    return Panel("row", title, marks, _over(found), up, 12, TALL)
+
+
+def _said(found: Loss, at, *values) -> Spots:
+    """What is told of each class."""
+    texts = tuple(
+        tr(
+            "class {k}\nsoftmax {softmax}\ntarget {wanted}\ndistance {away}",
+            k=k,
+            **{name: number(one[k]) for name, one in zip(("softmax", "wanted", "away"), values)},
+        )
+        for k in range(at.size)
+    )
+    return Spots(at - 0.5, 0.0 * at, at + 0.5, 0.0 * at + 1.05, texts)
+
+
+def _over(found: Loss) -> Axis:
+    return Axis(tr("class"), -0.6, found.softmax.shape[1] - 0.4)
+
+
+def _gradient(xp, found: Loss) -> Panel:
+    values = found.of_row(found.gradient)
+    high = reach(xp, 0.01, values, 2.0)
+    at = np.arange(values.size, dtype=np.float64)
+    marks = (
+        Rule("y", 0.0, kind=GUIDE),
+        Bars(at, values, GRADIENT, "", 0.7),
+        Rule("x", found.chosen[1], kind=MOVED),
+    )
+    title = tr(
+        "{output} of this row: distance times strength {strength}",
+        output=found.output,
+        strength=number(found.of_row(found.strength)),
+    )
+    up = Axis(found.output, -high, high)
+    return Panel("gradient", title, marks, _over(found), up, 12, LOW, ("column",), below="row")
+
+
+def _map(xp, found: Loss) -> Panel:
+    (rows, classes), (row, column) = found.softmax.shape, found.chosen
+    ends, at = np.array([-0.5, classes - 0.5, np.nan]), np.arange(rows, dtype=np.float64)
+    struck = xp.where(found.counted, np.nan, at)[:, None] + np.zeros(3)
+    left, frames = double(xp, found.target) - 0.5, ()
+    for k in range(rows):
+        frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=WANTED)
+        frames += only(xp, found.counted[k], frame)
+    marks = (
+        Heat(found.gradient, *scale(found.gradient, xp)),
+        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), WANTED, "", 2.5),
+        *frames,
+        Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
+        Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
+        *only(
+            xp,
+            xp.any(xp.isnan(found.gradient)),
+            Note((classes - 1) / 2, (rows - 1) / 2, tr("NaN everywhere: 0/0")),
+        ),
+    )
+    title = tr("{output}: targets are framed, ignored rows struck out", output=found.output)
+    return Panel(
+        "map",
+        title,
+        marks,
+        Axis(tr("class")),
+        Axis(tr("row")),
+        8,
+        TALL,
+        ("column", "row"),
+        rows=2,
+    )

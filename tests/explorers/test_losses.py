@@ -1,0 +1,132 @@
+"""The stage of cross entropy: bars, targets, distances and strengths against a loop over rows; what hands set, and the caption."""
+
+from math import exp
+
+import numpy as np
+import pytest
+from panelled_explorer import mark, marks, panel
+
+import aclnn_viz as av
+from aclnn_viz.explorers import losses, subject_of
+from aclnn_viz.explorers.device import DeviceOfState
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
+from aclnn_viz.pictures.text import unmarked
+
+STATES = pytest.mark.parametrize(
+    "values",
+    [
+        {},
+        {"labelSmoothing": 0.2, "weightOptional": False, "lead": 8.0},
+        {"reduction": "none", "labelSmoothing": 1.0, "row": 4},
+        {"reduction": "sum", "moved": [(1, 2, 0.0, 0.4), (1, 5, 0.0, 0.3)], "ignored": 0.3},
+    ],
+)
+
+
+def opened(**values):
+    subject = subject_of("cross_entropy_loss")
+    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
+    return subject, data, data.answer
+
+
+def test_losses_of_softmax_are_found():
+    found = {op.name: losses.parts(op) for op in av.operators() if losses.parts(op)}
+    assert found == {"cross_entropy_loss": ("logProb", "target")}
+
+
+@STATES
+def test_bars_targets_and_distances_are_those_of_a_loop(values):
+    subject, data, found = opened(**values)
+    state, given, shown = data.state, data.inputs, subject.show(data)
+    classes = given["logProb"].shape[1]
+    weight = np.ones(classes) if given["weightOptional"] is None else given["weightOptional"]
+    counted = [int(t) for t in given["target"] if t != given["ignoreIndex"]]
+    divisor = sum(weight[t] for t in counted) if state.reduction == "mean" else 1.0
+    for row, target in enumerate(given["target"]):
+        raw = [
+            (state.labelSmoothing / classes + (1 - state.labelSmoothing) * (c == target))
+            * weight[c]
+            * (target != given["ignoreIndex"])
+            for c in range(classes)
+        ]
+        total = sum(raw)
+        assert found.strength[row] == pytest.approx(total / divisor)
+        for c in range(classes):
+            p = exp(given["logProb"][row, c])
+            assert found.softmax[row, c] == pytest.approx(p)
+            wanted = (p * total - raw[c]) / divisor
+            assert found.gradient[row, c] == pytest.approx(wanted, abs=1e-14)
+            if total:
+                assert found.wanted[row, c] == pytest.approx(raw[c] / total, abs=1e-14)
+    assert np.abs(found.gradient.sum(axis=1)).max() < 1e-13
+    row = state.row
+    np.testing.assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
+    np.testing.assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
+    np.testing.assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
+    arrows = mark(shown, "row", Arrows)  # from what is to what should be
+    np.testing.assert_allclose(arrows.y, found.softmax[row], atol=1e-12)
+    np.testing.assert_allclose(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
+    said = mark(shown, "row", Spots).texts[3].split("\n")
+    assert said == [
+        "class 3",
+        f"softmax {found.softmax[row, 3]:.4g}",
+        f"target {found.wanted[row, 3] + 0:.4g}",
+        f"distance {found.softmax[row, 3] - found.wanted[row, 3]:.4g}",
+    ]
+
+
+def test_a_hand_gives_a_class_its_probability_and_the_others_share_the_rest():
+    _, before, plain = opened()
+    subject, after, found = opened(moved=[(1, 5, 0.0, 0.6), (1, 0, 0.0, 0.1), (2, 3, 0.0, 7.0)])
+    assert found.softmax[1, [5, 0]] == pytest.approx([0.6, 0.1])
+    rest = [1, 2, 3, 4, 6, 7, 8, 9]
+    share = plain.softmax[1, rest] / plain.softmax[1, rest].sum()
+    np.testing.assert_allclose(found.softmax[1, rest], 0.3 * share)
+    assert found.softmax[2, 3] == pytest.approx(losses.MOST)
+    np.testing.assert_allclose(found.softmax[4:], plain.softmax[4:], atol=1e-12)
+    handle = mark(subject.show(after), "row", Handles)
+    assert handle.units == ((0.0, 1.0), (0.0, 1.0)) and handle.y[1, 5] == pytest.approx(0.6)
+    _, _, full = opened(axis_1=2, column=0, moved=[(1, 0, 0.0, 0.9), (1, 1, 0.0, 0.9)])
+    np.testing.assert_allclose(full.softmax[1], [0.5, 0.5])
+
+
+def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
+    subject, data, found = opened(ignored=0.5)
+    struck = np.flatnonzero(~found.counted)
+    assert struck.tolist() == [3, *range(8, 16)] and not found.gradient[struck].any()
+    shown = subject.show(data)
+    lines = mark(shown, "map", Line).y.reshape(-1, 3)
+    assert [y for y in lines[:, 0] if y == y] == struck.tolist()
+    frames = [box for box in marks(shown, "map", Box) if box.kind == losses.WANTED]
+    assert [box.x0 + 0.5 for box in frames] == data.inputs["target"][found.counted].tolist()
+    _, _, fewer = opened(ignored=0.1)
+    assert found.strength[1] > fewer.strength[1]  # the mean divides by less
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "The target pulls class 5 up, and all others down."),
+        ({"labelSmoothing": 0.2, "lead": 8.0}, "Class 5 is above its target"),
+        ({"lead": 12.0}, "Every bar is where its target wants it."),
+        ({"row": 3}, "Row 3 is ignored. No target pulls here"),
+        ({"ignored": 1.0}, "No row counts, and the mean divides 0 by 0"),
+        ({"ignored": 1.0, "reduction": "sum"}, "Row 1 is ignored."),
+        ({"lseSquareScaleForZloss": 0.5}, "The z-loss pushes as well"),
+    ],
+)
+def test_the_caption_says_what_is_seen(values, said):
+    subject, data, found = opened(**values)
+    assert unmarked(subject.said(data)).startswith(said)
+    assert np.isnan(found.gradient).all() == said.startswith("No row counts")
+
+
+def test_what_a_product_does_not_compute_is_said():
+    subject = subject_of("cross_entropy_loss")
+    device = DeviceOfState(subject.operator)
+    state = build(subject.state, {"labelSmoothing": 0.1})
+    data = subject.compute(state, device.backward)
+    assert any("labelSmoothing must be 0" in one for one in map(str, subject.notices(data)))
+    assert panel(subject.show(data), "row").title == "row 1: drag a bar"
+    device.close()
