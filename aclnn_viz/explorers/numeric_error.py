@@ -227,23 +227,16 @@ def standards(data: Data) -> Panel:
 
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
-    if data.errors.nothing():
-        return [
-            tr(
-                "{output} of {operator}: {why}",
-                output=data.output,
-                operator=data.state.operator,
-                why=data.errors.nothing(),
-            )
-        ]
+    names = {"output": data.output, "operator": data.state.operator}
+    if why := e.nothing():
+        return [tr("{output} of {operator}: {why}", why=why, **names)]
     missed, undecided = counts[CAUSES[MISSED]], counts[CAUSES[OPEN]]
     plan, right = data.plan, 100 * data.report.ulp_shares["exact"]
     lines = [
         tr(
             "{output} of {operator}, {dtype} {shape}, products in {compute}, sums in {accumulate} ({order}), ties {ties}: at most "
             "{worst} ulp off, median {median}, {right} % correctly rounded.",
-            output=data.output,
-            operator=data.state.operator,
+            **names,
             dtype=e.format.name,
             shape=list(e.shape),
             compute=plan.compute,
