@@ -515,22 +515,12 @@ class _Form:
     def panel(self, one: Panel | Choice):
         if isinstance(one, Choice):
             return self.plain(one)
-        return {
-            "name": one.name,
-            "title": self.plain(one.title),
-            "span": one.span,
-            "height": one.height,
-            "pick": list(one.pick),
-            "square": one.square,
-            "rows": one.rows,
-            "least": one.least,
-            "below": one.below,
-            "more": one.more,
-            "opens": self.plain(one.opens),
-            "marks": [self.page._pooled(self.mark(each)) for each in one.marks],
-            "x": self.plain(one.x),
-            "y": self.plain(one.y),
+        plain = {
+            entry.name: self.plain(getattr(one, entry.name))
+            for entry in fields(one)
+            if entry.name != "marks"
         }
+        return plain | {"marks": [self.page._pooled(self.mark(each)) for each in one.marks]}
 
 
 @cache

@@ -76,7 +76,7 @@ def figure(picture, theme: str = "light"):
         above
     )
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
-    with rc_context(look.rc(fonts.wanted(picture)) | {"font.size": 9, "text.parse_math": False}):
+    with rc_context(look.rc(fonts.wanted(picture))):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
         for text, size, weight, colour in above:
@@ -263,6 +263,11 @@ def _edge(mark, look: Theme) -> dict:
 def _dash(mark):
     dash = SERIES[mark.kind % len(SERIES)][2]
     return (0, dash) if dash else "-"
+
+
+def _ground(look: Theme) -> dict:
+    """What is behind words on marks."""
+    return {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1}
 
 
 def _line(axes, mark, look):
@@ -454,12 +459,7 @@ def _rule(axes, mark, look):
         textcoords="offset points",
         ha=align,
         fontsize=SMALL_PRINT,
-        bbox={
-            "facecolor": look.background,
-            "edgecolor": "none",
-            "alpha": OPACITY["ground"],
-            "pad": 1,
-        },
+        bbox=_ground(look),
     )
 
 
@@ -473,16 +473,12 @@ def _box(axes, mark, look):
             corner,
             wide,
             tall,
-            fill=False,
+            facecolor=(colour, mark.filled),
             edgecolor=colour,
             linewidth=WIDTH["box"],
             linestyle=_dash(mark),
         )
     )
-    if mark.filled:
-        axes.add_patch(
-            Rectangle(corner, wide, tall, facecolor=colour, alpha=mark.filled, linewidth=0)
-        )
     down = axes.yaxis_inverted()
     axes.annotate(
         mark.label,
@@ -491,14 +487,7 @@ def _box(axes, mark, look):
         textcoords="offset points",
         va="top",
         fontsize=SMALL_PRINT,
-        bbox=None
-        if mark.filled
-        else {
-            "facecolor": look.background,
-            "edgecolor": "none",
-            "alpha": OPACITY["ground"],
-            "pad": 1,
-        },
+        bbox=None if mark.filled else _ground(look),
     )
 
 

@@ -172,23 +172,12 @@ def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
                 else:
                     one[field] = value if type(value) is str else _plain(kind(value))
             marks.append(one)
-        text.append(
-            {
-                "name": panel.name,
-                "title": panel.title,
-                "span": panel.span,
-                "height": panel.height,
-                "pick": list(panel.pick),
-                "square": panel.square,
-                "rows": panel.rows,
-                "least": panel.least,
-                "below": panel.below,
-                "more": panel.more,
-                "opens": _plain(panel.opens),
-                "marks": marks,
-                **axes,
-            }
-        )
+        plain = {
+            entry.name: _plain(getattr(panel, entry.name))
+            for entry in fields(panel)
+            if entry.name not in ("marks", "x", "y")
+        }
+        text.append(plain | {"marks": marks, **axes})
     return arrays, text
 
 

@@ -44,12 +44,9 @@ class Provenance:
                     "choose one",
                 )
             )
+        named = message("{output} of {operator}", output=output, operator=case.operator.aclnn_name)
         if isinstance(device, str):
-            return cls(
-                message("{output} of {operator}", output=output, operator=case.operator.aclnn_name),
-                device,
-                seed=case.seed,
-            )
+            return cls(named, device, seed=case.seed)
         if not is_device(device):
             raise TypeError(
                 problem(
@@ -58,7 +55,6 @@ class Provenance:
                     'pass av.open_device("host"), or such as "mine"',
                 )
             )
-        named = message("{output} of {operator}", output=output, operator=case.operator.aclnn_name)
         return cls(named, device.name, device.soc, str(device.cann), case.seed)
 
     @property

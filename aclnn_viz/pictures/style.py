@@ -1,6 +1,6 @@
 """The look of all pictures: two themes, and how the kinds of marks differ."""
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 from aclnn_viz.pictures.palette import DRAWING, KINDS
 
@@ -8,31 +8,16 @@ from aclnn_viz.pictures.palette import DRAWING, KINDS
 SERIES = tuple(kind[1:] for kind in KINDS)
 
 
-@dataclass(frozen=True)
-class Theme:
-    """The colours of one theme; `index` is its column in SERIES."""
-
-    index: int
-    background: str
-    ink: str
-    quiet: str
-    grid: str
-    band: str
-    inner: str
-    alarm: str
-    accent: str
-    focus: str
-    problem: str
-    faint: str
+class Theme(SimpleNamespace):
+    """The colours of one theme, by the names of `drawing.toml`; `index` is its column in SERIES."""
 
     def rc(self, besides=()) -> dict:
         """Matplotlib's settings, with the font pinned so that a picture is the same on every machine.
 
         The fonts `besides` are for letters that it has not.
         """
-        return {
+        return DRAWING["matplotlib"] | {
             "font.family": ["DejaVu Sans", *besides],
-            "font.size": 10,
             "text.color": self.ink,
             "axes.edgecolor": self.quiet,
             "axes.labelcolor": self.ink,
@@ -43,18 +28,12 @@ class Theme:
             "xtick.labelcolor": self.ink,
             "ytick.labelcolor": self.ink,
             "grid.color": self.grid,
-            "axes.grid": False,
             "hatch.color": self.background,
             "hatch.linewidth": DRAWING["line"]["hatch"],
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "legend.frameon": False,
-            "axes.axisbelow": True,
-            "axes.unicode_minus": True,
         }
 
 
-THEMES = {name: Theme(index, **DRAWING[name]) for index, name in enumerate(("light", "dark"))}
+THEMES = {name: Theme(index=index, **DRAWING[name]) for index, name in enumerate(("light", "dark"))}
 
 
 def power_of_ten(exponent: int) -> str:
