@@ -117,17 +117,6 @@ def test_a_file_that_cannot_be_written_costs_the_record_only(file, monkeypatch):
     assert file.read_bytes() == before
 
 
-def test_a_file_in_place_of_the_folder_is_reported(file):
-    file.parent.write_text("in the way")
-    result = puzzle("hardswish_middle").check(right)
-    assert (
-        result.passed
-        and "progress is added to" in result.note
-        and file.parent.read_text() == "in the way"
-    )
-    assert "0 of 58 solved" in str(progress())
-
-
 def test_a_folder_in_place_of_the_file_is_reported(file):
     file.mkdir(parents=True)
     assert (

@@ -1,17 +1,10 @@
-"""States reject what cannot be shown, in three parts and beside the right control; buffers carry every number."""
+"""States reject what cannot be shown, in three parts and beside the right control."""
 
-import numpy as np
 import pytest
 
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State
-from aclnn_viz.explorers.packing import pack, unpack
 from aclnn_viz.explorers.state import StateError, build, changed, controls
-
-
-def test_an_unknown_name_is_a_mistake():
-    with pytest.raises(TypeError, match="State takes .*: got 'rotation'; use one of these"):
-        build(State, {"rotation": 1.0})
 
 
 def test_what_differs_from_the_defaults_makes_the_same_state_again():
@@ -27,16 +20,6 @@ def test_every_field_but_the_dragged_points_has_a_control_with_its_default():
         control["initial"] == getattr(State(), field) for field, control in described.items()
     )
     assert all(control["label"] and control["group"] for control in described.values())
-
-
-def test_a_buffer_gives_back_what_was_packed():
-    arrays = {
-        "a": np.arange(6.0).reshape(2, 3),
-        "none": np.zeros((0, 4)),
-        "flags": np.array([True, False]),
-    }
-    for name, array in unpack(*pack(arrays)).items():
-        np.testing.assert_array_equal(array, arrays[name])
 
 
 def test_no_explorer_of_another_name():

@@ -358,15 +358,6 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
 
 @pytest.mark.parametrize("name", explorers())
 # without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
-@pytest.mark.sampled(2)
-def test_a_page_opens_with_the_picture_of_its_state(name):
-    page = page_of(saved(name)[2])
-    places = ",".join(
-        str(options.index(page["values"][field])) for field, options in page["options"].items()
-    )
-    assert page["variants"][places]["pictures"]["en"]["panels"] and page["alive"]
-
-
 def test_a_link_opens_the_state():
     explorer = explore(
         "grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1

@@ -302,10 +302,3 @@ def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
     namespace["kernel"] = lambda **given: right(**given | {"beta": 0 * given["beta"]})
     with pytest.raises(AssertionError, match="not explained"):
         namespace["test_rounding_explains_the_errors"]()
-
-
-def test_the_default_of_every_operator_fits_a_program():
-    from aclnn_viz.explorers import lift
-
-    for op in sampled(__name__):
-        assert f"{op.aclnn_name}(" in lift.cpp(subject(), State(operator=op.name))

@@ -4,10 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from machine import sampled_explorers
-from together import in_one
 
-from aclnn_viz.explorers import lift, subject_of
 from aclnn_viz.explorers.state import StateError, build, choice
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
@@ -55,21 +52,6 @@ def test_the_browser_gets_panels_words_and_notices(line):
         "text": "in words",
         "notices": ["not measured"],
     }
-
-
-@in_one
-@pytest.mark.parametrize("name", sampled_explorers(__name__))
-def test_the_call_that_opens_a_picture_names_its_explorer(name):
-    opened = subject_of(name)
-    assert lift.call(opened, opened.state()) == f'av.explore("{name}")'
-
-
-def test_a_picture_holds_panels_and_words(line):
-    shown = line.show(State(0.5))
-    assert [panel.name for panel in shown.panels] == ["line"] and shown.headline == (
-        "The slope is 0.5.",
-    )
-    assert (shown.text, shown.notices) == ("in words", ("not measured",))
 
 
 def test_the_figure_says_headline_and_notices(line):

@@ -38,11 +38,6 @@ def test_a_notebook_shows_the_picture_and_reads_the_text():
     )
 
 
-def test_a_theme_is_light_or_dark():
-    with pytest.raises(ValueError, match="theme must be light or dark: got 'blue'; choose one"):
-        error_plot(sample()).figure("blue")
-
-
 def test_drawing_leaves_no_settings_behind():
     from matplotlib import rcParams
 

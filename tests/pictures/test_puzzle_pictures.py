@@ -43,13 +43,6 @@ def test_every_puzzle_is_drawn_and_reported(name):
     assert all(output in shown["text/plain"] for output in puzzle(name).outputs[:1])
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_picture_has_two_themes(theme):
-    assert picture(puzzle("rms_dx")).figure(theme).axes
-    with pytest.raises(ValueError, match="light or dark"):
-        picture(puzzle("rms_dx")).figure("grey")
-
-
 @pytest.mark.parametrize("name", CURVES)
 def test_the_curve_is_that_of_the_specification(name):
     one = puzzle(name)
