@@ -423,15 +423,16 @@ def panels(data: Data) -> list[Panel]:
     """Return how one element answers, and folded a panel for each tensor, and for the errors of each output."""
     xp = data.xp
     made = [
-        _tensor(data, name, name, value, scale(double(xp, value), xp))
+        _tensor(data, name, value, scale(double(xp, value), xp))
         for name, value in (data.inputs | data.outputs).items()
         if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))
     ]
     for name, errors in data.errors.items():
         there = xp.where(xp.isfinite(errors), errors, 0.0) if errors.size else np.zeros(1)
         top = xp.maximum(xp.max(there), 0.5)
-        title = tr("{output}: ulps off the truth", output=name)
-        made.append(_tensor(data, f"{name} error", title, errors, ("sequential", 0.0, top)))
+        panel = _tensor(data, name, errors, ("sequential", 0.0, top))
+        title = tr("{output}: ulps off the truth", output=panel.title)
+        made.append(replace(panel, name=f"{name} error", title=title))
     answered = data.answer.panels(xp) if _has_stage(data) else []
     return [*answered, *(replace(panel, more=bool(answered)) for panel in made)]
 
@@ -441,7 +442,7 @@ def _has_stage(data: Data) -> bool:
     return hasattr(data.answer, "panels")
 
 
-def _tensor(data: Data, name: str, title: str, values, colours: tuple) -> Panel:
+def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
     """The matrix of a tensor that is shown, no more rows and columns of it than have pixels of their own."""
     xp, shape = data.xp, (1, 1, *values.shape)[-2:]
     if not values.size:
@@ -452,7 +453,7 @@ def _tensor(data: Data, name: str, title: str, values, colours: tuple) -> Panel:
     cut = tr(CUT, n=LONGEST) if max(shape) > LONGEST else ""
     heat = Heat(stack[shown][:LONGEST, :LONGEST], *colours, digits=True)
     over, up = Axis(tr("column")), Axis(tr("row"))
-    return Panel(name, f"{title} {outer or list(values.shape)}{cut}", (heat,), over, up, 5, TALL)
+    return Panel(name, f"{name} {outer or list(values.shape)}{cut}", (heat,), over, up, 5, TALL)
 
 
 # In words
