@@ -275,7 +275,7 @@ class _Page:
     def groups(self) -> list[dict]:
         """The values by field of which a page has all combinations: first of as many choices as fit, then of sliders with stops."""
         subject, chosen, many = self.subject, {}, 1
-        if not subject.live:
+        if not subject.live or subject.recorded:
             recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
             return [
                 {name: self.values_of(name, given) for name, given in group.items()}
@@ -353,7 +353,7 @@ class _Page:
                 controls = self.subject.controls()
                 # of "epsilon 10^" the name
                 labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}
-                notice = HELD if self.subject.recorded else NOTICE
+                notice = NOTICE if self.subject.live else HELD
                 notice = (
                     tr(notice, alive=enumerated(map(labels.get, alive)), n=len(variants))
                     if alive

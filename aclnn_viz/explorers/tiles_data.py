@@ -1,12 +1,10 @@
-"""The numbers of the explorer of tile programs: `compute` runs a program on the simulated machine and returns `Data`.
+"""The numbers of the explorer of tile programs: `ran` runs a program on the simulated machine, of which `Data` shows a core.
 
 A person chooses the program and one of its named faults, format and shape, the product, the number of cores, the size of
-their Unified Buffer, one buffer or two for each queue, and the order in which operations take effect. `Data` holds:
+their Unified Buffer, one buffer or two for each queue, and the order in which operations take effect. A run holds:
 
 - for each element of the outputs the core and the tile that wrote it, and whether it is wrong;
-- for each step of a core what its pipes do, what they wait for, and which buffers are written, read and kept;
-- the lines of the program that run in the chosen step, and the hazards with their lines and steps;
-- the bytes that are copied, beside the fewest with which the operator could do.
+- for each instruction of a core its pipe and step, what it waits for, reads and writes, and whether a hazard showed there.
 """
 
 from collections import defaultdict
@@ -22,13 +20,21 @@ from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape, rows_of
 from aclnn_viz.errors import problem
-from aclnn_viz.explorers.state import StateError, check_choices, check_indices, choice, whole
+from aclnn_viz.explorers.state import (
+    StateError,
+    check_choices,
+    check_indices,
+    choice,
+    flag,
+    real,
+    whole,
+)
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.products import PRODUCTS, SOC
 from aclnn_viz.operators.registry import own
 from aclnn_viz.tiles import fault as editing
-from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES
-from aclnn_viz.tiles.platforms import ARCHS, BLOCK
+from aclnn_viz.tiles.memory import MTE2, PIPE_NAMES
+from aclnn_viz.tiles.platforms import ARCHS
 from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.tiles.timing import Times
 from aclnn_viz.words.messages import message
@@ -52,6 +58,7 @@ class Machine:
     program: str = choice(
         next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
     )
+    buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
     fault: str = choice(
         "none",
         {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
@@ -77,7 +84,6 @@ class Machine:
         "Machine",
         "less than the product has makes tiles small enough to be seen",
     )
-    buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
     schedule: str | int = choice(
         "eager",
         {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1", 2: "drawn: 2"},
@@ -101,27 +107,36 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class State(Machine):
+class Hand:
+    """The wait that may be missing."""
+
+    wait: bool = flag(True, "V waits for the copy", "Look at", "of the tile that may land late")
+
+
+@dataclass(frozen=True)
+class State(Machine, Hand):
     """What can be moved."""
 
+    rows: int = whole(8, 1, 32, "rows", "Tensors")
+    cores: int = whole(1, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
     core: int = whole(
-        0, 0, 47, "core", "Look at", "the core whose pipes and buffers are drawn", below="cores"
+        0, 0, 47, "core", "Look at", "the core whose pipes and slots are drawn", below="cores"
     )
-    step: int = whole(
-        12, 0, 9999, "step", "Look at", "or drag over the timeline; beyond the last it is the last"
-    )
+    at: float = real(0.32, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
+    tile: int = whole(2, 0, 99, "late tile", "Look at", "the tile whose copy may land late")
+    late: float = real(0.0, 0.0, 1.0, 0.01, "late by", "Look at", "as a share of the room for it")
     time: str = choice(
-        "steps",
-        {"steps": "steps", "A2": "us, stated (A2)"},
+        "A2",
+        {"A2": "us, stated (A2)", "steps": "steps"},
         "time",
         "Look at",
-        "steps are an order; us are stated from published numbers of Atlas A2, not measured",
+        "us are stated from published numbers of Atlas A2, not measured; steps are an order",
     )
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """An instruction at its place in the timeline: `writes` and `reads` are (memory, span); `after` is what it awaited.
+    """An instruction at its place in the timeline: `writes` and `reads` are (memory, span).
 
     `hazardous`: a hazard showed when it was issued.
     """
@@ -131,28 +146,23 @@ class Job:
     name: str
     file: str
     line: int
-    epoch: int
     writes: list
     reads: list
-    after: "Job | None"
     hazardous: bool
     wrote: list  # bytes, one array for each of `writes`
+    waits: tuple  # for each pipe, how many of its instructions must be finished
 
 
 @dataclass(frozen=True, eq=False)
 class Owned:
-    """One output, (rows, columns) each: the core that writes an element last (-1: none), how many do, its tile there.
-    Of sums, what cleared them before is no writer.
+    """One output, its elements in a row: the core that writes one last (-1: none), its tile there, and what rounding does not explain.
 
-    `tail` marks elements of a copy behind its last whole 32 bytes, `wrong` numbers that rounding does not explain.
+    Of sums, what cleared them before is no writer.
     """
 
     name: str
-    shape: tuple
     core: np.ndarray
-    cores: np.ndarray
     tile: np.ndarray
-    tail: np.ndarray
     wrong: np.ndarray
 
 
@@ -165,8 +175,6 @@ class Work:
     owned: list[Owned]
     jobs: dict[int, list[Job]]  # by core, in their order of issue
     steps: int
-    least: int  # bytes: each element that is copied, once
-    overtaken: int  # instructions that landed after one that was issued later
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,10 +184,14 @@ class Data:
     state: State
     work: Work
     times: Times | None = None
+    core: object = None  # in time
+    other: object = None  # that core with the other number of buffers
+    xp: object = None
 
     @property
-    def step(self) -> int:
-        return min(self.state.step, self.work.steps - 1)
+    def unguarded(self) -> bool:
+        """Whether the vector unit does not wait for a copy that it reads."""
+        return not self.state.wait and bool(self.core.readers)
 
     @property
     def jobs(self) -> list[Job]:
@@ -250,12 +262,6 @@ def _given(op: str, dtype: str, seed: int, given: tuple):
     return case(op, dtype, seed, **dict(given)).inputs
 
 
-def compute(state: State, backward=None) -> Data:
-    """Run the program of a state; `backward` is that of every explorer, and not needed."""
-    work = ran(state)
-    return Data(state, work, None if state.time == "steps" else _times(work, state.time))
-
-
 def ran(state: Machine) -> Work:
     """What the program of a state did."""
     return _work(*(getattr(state, name) for name in MACHINE))
@@ -271,10 +277,10 @@ def how(state: State) -> dict:
 
 @lru_cache(16)  # to go back and forth between programs and their faults tells them apart
 def _work(*values) -> Work:
-    state = State(**dict(zip(MACHINE, values)))
+    state = Machine(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
     try:
-        schedule, wrote = _watched(state.schedule)
+        schedule, wrote = watched(state.schedule)
         run = tiles.launch(program, **how(state), schedule=schedule, **given)
     except (ValueError, NotImplementedError) as error:
         field = (
@@ -301,13 +307,14 @@ def _work(*values) -> Work:
         owned(program, state, run, stores),
         jobs,
         _steps(jobs),
-        _least(run),
-        _overtaken(run),
     )
 
 
 @lru_cache(4)
-def _times(work: Work, product: str) -> Times:
+def times_of(work: Work, product: str) -> Times | None:
+    """Stated times of a product; None where steps are counted."""
+    if product == "steps":
+        return None
     return tiles.timeline(work.run, costs=tiles.Costs.published(product))
 
 
@@ -322,16 +329,14 @@ def work_of(run: tiles.Run) -> Work:
     jobs = jobs_of(run)[1]
     file = next((one.file for one in run.hazards if one.file), run.trace[0].where[0])
     kernel = SimpleNamespace(__code__=SimpleNamespace(co_filename=file))
-    return Work(
-        SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs), _least(run), _overtaken(run)
-    )
+    return Work(SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs))
 
 
 def _steps(jobs: dict[int, list[Job]]) -> int:
     return max((job.step for every in jobs.values() for job in every), default=0) + 1
 
 
-def _watched(name) -> tuple:
+def watched(name) -> tuple:
     """A schedule, and where it notes the bytes that each instruction leaves where it writes."""
     schedule, wrote = schedule_of(name), {}
     issue = schedule.issue
@@ -354,37 +359,13 @@ def _watched(name) -> tuple:
 
 def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int, list[Job]]]:
     """The instructions of a run by their phase, and by core with their steps."""
-    ordered = sorted(run.trace, key=lambda one: one.epoch)
-    made, jobs = {}, defaultdict(list)
+    ordered, jobs = sorted(run.trace, key=lambda one: one.epoch), defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
-        place = slot.core, len(jobs[slot.core]), one.where
-        made[one] = Job(
-            slot.step,
-            one.pipe,
-            one.name,
-            *one.where,
-            one.epoch,
-            one.writes,
-            one.reads,
-            made.get(slot.after),
-            place in run.hazardous,
-            wrote.get(one, ()),
-        )
-        jobs[slot.core].append(made[one])
+        mine = jobs[slot.core]
+        hazardous = (slot.core, len(mine), one.where) in run.hazardous
+        did = one.writes, one.reads, hazardous, wrote.get(one, ()), tuple(one.horizon)
+        mine.append(Job(slot.step, one.pipe, one.name, *one.where, *did))
     return ordered, dict(jobs)
-
-
-def _least(run) -> int:
-    """The bytes of all elements that copies read or write, each of them once; a workspace could be done without."""
-    reached = {}
-    for one in run.trace:
-        for memory, span in (*one.reads, *one.writes) if one.pipe in (MTE2, MTE3) else ():
-            if memory is not one.core.ub and memory.name != "workspace":
-                span.view(
-                    reached.setdefault(memory, np.zeros(memory.size // memory.unit, bool)),
-                    memory.unit,
-                )[...] = True
-    return sum(int(elements.sum()) * memory.unit for memory, elements in reached.items())
 
 
 @lru_cache(8)  # whatever of the machine is changed, the numbers that are right stay
@@ -400,56 +381,16 @@ def owned(program, state: State, run, stores) -> list[Owned]:
         program.operator, program.plan, state.dtype, state.seed, tuple(options(state).items())
     )
     for name, actual in run.outputs.items():
-        n = actual.size
-        core, tile, tail, counts = (
-            np.full((2, n), -1),
-            np.full((2, n), -1),
-            np.zeros(n, bool),
-            defaultdict(int),
-        )
-        writers = np.zeros((2, run.cores, n), bool)
+        core, tile = np.full((2, 2, actual.size), -1)
+        counts: dict = defaultdict(int)
         for index, memory, span, atomic in (store for store in stores if store[1].name == name):
-            kind = int(atomic)
-            for part, value in (
-                (core[kind], index),
-                (tile[kind], counts[index]),
-                (writers[kind, index], True),
-            ):
-                span.view(part, memory.unit)[...] = value
-            if rest := span.length % BLOCK:
-                span.view(tail, memory.unit)[..., -(rest // memory.unit) :] = True
+            for kind, value in ((core, index), (tile, counts[index])):
+                span.view(kind[int(atomic)], memory.unit)[...] = value
             counts[index] += 1
-        core, tile, many = (
-            np.where(core[1] < 0, *part) for part in (core, tile, writers.sum(axis=1))
-        )
+        core, tile = (np.where(core[1] < 0, *part) for part in (core, tile))
         wrong = verdicts(actual, truth[name], bounds[name]) == NOT_EXPLAINED
-        shape = _matrix(actual.shape)
-        found.append(
-            Owned(
-                name,
-                actual.shape,
-                *(part.reshape(shape) for part in (core, many, tile, tail, np.asarray(wrong))),
-            )
-        )
+        found.append(Owned(name, core, tile, np.asarray(wrong).reshape(-1)))
     return found
-
-
-def _matrix(shape: tuple[int, ...]) -> tuple[int, int]:
-    """A shape in two axes; the last ones are taken together where they are short."""
-    wide, rows = 1, list(shape)
-    while rows and wide < 16:
-        wide *= rows.pop()
-    return int(np.prod(rows)), wide
-
-
-def _overtaken(run) -> int:
-    """How many instructions landed after one that was issued later on their core."""
-    count, last = 0, {}
-    number = {one: k for k, one in enumerate(run.trace)}
-    for one in run.landed:
-        count += number[one] < last.get(one.core, -1)
-        last[one.core] = max(number[one], last.get(one.core, -1))
-    return count
 
 
 def pipe_name(pipe: int) -> str:

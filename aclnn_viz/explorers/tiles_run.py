@@ -1,11 +1,12 @@
-"""The panels of the explorer of tile programs for one run: the lines with their hazards, the buffers, the pipes."""
+"""The stage of tile programs as a picture of one run, at the moment of its first hazard."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 
-from aclnn_viz.explorers import tiles_stated, tiles_time
-from aclnn_viz.explorers.tiles import NO_HAZARD, hazards, notices, program
+from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.explorers.tiles import described, notices
+from aclnn_viz.explorers.tiles_core import core_of
 from aclnn_viz.explorers.tiles_data import Data, work_of
+from aclnn_viz.explorers.tiles_stage import ROOM, Scene, machine, source, timeline
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.tiles import Run
@@ -15,9 +16,9 @@ from aclnn_viz.words.messages import enumerated, tr
 
 @legible
 def picture(run: Run | Times, core: int | None = None, step: int | None = None) -> Picture:
-    """Return the picture of a run, a kernel in C++ included: one core in one step of its pipes, those of the first hazard unless given.
+    """Return the picture of a run, a kernel in C++ included: one core at a moment, those of the first hazard unless a core and a step are given.
 
-    Of the times that `av.tiles.timeline` states of a run it has the pipes in us, the critical path, waits and the roofline. Raises ValueError for a run without its trace.
+    Of the times that `av.tiles.timeline` states of a run it has us in place of steps, and in words what bounds it. Raises ValueError for a run without its trace.
 
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(100,))
@@ -30,32 +31,28 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     first = run.hazards[0] if run.hazards else None
     if core is None:
         core = first.core if first else 0
-    if step is None:
-        there = [
-            job.step
-            for job in work.jobs.get(core, ())
-            if first and (job.hazardous or job.line == first.line)
-        ]
-        step = there[0] if there else 0
-    data = Data(SimpleNamespace(core=core, step=step), work, times)
-    said = tuple(map(str, run.hazards)) or (tr(NO_HAZARD),)
-    order = tiles_time.pipes(data)
-    shown = (
-        tiles_stated.panels(data)
-        if times
-        else [replace(order, x=replace(order.x, label=tr("step")))]
-    )
-    twin = [
-        *said,
-        *(f"  {hazard.source}" for hazard in run.hazards),
-        *tiles_stated.describe(data),
-        *tiles_time.describe(data),
+    found = core_of(work, times, core)
+    there = [
+        k
+        for k, job in enumerate(found.jobs)
+        if (
+            job.step >= step
+            if step is not None
+            else job.hazardous or first and job.line == first.line
+        )
     ]
+    middle = (found.end[0] + found.start[0])[there[:1]].sum() / 2 / found.span / (1.0 + ROOM)
+    state = SimpleNamespace(
+        core=core, at=middle, late=0.0, wait=True, time="A2" if times else "steps"
+    )
+    data = Data(state, work, times, found, xp=XP)
+    scene = Scene(XP, data)
+    stage = machine(scene), source(scene), timeline(scene)
     kinds = dict.fromkeys(tr(hazard.kind) for hazard in run.hazards)
     headline = tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard")
     return Picture(
-        (headline, *([times.sentence] if times else ())),
-        (program(data), hazards(data), *shown),
-        "\n".join(twin),
+        (headline, *map(str, run.hazards[:1]), *([times.sentence] if times else ())),
+        stage,
+        "\n".join(described(data, stage)),
         tuple(notices(data)),
     )

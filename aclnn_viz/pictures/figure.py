@@ -10,6 +10,7 @@ from aclnn_viz.pictures.marks import (
     Arrows,
     Band,
     Bars,
+    Blocks,
     Box,
     Dots,
     Grip,
@@ -491,6 +492,34 @@ def _box(axes, mark, look):
     )
 
 
+def _blocks(axes, mark, look):
+    from matplotlib.patches import Rectangle
+
+    colour, parts = (
+        _colour(mark, look)["color"],
+        (mark.x0, mark.y0, mark.x1, mark.y1, mark.values, mark.wrong),
+    )
+    shades = coloured(mark.values, "hues", 0, mark.high) / 255
+    for k, (x0, y0, x1, y1, value, wrong) in enumerate(zip(*parts, strict=True)):
+        frame, bright = np.isnan(value), shades[k] @ (0.3, 0.6, 0.1) > 0.5
+        axes.add_patch(
+            Rectangle(
+                (x0, y0),
+                x1 - x0,
+                y1 - y0,
+                facecolor="none" if frame else shades[k],
+                edgecolor=colour if wrong or frame else "none",
+                hatch="////" if wrong else "",
+                alpha=mark.opacity,
+                linewidth=WIDTH["box"],
+            )
+        )
+        ink = look.ink if frame else CELL["dark" if bright else "light"]
+        said = mark.words[k] if mark.words and np.isfinite(x0) else ""
+        middle = {"ha": "center", "va": "center", "fontsize": SMALL_PRINT, "clip_on": True}
+        axes.text(np.nan_to_num(x0 + x1) / 2, (y0 + y1) / 2, said, color=ink, **middle)
+
+
 def _note(axes, mark, look):
     if mark.math:
         axes.text(
@@ -520,6 +549,7 @@ DRAW = {
     ),
     Rule: _rule,
     Box: _box,
+    Blocks: _blocks,
     Note: _note,
     Spots: lambda axes, mark, look: None,
 }

@@ -98,6 +98,25 @@ class Image:
 
 
 @dataclass(frozen=True, eq=False)
+class Blocks:
+    """Rectangles from (x0, y0) to (x1, y1), each (n,), in the hues of `values` from 0 to `high`; nan is a frame.
+
+    Where `wrong` is not 0 there are stripes. `words` stand in them. What has one value belongs together: pointing at one frames all.
+    """
+
+    x0: np.ndarray
+    y0: np.ndarray
+    x1: np.ndarray
+    y1: np.ndarray
+    values: np.ndarray
+    wrong: np.ndarray
+    high: float
+    words: tuple = ()
+    kind: int = 8  # of stripes, and of frames
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
 class Handles:
     """Points (x, y), each (rows, columns), that a hand moves in the browser; a ring is around that at (row, column).
 

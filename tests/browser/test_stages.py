@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from aclnn_viz.explorers import live, subject_of
+from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers.tiles_stage import Scene, laid
 
 pytestmark = pytest.mark.needs("chromium")
-STAGES = "layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error".split()
+STAGES = "layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -167,3 +169,34 @@ def test_a_pile_of_errors_says_how_many_and_where(opened):
     words = hint("errors", 4 / 72 * 9.5, 1.0)
     inside = ((used >= 4 / 72 * 9) & (used < 4 / 72 * 10)).sum()
     assert words == f"{inside} elements at {100 * 10 ** (4 / 72 * 9.5):.2g} % of the bound"
+
+
+def test_an_instruction_and_a_slot_say_their_data(opened):
+    page, data, hint = opened("tiles")
+    found = Scene(XP, data)
+    k = 1  # beside the grips
+    middle = (found.start[k] + found.end[k]) / 2 / found.span
+    job, takes = found.core.jobs[k], found.core.takes[k]
+    said = hint("timeline", middle, 0.0)
+    assert said == f"MTE2, tile {found.names[k]}: {job.name} in line {job.line}, {takes:.3f} us"
+    block = found.core.slots[1]
+    said = hint("machine", 1.5 / len(found.core.slots), laid(found.core).shelf + 0.5)
+    assert said.startswith(f"{block.label}, {block.length} bytes: tile ")
+
+
+def test_a_chain_breaks_and_a_copy_lands_late(opened):
+    page, _, _ = opened("tiles")
+    grips = page.locator("[data-panel=timeline] .ae-grip")
+    late, moment = sorted(grips.all(), key=lambda one: "moment" in one.get_attribute("aria-label"))
+    for grip in (late, moment):
+        assert grip.bounding_box()["width"] >= 44
+    late.focus()
+    page.keyboard.press("Shift+ArrowRight")
+    assert float(late.get_attribute("aria-valuenow")) == pytest.approx(0.2)
+    page.locator("[data-field=wait]").uncheck()
+    assert page.locator(".caption").text_content() == (
+        "2,428 numbers of out are wrong, and nothing says so."
+    )
+    moment.focus()
+    page.keyboard.press("ArrowLeft")
+    assert float(moment.get_attribute("aria-valuenow")) == pytest.approx(0.315)

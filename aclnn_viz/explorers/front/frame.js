@@ -1,7 +1,7 @@
 // What stands around the marks of a panel: axes with their ticks and labels, and the legend.
 
 class Frame extends Marks {
-  axes(context, { x, y }, box, upright, bare) {
+  axes(context, { x, y }, box, upright, bare, plain) {
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
     if (!bare) {
       context.strokeStyle = theme.faint;
@@ -15,7 +15,7 @@ class Frame extends Marks {
     let free = -Infinity;
     for (const [at, text] of across) {
       const half = widthOf(context, text) / 2;
-      if (!this.cells) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
+      if (!plain) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
       if (at - half < free) continue;
       free = at + half + 4;
       write(context, text, Math.max(half, Math.min(at, this.panel.width - half)), box.bottom + LINE / 2 + 2, theme.text);
@@ -24,7 +24,7 @@ class Frame extends Marks {
     for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
       const at = this.sy(value);
       if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
-      if (!this.cells) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
+      if (!plain) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
       if (at > free) continue;
       free = at - 13;
       write(context, text, box.left - 4, at, theme.text, TEXT, "right");

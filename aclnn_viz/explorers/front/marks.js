@@ -262,6 +262,44 @@ class Marks {
     });
   }
 
+  // Rectangles in the colours of their values; of the value that is pointed at, in whatever panel, all have a frame.
+  blocks(context, { x0, y0, x1, y1, values, wrong, high, words, colour, opacity }) {
+    const { theme, lit } = this.kit, table = colourTable(theme, "hues"), key = `stripes ${colour}`;
+    if (!tiles.has(key)) tiles.set(key, this.tile(1, "transparent", colour));
+    const stripes = context.createPattern(tiles.get(key), "repeat");
+    for (let k = 0; k < x0.length; k += 1) {
+      const [a, b, c, d] = [this.sx(x0[k]), this.sy(y0[k]), this.sx(x1[k]), this.sy(y1[k])], value = values[k], wide = c - a, frame = Number.isNaN(value);
+      if (!(wide > 0)) continue;
+      context.globalAlpha = opacity;
+      context.fillStyle = frame ? theme.back : this.shade(table, Math.min(value / high, 1));
+      context.fillRect(a, b, wide, d - b);
+      if (wrong[k]) {
+        context.fillStyle = stripes;
+        context.fillRect(a, b, wide, d - b);
+      }
+      context.strokeStyle = frame || wrong[k] ? colour : value === lit ? theme.text : theme.back;
+      context.lineWidth = value === lit ? 3 : frame || wrong[k] ? theme.line.box : 1;
+      if (wide > 6 || frame || wrong[k]) context.strokeRect(a, b, wide, d - b);
+      context.globalAlpha = 1;
+      if (!words.length || wide < widthOf(context, words[k]) + 4 || d - b < 12) continue;
+      const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
+      if (wrong[k]) this.written(context, words[k], (a + c - widthOf(context, words[k])) / 2, (b + d) / 2, widthOf(context, words[k]), 1);
+      else write(context, words[k], (a + c) / 2, (b + d) / 2, frame ? theme.text : bright ? theme.cell.dark : theme.cell.light);
+    }
+  }
+
+  // The value of the block under a position, or undefined.
+  blockAt(x, y) {
+    let found;
+    for (const { mark, x0, y0, x1, y1, values } of this.marks ?? []) {
+      if (mark !== "Blocks") continue;
+      for (let k = 0; k < x0.length; k += 1) {
+        if (x >= this.sx(x0[k]) && x <= this.sx(x1[k]) && y >= this.sy(y0[k]) && y <= this.sy(y1[k]) && !Number.isNaN(values[k])) found = values[k];
+      }
+    }
+    return found;
+  }
+
   spots() {}  // are not drawn
 
   // Words that would touch their neighbours are written smaller, then cut short.

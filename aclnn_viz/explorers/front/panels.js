@@ -27,6 +27,13 @@ class Drawing extends Frame {
     });
     this.panel.top.addEventListener("pointermove", ({ offsetX }) => this.link(offsetX));
     this.panel.top.addEventListener("pointerleave", () => this.link(NaN));
+    const light = (lit) => {  // what is pointed at lights its like in all panels
+      if (kit.lit === lit) return;
+      kit.lit = lit;
+      for (const { drawing } of kit.all) if (drawing?.marks?.some(({ mark }) => mark === "Blocks")) drawing.panel.again();
+    };
+    this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => light(this.sx && this.blockAt(offsetX, offsetY)));
+    this.panel.top.addEventListener("pointerleave", () => light());
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
       const set = this.spot(offsetX, offsetY)?.set;
       if (set) kit.set(Object.fromEntries(set));
@@ -94,7 +101,8 @@ class Drawing extends Frame {
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
-    this.axes(context, spec, box, upright, !this.cells && !x.ticks.length && !y.ticks.length);
+    const blocks = this.marks.some(({ mark }) => mark === "Blocks");
+    this.axes(context, spec, box, upright, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {

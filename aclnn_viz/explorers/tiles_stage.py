@@ -1,0 +1,435 @@
+"""The stage of tile programs: why does a second buffer help, and what if a wait is missing?
+
+Tiles lie on tapes in global memory. MTE2 copies them to slots of the Unified Buffer, V works there, MTE3 copies them back; a tile keeps
+its hue in tape, slot, timeline and output. Below stand the pipes in time, over which one drags; beside them the lines at work.
+The sentence to teach: V works on one tile while the next arrives. A wait makes that safe, and where it is missing nothing says so.
+"""
+
+import linecache
+from functools import lru_cache
+from itertools import groupby
+from types import SimpleNamespace
+
+import numpy as np
+
+from aclnn_viz.explorers.arrays import element, point
+from aclnn_viz.explorers.tiles_core import Core
+from aclnn_viz.explorers.tiles_data import Data, pipe_name
+from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots
+from aclnn_viz.pictures.panels import Axis, Panel, ticks
+from aclnn_viz.pictures.text import choose, written
+from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
+from aclnn_viz.words.messages import message, tr
+
+ORDER = (MTE2, V, MTE3, S)
+FRAME, READ, MOVED, WRONG, INK = 4, 5, 7, 8, 9  # kinds of marks
+TAPES, SLOTS, LINES = 4, 16, 24  # tensors, slots and lines that are drawn at most
+FEWEST, LETTERS = 16, 56  # lines that the program has room for at least, and letters of one
+ROOM = 0.3  # of the time of a run: how late the copy may land
+HALF = 0.32  # of the height of a bar
+IDLE = (
+    message("core {core} gets nothing to do"),
+    message("core {core} stops before its first instruction"),
+)
+
+
+class Scene:
+    """A core at a moment: times of its instructions, which of them is at work on each pipe, and what is wrong."""
+
+    def __init__(self, xp, data: Data):
+        core, state = data.core, data.state
+        self.xp, self.data, self.core, self.room = xp, data, core, ROOM * core.span
+        self.span = max(core.span, data.other.span if data.other else 0.0) + self.room
+        self.late, self.now = state.late * self.room, state.at * self.span
+        self.start, self.end = (xp.maximum(a, b + self.late) for a, b in (core.start, core.end))
+        self.early = 0
+        if data.unguarded:
+            self.early = self.count(self.start[core.readers] < self.end[core.copy])
+        self.wrong = xp.astype(element(xp, core.wrong, self.early), xp.float64)
+        self.done = xp.max(self.end) if core.jobs else 0.0
+        self.running = (self.start <= self.now) & (self.now < self.end)
+        self.high = float(max(core.tile.max(initial=1), 1))
+        self.names = [f"{k + 1}" for k in core.tile]
+        self.work = {pipe: self._work(np.flatnonzero(core.pipes == pipe)) for pipe in ORDER}
+
+    def count(self, there):
+        return self.xp.astype(self.xp.sum(self.xp.where(there, 1.0, 0.0)), self.xp.int64)
+
+    def _work(self, own):
+        """The instructions of a pipe, and which of them runs: 0 is none, then from 1 on."""
+        if not own.size:
+            return own, 0
+        begun = self.count(self.start[own] <= self.now)
+        last = element(self.xp, self.end[own], self.xp.maximum(begun - 1, 0))
+        return own, self.xp.where((begun > 0) & (self.now < last), begun, 0)
+
+    def working(self, pipe: int, values, nothing=np.nan):
+        """What the instruction that runs on a pipe has of values."""
+        own, at = self.work[pipe]
+        return element(self.xp, np.array([nothing, *np.asarray(values)[own]]), at)
+
+    def blocks(self, corners, k, there=None, sound=False) -> Blocks:
+        """Cells of the tiles of instructions `k`, where they are there."""
+        x0, *others = corners
+        wrong = np.zeros(len(k)) if sound else self.wrong[k]
+        x0 = x0 if there is None else self.xp.where(there, x0, np.nan)
+        words = tuple(self.names[one] for one in k)
+        return Blocks(x0, *others, self.core.tile[k].astype(float), wrong, self.high, words)
+
+    def frames(self, corners, kind=FRAME) -> Blocks:
+        none = np.zeros(corners[0].size)
+        return Blocks(*corners, none + np.nan, none, self.high, (), kind)
+
+    def time(self, value):
+        if self.data.times:
+            return tr("{time} us", time=written(value, ".2f"))
+        return tr("step {time}", time=written(value, ".1f"))
+
+
+def _corners(k, many: int, y) -> np.ndarray:
+    """Corners (4, n) of cells side by side."""
+    k, y = np.asarray(k, float), np.asarray(y, float) + 0.0 * np.asarray(k)
+    return np.array([(k + 0.05) / many, y + 0.1, (k + 1.0) / many, y + 1.0])
+
+
+@lru_cache(16)
+def laid(core: Core) -> SimpleNamespace:
+    """Where things lie: corners (4, n) of what each copy moves, of slots; rows with their names."""
+    ins, outs = (
+        [*dict.fromkeys(one[0] for one, at in zip(core.parts, core.pipes) if one and at == pipe)]
+        for pipe in (MTE2, MTE3)
+    )
+    ins, shelf = ins[:TAPES], len(ins[:TAPES]) + 1.0
+    outs = [name for name in outs if name not in ins][:TAPES]
+    row = {name: float(k) for k, name in enumerate(ins)}
+    row |= {name: shelf + 4.0 + k for k, name in enumerate(outs)}
+    most = max((one[1] + 1 for one in core.parts if one), default=1)
+    parts = np.array(
+        [(one[1], row.get(one[0], np.nan)) if one else (0, np.nan) for one in core.parts]
+    )
+    many = min(max(len(core.slots), 1), SLOTS)
+    into, out = {k: slot for slot, k, _ in core.held}, dict(core.read)
+    via = [(into if at == MTE2 else out).get(k, SLOTS) for k, at in enumerate(core.pipes)]
+    parts = _corners(*parts.reshape(-1, 2).T[:1], most, parts.reshape(-1, 2).T[1])
+    parts[0, np.isnan(parts[1]) | (np.array(via) >= SLOTS)] = np.nan
+    ways = ("MTE2 ↓", len(ins)), (tr("slots"), shelf), ("V", shelf + 2.1), ("MTE3 ↓", shelf + 3.1)
+    rows = [(y + 0.5, name) for name, y in (*row.items(), *ways)]
+    return SimpleNamespace(
+        parts=parts,
+        slot=lambda k: _corners(k, many, shelf),
+        via=via,
+        shown=range(min(len(core.slots), SLOTS)),
+        shelf=shelf,
+        rows=tuple(rows),
+        bottom=shelf + 4.1 + len(outs),
+    )
+
+
+def machine(scene: Scene) -> Panel:
+    """Tapes, slots and V, and copies on their way."""
+    core, place = scene.core, laid(scene.core)
+    marks = []
+    for pipe in (MTE2, MTE3):
+        own = np.flatnonzero(core.pipes == pipe)
+        corners, leaves = place.parts[:, own], pipe == MTE3
+        if own.size:
+            done = scene.end[own] <= scene.now if leaves else None
+            marks += [scene.frames(corners)] if leaves else []
+            marks += [scene.blocks(corners, own, done, sound=not leaves)]
+            says = message("{tensor}, part {k}: {n} bytes")
+            named = (dict(zip(("tensor", "k", "n"), core.parts[k])) for k in own)
+            texts = tuple(tr(says, **each | {"k": each["k"] + 1}) for each in named)
+            marks.append(Spots(*corners, texts))
+    marks += [*_shelf(scene, place), *_vector(scene, place), *_copies(scene, place)]
+    title = tr(
+        "Core {core}, emulated: from global memory through the Unified Buffer and back",
+        core=scene.data.state.core,
+    )
+    down = Axis("", place.bottom, 0.0, ticks=place.rows)
+    return Panel(
+        "machine",
+        title,
+        tuple(marks),
+        Axis("", -0.002, 1.006, ticks=()),
+        down,
+        13,
+        int(27 * place.bottom),
+    )
+
+
+def _shelf(scene: Scene, place):
+    """The slots with what they hold now, and their names."""
+    xp, core = scene.xp, scene.core
+    if not place.shown:
+        return
+    frames = place.slot(np.arange(len(place.shown)))
+    slot, k, after = core.held[core.held[:, 0] < SLOTS].T
+    until = xp.where(after < 0, np.inf, scene.end[after])
+    there = (scene.end[k] <= scene.now) & (scene.now < until)
+    texts, labels = [], []
+    for number in place.shown:
+        own, block = k[slot == number], core.slots[number]
+        which = scene.count(scene.end[own] <= scene.now) if own.size else 0
+        left = [
+            tr("tile {k}, from {name}", k=scene.names[one], name=core.jobs[one].name) for one in own
+        ]
+        name = tr(block.label or block.name)
+        what = choose(which, tr("nothing yet"), *left)
+        texts.append(tr("{name}, {n} bytes: {what}", name=name, n=block.length, what=what))
+        touched = [*own, *core.read[core.read[:, 1] == number, 0]]
+        copied = any(core.pipes[one] in (MTE2, MTE3) for one in touched)
+        labels.append(name if copied else tr("of V alone"))
+    yield from (
+        scene.frames(frames),
+        scene.blocks(place.slot(slot), k, there),
+        Spots(*frames, tuple(texts)),
+    )
+    for name, group in groupby(place.shown, lambda number: labels[number]):
+        first, *_, last = (*group,) * 2
+        yield Note((frames[0, first] + frames[2, last]) / 2, place.shelf + 1.35, name)
+
+
+def _vector(scene: Scene, place):
+    """V with the tile that it works on, and arrows from what it reads and to what it writes."""
+    xp, core, top = scene.xp, scene.core, place.shelf + 2.1
+    own, at = scene.work[V]
+    says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
+    corners = [np.full(1, end) for end in (0.36, top, 0.64, top + 1.0)]
+    wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
+    tile = point(scene.working(V, core.tile))
+    yield Blocks(
+        *corners, tile, point(wrong), scene.high, (choose(at, tr("V is idle"), *says),), FRAME
+    )
+    for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
+        k, slot = pairs[(core.pipes[pairs[:, 0]] == V) & (pairs[:, 1] < SLOTS)].T
+        x0, _, x1, y = place.slot(slot)
+        x, up, sign = (x0 + x1) / 2, top - y - 0.6, 1 if kind == READ else -1
+        there = xp.where(scene.running[k], x if sign > 0 else middle + 0.0 * x, np.nan)
+        if k.size:
+            yield Arrows(
+                there, y + 0.6 if sign > 0 else y + 0.6 + up, sign * (middle - x), sign * up, kind
+            )
+
+
+def _copies(scene: Scene, place):
+    """Copies on their way, each from its part to its slot or back."""
+    own = np.flatnonzero(np.isin(scene.core.pipes, (MTE2, MTE3)))
+    if not own.size:
+        return
+    share = (scene.now - scene.start[own]) / (scene.end[own] - scene.start[own])
+    leaves = scene.core.pipes[own] == MTE3
+    ends = place.parts[:, own], place.slot(np.array(place.via)[own])
+    (a, b), share = (
+        (np.where(leaves, *each) for each in (ends[::-1], ends)),
+        share * share * (3.0 - 2.0 * share),
+    )
+    yield scene.blocks(
+        [low + (high - low) * share for low, high in zip(a, b)], own, scene.running[own]
+    )
+
+
+def source(scene: Scene) -> Panel:
+    """The lines of the program that this core runs; those at work now have the hue of their tile."""
+    core, hazards = scene.core, scene.data.hazards
+    file = next((one.file for one in (*core.jobs, *hazards) if one.file), "")
+    lines = sorted({one.line for one in (*core.jobs, *hazards) if one.file == file and one.line})
+    guilty = [hazard.line for hazard in hazards if hazard.line in lines][:2]
+    first = max(0, min((lines.index(guilty[0]) if guilty else 0) - LINES // 2, len(lines) - LINES))
+    lines = lines[first:][:LINES]
+    at = np.array(
+        [
+            lines.index(job.line) if job.line in lines and job.file == file else np.nan
+            for job in core.jobs
+        ]
+    )
+    marks, rows = [], max(len(lines), FEWEST)
+    for pipe in ORDER:
+        row, tile = (point(scene.working(pipe, each)) for each in (at, core.tile))
+        left = row * 0.0
+        marks += [
+            Blocks(left, row - 0.5, left + 0.025, row + 0.5, tile, np.zeros(1), scene.high),
+            scene.frames((left + 0.03, row - 0.48, left + 0.995, row + 0.48), READ),
+        ]
+    for k, line in enumerate(lines):
+        text = "✗ " * (line in guilty) + linecache.getline(file, line).strip()
+        marks.append(
+            Note(
+                0.045, k, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…", "left", 0.95
+            )
+        )
+    numbers = tuple((k, str(line)) for k, line in enumerate(lines))
+    down = Axis("", rows - 0.5, -0.5, ticks=numbers)
+    return Panel(
+        "source",
+        tr("Lines of the program at work"),
+        tuple(marks),
+        Axis("", 0.0, 1.0, ticks=()),
+        down,
+        7,
+        17 * rows,
+        rows=2,
+    )
+
+
+def timeline(scene: Scene) -> Panel:
+    """The pipes in time, over which a hand drags, with the wait as a chain; below them the run with the other number of buffers."""
+    core, span, other = scene.core, scene.span, scene.data.other
+    used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
+    rows, bottom, marks = [(k, pipe_name(pipe)) for k, pipe in enumerate(used)], len(used) - 0.2, []
+    if core.jobs:
+        row = np.array([used.index(pipe) for pipe in core.pipes], float)
+        corners = scene.start / span, row - HALF, scene.end / span, row + HALF
+        marks += [scene.blocks(corners, np.arange(row.size)), Spots(*corners, *_said(scene))]
+    else:
+        marks.append(Note(0.5, 1.0, why_idle(scene.data)))
+    if other and core.jobs:
+        low = bottom + 0.2 + 0.45 * np.array([ORDER.index(pipe) for pipe in other.pipes])
+        start, end = (np.maximum(*each) / span for each in (other.start, other.end))
+        high = float(max(other.tile.max(initial=1), 1))
+        marks.append(
+            Blocks(
+                start,
+                low,
+                end,
+                low + 0.36,
+                other.tile.astype(float),
+                0.0 * start,
+                high,
+                (),
+                WRONG,
+                0.55,
+            )
+        )
+        lane = message("one buffer") if scene.data.state.buffers == 2 else message("two buffers")
+        rows.append((bottom + 0.85, tr(lane)))
+        done = (scene.done, 2.0), (other.span, bottom + 0.85)
+        marks += [Note(when / span + 0.01, y, scene.time(when), "left") for when, y in done]
+        bottom += 1.6
+    now = scene.now / span
+    moment = tr("moment: {time}", time=scene.time(scene.now))
+    marks += [
+        *_chain(scene),
+        Rule("x", now, "", MOVED),
+        Grip(now, -0.75, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
+    ]
+    places = tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span))
+    label = tr("us, stated, not measured") if scene.data.times else tr("steps: an order, no cycles")
+    return Panel(
+        "timeline",
+        tr("The pipes in time: drag the head"),
+        tuple(marks),
+        Axis(label, 0.0, 1.0, ticks=places),
+        Axis("", bottom, -1.35, ticks=tuple(rows)),
+        13,
+        int(32 * (bottom + 1.4)) + 34,
+        pick=("at",),
+        below="machine",
+    )
+
+
+def _said(scene: Scene) -> tuple[tuple, tuple]:
+    """What the pointer shows of instructions; a click on a copy makes it the one that may land late."""
+    texts, sets = [], []
+    for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
+        lasts = tr("{time} us", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
+        named = {
+            "pipe": pipe_name(job.pipe),
+            "name": job.name,
+            "line": job.line,
+            "k": scene.names[k],
+        }
+        texts.append(tr("{pipe}, tile {k}: {name} in line {line}, {time}", time=lasts, **named))
+        sets.append((("tile", int(scene.core.tile[k])),) if job.pipe == MTE2 else ())
+    return tuple(texts), tuple(sets)
+
+
+def _chain(scene: Scene):
+    """The end of the copy, which a hand drags, and the wait for it: a chain, broken where it is missing."""
+    core, span, wait = scene.core, scene.span, scene.data.state.wait
+    if not core.readers:
+        return
+    end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
+    links = np.linspace(0.0, 1.0, 5) if wait else np.array([0.0, 0.12, 0.88, 1.0])
+    x, y = end + (begins - end) * links, HALF + (1.0 - 2.0 * HALF) * links
+    yield scene.frames((x - 0.006, y - 0.08, x + 0.006, y + 0.08), READ if wait else WRONG)
+    says = (
+        message("the wait: V begins when this copy has landed; click to break it")
+        if wait
+        else message("the wait is missing: V does not wait for this copy; click to mend it")
+    )
+    ends = (
+        scene.xp.minimum(x[:1], x[-1:]) - 0.012,
+        np.full(1, HALF),
+        scene.xp.maximum(x[:1], x[-1:]) + 0.012,
+    )
+    yield Spots(*ends, np.full(1, 1.0 - HALF), (tr(says),), ((("wait", not wait),),))
+    unit = -max(core.end[0][core.copy], core.end[1][core.copy]) / scene.room, span / scene.room, 0
+    label = tr(
+        "end of the copy of tile {k}, {time} late",
+        k=scene.names[core.copy],
+        time=scene.time(scene.late),
+    )
+    yield Grip(end, 0.0, ("late",), (unit,), label, MOVED)
+
+
+def why_idle(data: Data) -> str:
+    """What is said of a core without instructions."""
+    return tr(IDLE[data.state.core < data.work.run.cores], core=data.state.core)
+
+
+def caption(scene: Scene):
+    """What the pipes do at this moment, and what it means."""
+    data, core, xp, now = scene.data, scene.core, scene.xp, scene.now
+    if not core.jobs:
+        return why_idle(data)
+    if data.hazards:
+        return tr("[8:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
+    comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
+    names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
+    names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
+    one, done = data.state.buffers == 1, scene.done
+    other = scene.time(data.other.span if data.other else core.span)
+    said = [
+        message("At this moment no pipe works."),
+        message("Tile {z} leaves. [b:Neither V nor the way in has work.]"),
+        message("Tile {a} arrives. [b:V has nothing to do: it waits for the copy.]"),
+        message("V works on tile {v}. [b:No tile arrives:] all have come, or no slot is free."),
+        message("V works on tile {v} while more of it arrives."),
+        message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]"),
+        message("Done after {time}. With two buffers it takes {other}.")
+        if one
+        else message("Done after {time}. With one buffer it takes {other}.")
+        if data.other
+        else message("Done after {time}."),
+        message(
+            "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see the other way."
+        ),
+        message(
+            "The wait for tile {k} is missing, but its copy lands in time. [b:The result is right by luck.] Drag the [7:end of the copy] to the right."
+        ),
+        message(
+            "V does not wait: it works on tile {k} [8:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
+        ),
+        message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
+    ]
+    options = [tr(text, other=other, **names) for text in said]
+    for each in core.off:
+        n, outputs = f"{sum(each.values()):,}", tr(", ").join(name for name, n in each.items() if n)
+        options.append(
+            tr(
+                "[8:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
+                n=n,
+                outputs=outputs,
+            )
+        )
+    both = xp.where(comes == works, 4, 5)
+    single = xp.where(works > 0, 3, xp.where(comes > 0, 2, xp.where(goes > 0, 1, 0)))
+    which = xp.where(now >= done, 6, xp.where((comes > 0) & (works > 0), both, single))
+    if not core.readers:
+        return choose(which, *options)
+    ends, begins = scene.end[core.copy], scene.start[core.readers[0]]
+    if data.unguarded:
+        late = xp.where(now < begins, 10, xp.where(now < ends, 9, len(said) + scene.early))
+        return choose(xp.where(scene.early == 0, 8, late), *options)
+    late = (scene.late > 0.0) & (now > ends - scene.late) & (now < ends) & (works == 0)
+    return choose(xp.where(late, 7, which), *options)
