@@ -356,8 +356,6 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
     assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
 
-@pytest.mark.parametrize("name", explorers())
-# without the zoom, of which the page is the largest: it is opened in a browser, in test_live_pages.py
 def test_a_link_opens_the_state():
     explorer = explore(
         "grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1
