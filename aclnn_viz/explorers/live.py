@@ -68,16 +68,10 @@ class TracedOperator:
         return getattr(self._op, name)
 
     def forward(self, /, **given):
-        op = self._op
-        return self._run(
-            op.page.forward,
-            op.arrange_forward,
-            lambda found: bind(op.name, op.forward_parameters, found),
-            given,
-        )
+        return self._run("forward", given)
 
     def backward(self, /, **given):
-        return self._run(self._op.page.backward, self._op.arrange_backward, self._op.bind, given)
+        return self._run("backward", given)
 
     def truth(self, /, **given):
         moves = any(isinstance(value, Traced) for value in given.values())
@@ -93,27 +87,25 @@ class TracedOperator:
                     "choose another dtype",
                 )
             )
-        return self._run(
-            self._op.page.backward,
-            self._op.arrange_backward,
-            self._op.bind,
-            given,
-            np.dtype(np.float64),
-        )
+        return self._run("backward", given, np.dtype(np.float64))
 
     def arrange_backward(self, /, **given):
-        return self._arranged(self._op.arrange_backward, self._op.bind, given)
+        return self._arranged("backward", given)
 
-    def _arranged(self, arrange, bound, given):
+    def _arranged(self, way: str, given):
         """What a page is given, with the traced values in their places."""
-        xp, examples = self._xp, {}
+        xp, op, examples = self._xp, self._op, {}
         for name, value in given.items():
             held = value.held if isinstance(value, Traced) else value
             examples[name] = (
                 held.item() if isinstance(value, Traced) and name not in self._op.tensors else held
             )
-        examples = bound(examples)
-        given, arranged = examples | given, arrange(**examples)
+        examples = (
+            op.bind(examples)
+            if way == "backward"
+            else bind(op.name, op.forward_parameters, examples)
+        )
+        given, arranged = examples | given, getattr(op, f"arrange_{way}")(**examples)
         return arranged._replace(
             arrays={
                 name: xp.reshape(given[name], array.shape)
@@ -129,18 +121,12 @@ class TracedOperator:
             },
         )
 
-    def _run(self, page, arrange, bound, given, wide=None):
-        xp = self._xp
+    def _run(self, way: str, given, wide=None):
+        xp, op = self._xp, self._op
         # nothing moves: as exact as ever
         if not any(isinstance(value, Traced) for value in given.values()):
-            return (
-                self._op.truth
-                if wide
-                else self._op.backward
-                if bound == self._op.bind
-                else self._op.forward
-            )(**given)
-        arranged = self._arranged(arrange, bound, given)
+            return (op.truth if wide else getattr(op, way))(**given)
+        arranged = self._arranged(way, given)
         arrays, compute = arranged.arrays, wide or arranged.compute
         if arranged.prelude is not None:
             arrays = arrays | arranged.prelude(xp, arrays)
@@ -148,7 +134,7 @@ class TracedOperator:
             name: array if array is None or array.dtype.kind in "iub" else xp.astype(array, compute)
             for name, array in arrays.items()
         }
-        found = self.both(page, arrays | arranged.attributes)
+        found = self.both(getattr(op.page, way), arrays | arranged.attributes)
         return {
             name: xp.reshape(
                 xp.astype(found[name], wide) if wide else xp.round_to(found[name], result.format),

@@ -106,11 +106,6 @@ def _field(default, **control):
     return field(default=default, metadata={"control": control})
 
 
-def fixed():
-    """A field of an explorer's data that choices and sizes decide: an array of NumPy's, whatever the others are."""
-    return field(metadata={"fixed": True})
-
-
 def controls(state_class) -> list[dict]:
     """Return the controls of a state class in the order of its fields, for the front end."""
     described = []

@@ -208,7 +208,7 @@ def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> 
             tr("truth; every number of {dtype} has equal space", dtype=fmt.name),
             left - margin,
             right + margin,
-            ticks=tuple(zip(*axis.ticks())),
+            ticks=axis.ticks(),
         ),
         Axis(
             tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"

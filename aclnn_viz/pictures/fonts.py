@@ -5,24 +5,10 @@ import re
 from dataclasses import replace
 from functools import cache, wraps
 
+from aclnn_viz.pictures.palette import DRAWING
 from aclnn_viz.tables import WIDE
 from aclnn_viz.words.messages import english
 
-FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "Source Han Sans CN",
-    "Noto Sans SC",
-    "WenQuanYi Micro Hei",
-    "WenQuanYi Zen Hei",
-    "Microsoft YaHei",
-    "PingFang SC",
-    "Hiragino Sans GB",
-    "SimHei",
-    "Droid Sans Fallback",
-    "Arial Unicode MS",
-)
 FILES = re.compile(
     r"(?i)cjk|sourcehan|notosanssc|wqy|msyh|pingfang|hiragino|simhei|droidsansfallback|arialuni"
 )
@@ -52,7 +38,7 @@ def chinese() -> str:
 
 def _known(manager) -> list[str]:
     names = {font.name for font in manager.ttflist}
-    return [name for name in FONTS if name in names]
+    return [name for name in DRAWING["fonts"] if name in names]
 
 
 def wanted(picture) -> list[str]:

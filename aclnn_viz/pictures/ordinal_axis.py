@@ -33,7 +33,7 @@ class OrdinalAxis:
             np.abs(places).astype(np.float64) - self.cut + self.gap, 0
         )
 
-    def ticks(self) -> tuple[list[float], list[str]]:
+    def ticks(self) -> tuple[tuple[float, str], ...]:
         """Return positions and labels: powers of ten, or round numbers where less than three lie in the range."""
         chosen = [(v, label) for v, label in _candidates(self.format) if self._shows(v)]
         if len(chosen) < 3:
@@ -49,9 +49,9 @@ class OrdinalAxis:
         for k in range(len(chosen)):
             near_zero = centre and k != centre[0] and abs(at[k]) < 0.5 * apart
             if k in centre or (at[k] - last >= max(apart, 1e-9) and not near_zero):
-                kept.append(k)
+                kept.append((float(at[k]), chosen[k][1]))
                 last = at[k]
-        return [float(at[k]) for k in kept], [chosen[k][1] for k in kept]
+        return tuple(kept)
 
     def _shows(self, value: float) -> bool:
         place = int(ordinals(np.array(value).astype(self.format.numpy), self.format))

@@ -53,29 +53,23 @@ def windows(errors: Errors) -> Windows:
     """Return the windows over the finite elements, of which there is at least one, in the order of the truth."""
     order, place = errors.order, errors.place
     size = min(order.size, max(LEAST_ELEMENTS, 2 * order.size // WINDOWS))
-    zeros = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
-    parts = []
-    for sign, (begin, end) in zip(
-        (-1, 0, 1), ((0, zeros[0]), (zeros[0], zeros[1]), (zeros[1], order.size))
-    ):
-        if begin < end:
-            last = max(end - size, begin) if sign else begin
-            starts = range(begin, last + 1, max(1, size // 2)) if sign else [begin]
-            parts += [slice(s, min(s + size, end) if sign else end) for s in starts]
-            if sign and starts[-1] + size < end:
-                parts.append(slice(last, end))
+    ends = [np.count_nonzero((place < least) & errors.finite) for least in (0, 1)]
+    parts = []  # the elements of each window
+    for sign, group in zip((-1, 0, 1), np.split(order, ends)):
+        last = max(group.size - size, 0) if sign else 0
+        starts = {*range(0, last + 1, max(1, size // 2)), last} if group.size else ()
+        parts += [group[start : start + size] if sign else group for start in sorted(starts)]
 
     def each(values, statistic):
-        if values is None:
-            return None
-        return np.array([statistic(values[order[part]]) for part in parts])
+        return None if values is None else np.array([statistic(values[part]) for part in parts])
 
-    count = np.array([part.stop - part.start for part in parts])
-    first = np.array([part.start for part in parts])
-    start, centre, end = order[first], order[first + count // 2], order[first + count - 1]
+    start, centre, end = (
+        np.array([part[at(part.size)] for part in parts])
+        for at in (lambda n: 0, lambda n: n // 2, lambda n: n - 1)
+    )
     return Windows(
         size,
-        count,
+        np.array([part.size for part in parts]),
         errors.truth[start],
         errors.truth[end],
         place[start],

@@ -6,10 +6,18 @@ import re
 import textwrap
 
 from aclnn_viz.pictures import fonts, marks, panels
+from aclnn_viz.pictures.palette import DRAWING
 from notebooks.gallery.catalogue import names
 
 KEPT = names() | set("CANN NaN inf nan dx softmax True False None array KiB SyncAll".split())
-PROGRAMS = ("two texts", ", from outside", *fonts.FONTS, "DejaVu Sans", fonts.HINT, "offset points")
+PROGRAMS = (
+    "two texts",
+    ", from outside",
+    *DRAWING["fonts"],
+    "DejaVu Sans",
+    fonts.HINT,
+    "offset points",
+)
 # What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
