@@ -294,14 +294,7 @@ def _by_hand(op, state) -> dict:
     """The inputs that no case draws."""
     stage, _ = response.stage_of(op)
     given = inputs(op, state) if hasattr(stage, "moved") else {}
-    if stage is losses:
-        return {name: value for name, value in given.items() if value is not None}
-    own = (
-        op.gradient_of[op.main],
-        *op.upstream,
-        *(p.name for p in op.parameters if p.kind == "tensor"),
-    )
-    return {name: given[name] for name in own if name in given and name not in op.saved}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 # What is computed

@@ -121,16 +121,6 @@ def gradients(op, state, inputs: dict, backward) -> tuple[dict, tuple[str, ...]]
     )
 
 
-def further(op, state, inputs: dict, backward) -> dict:
-    """Return the outputs for more inputs of a state whose own were accepted: to judge them again takes the host longer
-    than to compute them."""
-    if state.device != "host":
-        return backward(state, inputs)[0]
-    if state.plan == "device":
-        return run(op, preset(op, state.soc, state.cann), **inputs)
-    return op.backward(**inputs)
-
-
 def computed_by(state) -> str:
     """Return who computed what is shown, in a few words."""
     if state.dtype == "float64":
