@@ -65,9 +65,11 @@ def only(xp, there, mark) -> tuple:
 
 
 def placed(moved, shape: tuple):
-    """Return dragged points (rows, columns, 2) at their places, nan where none is; of a trace they are so already."""
+    """Return dragged points (rows, columns, 2) at their places, nan where none is; of a trace they are so already, for some shape."""
     if not isinstance(moved, tuple):
-        return moved
+        moved = moved[: shape[0], : shape[1]]
+        rest = np.full((moved.shape[0], shape[1] - moved.shape[1], 2), np.nan)
+        return moved.xp.concat([moved, rest], axis=1) if rest.size else moved
     dragged = np.full(shape, np.nan)
     for row, column, x, y in moved:
         if row < shape[0] and column < shape[1]:

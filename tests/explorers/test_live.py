@@ -356,6 +356,12 @@ def test_a_page_says_what_it_leaves_and_speaks_both_languages():
     assert page["texts"]["zh"]["wording"]["texts"]["Copy link"] != "Copy link"
 
 
+def test_a_page_has_rows_along_another_axis_too():
+    page = page_of(saved("softmax")[-1])
+    at, dims = [*page["options"]].index("dim"), page["options"]["dim"]
+    assert {int(places.split(",")[at]) for places in page["variants"]} == {*range(len(dims))}
+
+
 def test_a_link_opens_the_state():
     explorer = explore(
         "grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1
