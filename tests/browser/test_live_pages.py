@@ -208,20 +208,6 @@ def test_a_finger_scrolls_beside_the_grips(browser, sampler):
     assert float(grip.get_attribute("aria-valuenow")) == before + 5
 
 
-@pytest.mark.parametrize("width, most", [(1280, 130), (390, 200)])
-def test_the_picture_comes_first_and_four_controls_beside_it(width, most, browser, sampler):
-    page = Page(browser, sampler).page
-    page.set_viewport_size({"width": width, "height": 844})
-    page.locator(".more").evaluate("fold => { fold.open = false; }")
-    top, inside, controls = page.evaluate("""() => {
-        const root = document.querySelector(".aclnn-explorer").getBoundingClientRect();
-        const picture = document.querySelector(".stage canvas").getBoundingClientRect();
-        const seen = [...document.querySelectorAll("[data-field]")].filter((one) => one.checkVisibility());
-        return [picture.top - root.top, document.documentElement.scrollWidth <= innerWidth, seen.length];
-    }""")
-    assert top <= most and inside and 1 <= controls <= 4
-
-
 def test_a_point_is_dragged_by_hand(browser, sampler):
     page = Page(browser, sampler)
     canvas = page.page.locator("[data-panel=image] canvas")

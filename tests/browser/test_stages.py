@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 
 from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.arrays import XP
@@ -11,24 +12,45 @@ from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
 
 pytestmark = pytest.mark.needs("chromium")
-STAGES = "layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles".split()
+#: One explorer of each stage; two_phase and attention have none yet.
+STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """(path, data) of an explorer that is saved once."""
+    made, folder = {}, tmp_path_factory.mktemp("stages")
+
+    def save(name, **values):
+        key = f"{name}{len(made)}" if values else name
+        if key not in made:
+            subject = subject_of(name)
+            state = build(subject.state, values)
+            data = subject.compute(
+                state, lambda state, given: (subject.operator(state).backward(**given), ())
+            )
+            path = folder / f"{key}.html"
+            path.write_text(live.saved(subject, state, data), "utf-8")
+            made[key] = path, data
+        return made[key]
+
+    return save
+
+
 @pytest.fixture
-def opened(browser, tmp_path):
+def opened(browser, saved):
     """(page, data, hint) of a saved explorer; hint says what is told of a place in units of a panel's axes."""
 
     def show(name, width=1280, **values):
-        subject = subject_of(name)
-        state = build(subject.state, values)
-        data = subject.compute(
-            state, lambda state, given: (subject.operator(state).backward(**given), ())
-        )
-        path = tmp_path / f"{name}.html"
-        path.write_text(live.saved(subject, state, data), "utf-8")
+        path, data = saved(name, **values)
+        phone = width == 390
         page = browser.new_context(
-            viewport={"width": width, "height": 844}, reduced_motion="reduce", locale="en-GB"
+            viewport={"width": width, "height": 844},
+            reduced_motion="reduce",
+            locale="en-GB",
+            has_touch=phone,
+            is_mobile=phone,
         ).new_page()
         page.goto(path.as_uri())
         page.wait_for_selector("canvas[data-axes]")
@@ -64,6 +86,28 @@ def test_the_picture_comes_first_with_few_controls(name, width, opened):
     if 560 < width <= 900 and beside:  # they fill the width together
         right = max(box["x"] + box["width"] for box in beside)
         assert right == pytest.approx(root["x"] + root["width"], abs=12)
+    if width == 1280:
+        return
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found] == []
+    if width == 390:
+        swipe(page)
+
+
+def swipe(page):
+    """A finger that begins on the picture, beside its handles, scrolls the page."""
+    box = page.locator(".stage canvas").bounding_box()
+    page.set_viewport_size({"width": 390, "height": 500})
+    x, y = box["x"] + 0.06 * box["width"], min(box["y"] + box["height"] / 2, 450)
+    session = page.context.new_cdp_session(page)
+    for kind, by in [
+        ("touchStart", 0),
+        *(("touchMove", 10 * k) for k in range(16)),
+        ("touchEnd", 0),
+    ]:
+        points = [] if kind == "touchEnd" else [{"x": x, "y": y - by}]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    page.wait_for_function("scrollY > 100")
 
 
 def test_a_slope_says_its_data(opened):

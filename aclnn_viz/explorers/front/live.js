@@ -291,7 +291,8 @@ function openLive(el, written, alone = true) {
         notify("change:values");
       }
       kept.picture = { ...made, for: kept.values, ...packed(made) };
-      kept.words = { ...made, for: kept.values, text: inWords(made), notices: [...texts.notices, texts.notice] };
+      const shown = made;  // in words only when somebody reads it: that takes as long as to draw it
+      kept.words = { ...made, for: kept.values, get text() { return inWords(shown); }, notices: [...texts.notices, texts.notice] };
     }
     for (const name of ["picture", "words", "problem"]) notify(`change:${name}`);
     queueMicrotask(() => (globalThis.times ??= []).push(performance.now() - start));  // the front end draws in a microtask, too

@@ -170,7 +170,13 @@ class Marks {
     const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
     const [left, top] = [limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom)];
     ring(context, left, top, 9, theme);
-    Object.assign(this.hand.style, { left: `${left}px`, top: `${top}px` });
+    this.afterwards(() => Object.assign(this.hand.style, { left: `${left}px`, top: `${top}px` }));
+  }
+
+  // Changes of nodes wait until all canvases are drawn: text on a canvas would lay the page out anew after each of them.
+  afterwards(change) {
+    if (this.kit.waiting) this.kit.waiting.push(change);
+    else change();
   }
 
   // Stands above the canvas as a node, which takes pointer and keys.
@@ -178,12 +184,15 @@ class Marks {
     const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
     this.gripped += 1;
     node.mark = rest;
-    node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
-    node.dataset.look = rest.look;
-    node.style.cssText = `left: ${this.sx(rest.x)}px; top: ${this.sy(rest.y)}px; --kind: ${rest.colour}`;
-    node.setAttribute("aria-label", rest.label);
-    node.setAttribute("aria-valuenow", values[rest.sets[0]]);
-    node.setAttribute("aria-valuetext", rest.sets.map((field) => `${field} ${number(values[field])}`).join(", "));
+    const style = `left: ${this.sx(rest.x)}px; top: ${this.sy(rest.y)}px; --kind: ${rest.colour}`;
+    this.afterwards(() => {
+      node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
+      node.dataset.look = rest.look;
+      node.style.cssText = style;
+      node.setAttribute("aria-label", rest.label);
+      node.setAttribute("aria-valuenow", values[rest.sets[0]]);
+      node.setAttribute("aria-valuetext", rest.sets.map((field) => `${field} ${number(values[field])}`).join(", "));
+    });
   }
 
   rule(context, { axis, at, label, colour }) {

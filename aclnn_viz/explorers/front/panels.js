@@ -123,7 +123,7 @@ class Drawing extends Frame {
     context.setLineDash([]);
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
-    if (this.said !== axes) this.panel.top.dataset.axes = this.said = axes;
+    if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
   }
 
   // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.
@@ -227,12 +227,15 @@ class Drawing extends Frame {
 
 function buildPanels(kit) {
   const { head } = kit, drawings = new Map();
-  let said = "", tall = 0;
+  let said = "", longest = 0, arranged = "";
 
   function say({ caption, headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
     if (said !== caption) {
       kit.caption.replaceChildren(...worded(said = caption));
-      if (kit.caption.offsetHeight > tall) kit.caption.style.minHeight = `${tall = kit.caption.offsetHeight}px`;  // what is below stays
+      if (caption.length > longest) {  // what is below stays; a longer one alone is measured, which lays the page out
+        longest = caption.length;
+        kit.caption.style.minHeight = `${kit.caption.offsetHeight}px`;
+      }
     }
     const texts = [...headline, ...notices];
     if (head.childElementCount !== texts.length) head.replaceChildren(...texts.map(() => element("li")));
@@ -246,6 +249,10 @@ function buildPanels(kit) {
 
   // Make, keep or remove drawings by name. Sizes are read only when a place has changed.
   function arrange(panels) {
+    const key = panels.map(({ name, span, rows, below, more, least, height, x, y }) => [name, span, rows, below, more, least,
+      height || (x.high - x.low) / (y.high - y.low), x.label].join()).join("\n");
+    if (arranged === key) return;
+    arranged = key;
     const names = panels.map(({ name }) => name);
     if (names.join("\n") !== [...drawings.keys()].join("\n")) {
       const kept = new Map(drawings);
@@ -287,11 +294,14 @@ function buildPanels(kit) {
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
     draw(picture, arrays) {
       arrange(picture.panels);
+      kit.waiting = [];
       for (const spec of picture.panels) {
         const drawing = drawings.get(spec.name);
         if (drawing.panel.width) drawing.draw(spec, arrays);
         else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it has a size
       }
+      kit.waiting.forEach((change) => change());
+      kit.waiting = null;
       for (const spec of picture.panels) drawings.get(spec.name).say(spec.title);
     },
     say,
