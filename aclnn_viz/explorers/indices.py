@@ -374,9 +374,8 @@ def _pile(xp, found: Indices) -> Panel:
     heat = Heat(xp.concat([total, np.full((1, left), np.nan), pile]), *found.colours, digits=True)
     many = xp.sum(double(xp, there))
     ticks = [(0.0, tr("sum"))] + [
-        (k + 2.0, choose(many > k, "", tr("row {k}", k=written(order[k], "d"))))
-        for k in range(rows)
+        (k + 2.0, choose(many > k, "", written(order[k], "d"))) for k in range(rows)
     ]
     title = tr("row {p} of {output} adds up", p=written(place, ".0f"), output=found.output)
-    up = Axis(tr("rows"), -0.5, rows + 1.5, ticks=tuple(ticks))
+    up = Axis(tr("row"), -0.5, rows + 1.5, ticks=tuple(ticks))
     return Panel("pile", title, (heat,), Axis(tr("column"), ticks=()), up, 7, 250)

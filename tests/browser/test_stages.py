@@ -181,6 +181,7 @@ def test_a_row_that_an_index_takes_says_its_numbers_and_its_index(opened):
     assert hint("arrows", 2, 4) == f"grad[4, 2] = {found.arriving[4, 2]:.4g}"
     assert hint("arrows", 7, 2) == f"out[2, 0] = {found.out[2, 0]:.4g}"
     assert hint("arrows", 6.4, found.place[3]) == f"row 3 has the index {found.index[3]:.0f}"
+    assert hint("pile", 0, 3).startswith("row 4, column 0: ")
     total = hint("pile", 1, 0).rsplit(" ", 1)[1]
     assert float(total) == pytest.approx(found.out[int(found.place[1]), 1], rel=1e-3)
     assert hint("factors", 2, 0.5).split("\n")[0] == "row 2"
