@@ -20,10 +20,10 @@ class Subject:
     >>> from aclnn_viz.explorers import subject_of
     >>> hardswish = subject_of("hardswish")
     >>> data = hardswish.compute(hardswish.state())
-    >>> [panel.name for panel in hardswish.panels(data)]
-    ['forward', 'slope', 'window', 'errors', 'counts']
+    >>> [panel.name for panel in hardswish.panels(data) if not panel.more]
+    ['forward', 'beside', 'slope', 'share']
     >>> hardswish.show(data).headline[0]
-    'x = 3, on a kink: out 3, slope 1.5, gradient 1 × slope = 1.5 (truth 1.5).'
+    'At the kink self = -3 the slope is -0.5; just below it 0, just above -0.5.'
     """
 
     name: str  # as `explore` takes it

@@ -7,7 +7,6 @@ import numpy as np
 
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
 from aclnn_viz.accuracy.measures import check_inputs, pair, same
-from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.truth import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
 from aclnn_viz.errors import need
@@ -70,11 +69,8 @@ class Errors:
 
     @cached_property
     def differing(self) -> int:
-        return (
-            int(np.count_nonzero(np.isinf(self.ulps)))
-            if self.size and np.isinf(self.ulps[self.worst])
-            else 0
-        )
+        """How many errors are infinite."""
+        return int(np.count_nonzero(np.isinf(self.ulps)))
 
     @cached_property
     def worst(self) -> int:
@@ -159,15 +155,13 @@ def _within(actual, truth, envelope: Envelope | None, right: np.ndarray, fmt) ->
         return {}
     verdict = verdicts(actual, truth, envelope).reshape(right.size)
     bound, expected = envelope.bound.reshape(right.size), envelope.expected.reshape(right.size)
-    parts = {"bound": np.empty(right.size), "expected": np.empty(right.size), "verdict": verdict}
-
-    def fill(at):
-        spacing = ulp(right[at], fmt)
-        parts["bound"][at] = bound[at] / spacing
-        parts["expected"][at] = np.fmin(expected[at], bound[at]) / spacing
-
-    in_stretches(fill, right.size)
-    return parts
+    spacing = ulp(right, fmt)
+    with np.errstate(all="ignore"):
+        return {
+            "bound": bound / spacing,
+            "expected": np.fmin(expected, bound) / spacing,
+            "verdict": verdict,
+        }
 
 
 def errors(
@@ -193,28 +187,17 @@ def errors(
     )
     check_inputs(inputs)
     pairing = pair(actual, truth)
-    fmt, size = pairing.fmt, pairing.size
-    right = pairing.truth.astype(np.float64, copy=False)
-    ulps, place, finite = np.empty(size), np.empty(size, f"i{fmt.bits // 8}"), np.empty(size, bool)
-
-    def fill(at):
-        truth, low, wide = (
-            right[at],
-            None if pairing.low is None else pairing.low[at],
-            pairing.actual[at].astype(np.float64),
-        )
-        rounded, distance = rounded_sum(truth, low, fmt), wide - truth
-        if low is not None and low.any():
-            distance -= low
-        np.divide(np.abs(distance, out=distance), ulp(truth, fmt), out=ulps[at])
-        np.maximum(ordinals(rounded), np.iinfo(place.dtype).min, out=place[at], casting="unsafe")
-        nearest = rounded.astype(np.float64)
-        np.logical_and(np.isfinite(wide), np.isfinite(nearest), out=finite[at])
-        if not finite[at].all():
-            special = np.flatnonzero(~finite[at])
-            ulps[at][special] = np.where(same(wide[special], nearest[special]), 0.0, np.inf)
-
-    in_stretches(fill, size)
+    fmt, right = pairing.fmt, pairing.truth.astype(np.float64, copy=False)
+    low, wide = pairing.low, pairing.actual.astype(np.float64)
+    rounded = rounded_sum(right, low, fmt)
+    nearest = rounded.astype(np.float64)
+    place = ordinals(rounded)
+    place = np.maximum(place, np.iinfo(f"i{fmt.bits // 8}").min).astype(f"i{fmt.bits // 8}")
+    finite = np.isfinite(wide) & np.isfinite(nearest)
+    with np.errstate(all="ignore"):
+        distance = wide - right if low is None else wide - right - low
+        ulps = np.abs(distance) / ulp(right, fmt)
+    ulps = np.where(finite, ulps, np.where(same(wide, nearest), 0.0, np.inf))
     return Errors(
         provenance,
         fmt,

@@ -91,7 +91,7 @@ def _together(marks) -> list[list[tuple]]:
 
 
 def _series(panel: Panel, marks: list[tuple]) -> list[str]:
-    """A table of marks with the same places; points without a label that repeat a line are left out."""
+    """A table of marks with the same places."""
     at, columns = marks[0][1], {}
     for mark, x, parts in marks:
         for part, values in parts.items():
@@ -99,10 +99,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
             if x.size < at.size:
                 known = dict(zip(x, values))
                 values = np.array([known.get(place, np.nan) for place in at])
-            if mark.label or not any(
-                (np.isnan(values) | (values == known)).all() for known in columns.values()
-            ):
-                columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
+            columns[tr(BANDS[part], name=name) if part in BANDS else name] = values
     names, values = list(columns), list(columns.values())
     if at.size > PLACES_WRITTEN:
         return [
