@@ -1,72 +1,59 @@
-"""The explorer of the two-phase call: calls and lifetimes, what was noticed, memory, view and result, in words, too."""
+"""The stage of the two-phase call: what does each call do, and who notices a mistake?
+
+The program stands as a list of calls through which one steps; beside it lies what they keep alive: host memory, device memory, handles, the
+plan of phase 1 and the work that phase 2 queues. The mistake is a line that stands at a wrong place: one drags it to its own, and back.
+The sentence to teach: phase 1 plans, phase 2 queues, and there is a result after synchronise; what is not checked nobody notices.
+"""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aclnn_viz.explorers.arrays import XP, point
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import (
     Data,
     State,
-    compute,
     inputs,
     operator_of,
     pytest_case,
+    ran,
 )
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
-from aclnn_viz.pictures.marks import Box, Heat, Note
-from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.marks import Blocks, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.text import choose
 from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
+FRAME, READ, MOVED, WRONG = 4, 5, 7, 8  # kinds of marks
 MEANINGS = {
     1: message("the caller"),
     2: message("a resource"),
     3: message("the runtime"),
     5: message("the inside of the library"),
 }
-#: What lives: its name, the calls that make it, those that end it, and the one that takes what is left.
-LANES = (
-    (message("context"), ("aclrtSetDevice",), ("aclrtResetDevice",), "aclrtResetDevice"),
-    (message("memory"), ("aclrtMalloc",), ("aclrtFree",), "aclrtResetDevice"),
-    (
-        message("tensors"),
-        (
-            "aclCreateTensor",
-            "aclCreateBoolArray",
-            "aclCreateIntArray",
-            "aclCreateFloatArray",
-            "aclCreateScalar",
-        ),
-        (
-            "aclDestroyTensor",
-            "aclDestroyBoolArray",
-            "aclDestroyIntArray",
-            "aclDestroyFloatArray",
-            "aclDestroyScalar",
-        ),
-        "aclFinalize",
-    ),
-)
-# columns of the panel of calls: status, first lane, width of a lane
-STATUS, ALIVE, WIDE = 6.1, 11.9, 0.86
-FEWEST = 16  # rows that the panel of calls has room for, at least
-WHOLE = 560  # pixels in which the names of both phases can be told apart, and codes are whole
 POISON = 0xA5
-EARLY = message(
-    "Call {k} of {n}, {call}, fails with {status} {name}: phase 1 checks the call before anything runs; {result}."
+# mistakes of a line that comes too early, or is left out
+EARLY, LEFT_OUT = (
+    ("early", "freed", "destroyed", "finalize"),
+    ("no init", "no device", "skip", "no workspace"),
 )
-FAILS = message("Call {k} of {n}, {call}, fails with {status} {name}; {result}.")
+SHELVES = (
+    message("host"),
+    message("device"),
+    message("handles"),
+    message("plan"),
+    message("queue"),
+)
+HOST, DEVICE, HANDLES, PLAN, QUEUE = range(5)
 RECORDED = (
-    {"mistake": (), "layout": (), "tensor": ()},
+    {"mistake": (), "mended": ()},
+    {"layout": (), "tensor": ()},
     {"operator": (), "mistake": ("none",)},
     {"soc": (), "cann": ()},
     {"dtype": (), "soc": ()},
-    {"rows": range(1, 7), "columns": range(2, 9)},
 )
-LINE = 42  # columns of a line of words: in small letters they fit also if they are capitals
 
 
 @dataclass(frozen=True)
@@ -74,211 +61,268 @@ class Row:
     """Successive calls of one function with the same status: the first of them, and how many there are."""
 
     first: int
-    count: int
-    function: str
-    stage: str
-    status: int | None
-    misuse: tuple[str, ...]
-    about: str = ""
+    calls: tuple
+
+    @property
+    def call(self):
+        return self.calls[0]
 
     @property
     def text(self) -> str:
-        return "  ".join(
-            filter(None, (self.function, f"×{self.count}" if self.count > 1 else "", self.about))
-        )
+        count = f"×{len(self.calls)}" if self.calls[1:] else ""
+        return "  ".join(filter(None, (_name(self), count)))
 
     @property
-    def code(self) -> str:
-        return (
-            tr("a handle") if self.status is None else f"{self.status}  {status_name(self.status)}"
-        )
+    def misuse(self) -> list[str]:
+        return [text for call in self.calls for text in call.misuse]
 
 
-def rows(data: Data) -> list[Row]:
-    found = []
-    for k, call in enumerate(data.calls):
-        alike, about = (call.function, call.stage, call.status), _about(call)
-        if (
-            found
-            and (found[-1].function, found[-1].stage, found[-1].status) == alike
-            and found[-1].about == about
-        ):
-            last = found.pop()
-            found.append(replace(last, count=last.count + 1, misuse=last.misuse + call.misuse))
+def rows(calls) -> list[Row]:
+    found: list[Row] = []
+    for k, call in enumerate(calls):
+        alike = call.function, call.stage, call.status, _about(call)
+        last = found[-1].call if found else None
+        if last and alike == (last.function, last.stage, last.status, _about(last)):
+            found[-1] = replace(found[-1], calls=(*found[-1].calls, call))
         else:
-            found.append(Row(k, 1, *alike, call.misuse, about))
+            found.append(Row(k, (call,)))
     return found
+
+
+def _to_device(call) -> bool:
+    return call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE
 
 
 def _about(call) -> str:
     if call.function == "aclrtMemcpy":
-        return (
-            tr("to the device")
-            if call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE
-            else tr("to the host")
-        )
+        return tr("to the device") if _to_device(call) else tr("to the host")
     return tr("workspace") if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
 
 
+def _name(row: Row) -> str:
+    return "  ".join(filter(None, (row.call.function, _about(row.call))))
+
+
+@dataclass(eq=False)
+class Life:
+    """Something that calls keep alive: its shelf and column, the rows from which and to which, the row that fills it, its share of the width."""
+
+    shelf: int
+    column: int
+    born: int
+    died: float = np.inf
+    filled: float = np.inf
+    share: float = 1.0
+
+
+def lives(data: Data) -> dict[str, Life]:
+    """What the calls make and give back, by its name in the program; what is left on the device goes when that is reset."""
+    names = [*(tensor.name for tensor in data.tensors), "workspace"]
+    found = {
+        f'host["{tensor.name}"]': Life(HOST, k, -1, filled=np.inf if tensor.output else -1)
+        for k, tensor in enumerate(data.tensors)
+    }
+    for at, row in enumerate(rows(data.calls)):
+        for call in row.calls:
+            given, done = str((*call.arguments, None)[0]), call.function == "aclrtSynchronizeStream"
+            if call.status and not done:
+                continue
+            for name in call.gives:
+                if (own := name.removesuffix("_address")) in names:
+                    empty = call.function == "aclrtMalloc"
+                    share = _share(data, names.index(own), call) if empty else 1.0
+                    shelf, filled = (DEVICE, np.inf) if empty else (HANDLES, at)
+                    found[name] = Life(shelf, names.index(own), at, np.inf, filled, share)
+            if call.function == "aclrtMemcpy":
+                found[given].filled = at
+            if call.function in ("aclrtFree", "aclDestroyTensor"):
+                found[given].died = at
+            if call.function.endswith("GetWorkspaceSize"):
+                found["executor"] = Life(PLAN, 0, at, np.inf, at)
+            elif call.stage == "phase 2":
+                found["executor"].died = at
+                found["queue"] = Life(QUEUE, 0, at, np.inf, at)
+            if done and "queue" in found:
+                found["queue"].died = at
+                for tensor in data.tensors if not call.status else ():
+                    if tensor.output:
+                        found[f"{tensor.name}_address"].filled = at
+            if call.function == "aclrtResetDevice":
+                for life in found.values():
+                    life.died = min(life.died, at) if life.shelf == DEVICE else life.died
+    return found
+
+
+def _share(data: Data, column: int, call) -> float:
+    """How much of what a tensor or the workspace needs is allocated."""
+    needed = [*(tensor.bytes for tensor in data.tensors), data.workspace][column]
+    size = call.arguments[0]
+    return min(size / needed, 1.0) if isinstance(size, int) and needed else 1.0
+
+
+def gathered(state, *_) -> dict:
+    """Return what the program of a state does, and what it does with its mistake, or without."""
+    return {"run": ran(state), "other": ran(state, not state.mended)}
+
+
+def data(xp, state, run, other) -> Data:
+    return replace(run, state=state, other=other, xp=xp)
+
+
+def compute(state: State, backward=None) -> Data:
+    """Return what is drawn for a state; the emulator runs the program, whatever `backward` is."""
+    return data(XP, state, **gathered(state))
+
+
+def _at(data: Data):
+    """The row that is looked at, which may move."""
+    return data.xp.minimum(data.state.call, len(rows(data.calls)) - 1)
+
+
 def panels(data: Data) -> list[Panel]:
-    return [calls(data), remarks(data), storage(data), view(data), result(data)]
+    return [program(data), memory(data), storage(data)]
 
 
-def calls(data: Data) -> Panel:
-    """Every call with its status; beside them how long the context, memory, tensors, executor and queued work live."""
-    found = rows(data)
-    marks, failing = [], data.failing
-    for k, row in enumerate(found):
-        here = failing is not None and row.first <= failing < row.first + row.count
-        if here:
-            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 1, filled=0.25))
-        elif row.misuse:
-            marks.append(Box(0.02, k - 0.47, ALIVE - 0.15, k + 0.47, "", 3))
-        sign = "✗" if row.status else "!" if row.misuse else ""
-        marks += [
-            Note(0.25, k, sign, "center"),
-            Note(0.5, k, row.text, "left"),
-            Note(STATUS, k, row.code, "left"),
-            Note(ALIVE - 0.15, k, "", "left"),
-        ]  # where the status must end
-    for lane, (name, start, end, left) in enumerate(lifetimes(found)):
-        at = ALIVE + lane * WIDE
-        # names are wider than lanes
-        marks.append(Note(at + 0.45 * WIDE, -1 - 0.75 * (lane % 2), tr(name), "center"))
-        if start is not None:
-            stop = len(found) - 1 if end is None else end
-            marks.append(
-                Box(
-                    at + 0.2 * WIDE,
-                    start - 0.35,
-                    at + 0.7 * WIDE,
-                    stop + 0.35,
-                    "",
-                    lane,
-                    filled=0.25,
-                )
-            )
-            if left:
-                marks.append(Note(at + 0.45 * WIDE, stop, tr("left"), "center"))
-    marks += [Note(0.5, -1, tr("call"), "left"), Note(STATUS, -1, tr("status"), "left")]
-    title = tr(
-        "Calls on the emulated {soc}, CANN {cann} (✗ fails, ! only the emulator notices), and what they keep alive",
-        soc=data.state.soc,
-        cann=data.state.cann,
-    )
+def program(data: Data) -> Panel:
+    """Every call with its status; the one that is looked at has a frame, one that fails or that only the emulator complains of has stripes."""
+    listed, here = rows(data.calls), point(_at(data) + 0.0)
+    left, none = here * 0.0, np.zeros(1)
+    odd = np.array([k for k, row in enumerate(listed) if row.call.status or row.misuse], float)
+    marks = [
+        Blocks(
+            0.0 * odd, odd - 0.45, 0.0 * odd + 0.012, odd + 0.45, odd * np.nan, odd * 0.0 + 1, 1.0
+        ),
+        Blocks(left, here - 0.5, left + 1.0, here + 0.5, none + np.nan, none, 1.0, (), READ),
+    ]
+    for k, row in enumerate(listed):
+        status = row.call.status
+        code = tr("a handle") if status is None else str(status)
+        sign = "✗ " if status else "! " if row.misuse else ""
+        marks += [Note(0.05, k, sign + row.text, "left", 0.7), Note(0.92, k, code, "right")]
+    edge = np.zeros(len(listed))
+    places = np.arange(len(listed)) - 0.5
+    clicks = tuple((("call", k),) for k in range(len(listed)))
+    marks.append(Spots(edge, places, edge + 1.0, places + 1.0, tuple(map(_said, listed)), clicks))
+    marks += _line(data, listed)
+    low = len(listed) + 0.6
+    title = tr("Calls on the emulated {soc}, CANN {cann}", soc=data.state.soc, cann=data.state.cann)
     return Panel(
         "calls",
         title,
         tuple(marks),
-        Axis("", 0, ALIVE + 5 * WIDE, ticks=()),
-        Axis("", max(len(found), FEWEST) - 0.4, -2.2, ticks=()),
-        14,
-        312,
-        least=WHOLE,
+        Axis("", 0.0, 1.0, ticks=()),
+        Axis("", low, -0.6, ticks=()),
+        11,
+        int(20 * low),
     )
 
 
-def lifetimes(found: list[Row]) -> list[tuple[str, int | None, int | None, bool]]:
-    """(name, first row, last row, left over) of what the calls keep alive; the rows are None for what was never made.
+def _said(row: Row) -> str:
+    call = row.call
+    lines = [call.code, f"→ {call.status} {status_name(call.status)}" if call.status else ""]
+    return "\n".join(filter(None, [*lines, call.message or "", *map(tr, row.misuse)]))
 
-    What the program does not give back lives until the device is reset or the process ends.
-    """
-    lives = []
-    for name, starts, ends, last in LANES:
-        born = [k for k, row in enumerate(found) if row.function in starts and not row.status]
-        died = [k for k, row in enumerate(found) if row.function in ends and not row.status]
-        left = sum(found[k].count for k in born) > sum(found[k].count for k in died)
-        end = (
-            [k for k, row in enumerate(found) if row.function == last and not row.status]
-            if left
-            else died
-        )
-        lives.append(
-            (
-                name,
-                born[0] if born else None,
-                end[-1] if born and end else None,
-                left and bool(born),
-            )
-        )
-    planned = [
-        k
-        for k, row in enumerate(found)
-        if row.function.endswith("GetWorkspaceSize") and not row.status
-    ]
-    run = [
-        k
-        for k, row in enumerate(found)
-        if row.stage == "phase 2" and row.function.startswith("aclnn")
-    ]
-    lives.append(
-        (
-            message("executor"),
-            planned[0] if planned else None,
-            run[0] if planned and run else None,
-            False,
-        )
+
+def _line(data: Data, listed):
+    """The line of the mistake, which a hand drags to where it belongs and back; one that is left out lies below the program."""
+    names = [[_name(row) for row in each] for each in (listed, rows(data.other.calls))]
+    right, wrong = names if data.state.mended else names[::-1]
+    first = next((k for k, pair in enumerate(zip(right, wrong)) if pair[0] != pair[1]), None)
+    if first is None or data.state.mistake not in EARLY + LEFT_OUT:
+        return
+    line, home, astray = wrong[first], len(right) - 1 - right[::-1].index(wrong[first]), first
+    if data.state.mistake in LEFT_OUT:
+        line, home, astray = right[first], first, len(listed)
+    if astray == len(listed) and not data.state.mended:
+        yield Note(0.05, astray, tr("left out: {line}", line=line), "left")
+    unit = -astray / (home - astray), 1.0 / (home - astray), 1
+    label = tr("the line {line}: drag it to where it belongs, or away", line=line)
+    yield Grip(0.97, home if data.state.mended else astray, ("mended",), (unit,), label, MOVED)
+
+
+def memory(data: Data) -> Panel:
+    """What lives when a call has returned: memory, handles, the plan and the queue; what holds nothing is a frame, what is wrong has stripes."""
+    xp, now, tensors, found = data.xp, _at(data), data.tensors, lives(data)
+    fields = ("born", "died", "filled", "shelf", "column", "share")
+    born, died, filled, shelf, column, share = (
+        np.array([getattr(life, name) for life in found.values()], float) for name in fields
     )
-    queued = [k for k in run if not found[k].status]
-    done = [k for k, row in enumerate(found) if row.function == "aclrtSynchronizeStream"]
-    lives.append(
-        (
-            message("work"),
-            queued[0] if queued else None,
-            done[0] if queued and done else None,
-            False,
+    wide = np.where(shelf < PLAN, 1.0, len(tensors) + 1.0) - 0.12
+    corners = [column + 0.06, shelf + 0.15, column + 0.06 + wide * share, shelf + 0.85]
+    bad = [k for k, tensor in enumerate(tensors) if data.right.get(tensor.name) is False]
+    wrong, none = ((shelf == HOST) & np.isin(column, bad)) + 0.0, np.zeros(len(found))
+    op, marks, high = operator_of(data.state), [], float(len(tensors))
+    words = {HOST: tr("data"), DEVICE: tr("data"), PLAN: tr("executor"), QUEUE: op.aclnn_name}
+    shapes = {k: "×".join(map(str, tensor.layout.shape)) for k, tensor in enumerate(tensors)}
+    says = tuple(words.get(life.shelf) or shapes[life.column] for life in found.values())
+    for since, values, bad, text in (
+        (born, none + np.nan, none, ()),
+        (filled, column, wrong, says),
+    ):
+        there = xp.where((since <= now) & (now < died), corners[0], np.nan)
+        marks.append(Blocks(there, *corners[1:], values, bad, high, text, WRONG if text else FRAME))
+    listed, texts = rows(data.calls), []
+    for name, life in found.items():
+        last = listed[int(life.died)].call.function if life.died < len(listed) else tr("the end")
+        first = listed[life.born].call.function if life.born >= 0 else tr("the start")
+        texts.append(tr("{name}: from {first} to {last}", name=name, first=first, last=last))
+    named = [*(tensor.name for tensor in tensors), tr("workspace")]
+    across = Axis("", 0.0, high + 1.0, ticks=tuple((k + 0.5, name) for k, name in enumerate(named)))
+    down = Axis("", 5.0, 0.0, ticks=tuple((k + 0.5, tr(name)) for k, name in enumerate(SHELVES)))
+    marks.append(Spots(*corners, tuple(texts)))
+    return Panel("memory", tr("What is alive then"), tuple(marks), across, down, 9, 260)
+
+
+def caption(data: Data):
+    """What the call that is looked at does, and who notices."""
+    return choose(_at(data), *(_sentence(data, row) for row in rows(data.calls)))
+
+
+def _sentence(data: Data, row: Row) -> str:
+    call, names = row.call, {"call": row.call.function, "verdict": verdict(data)}
+    if call.status:
+        names |= {"status": call.status, "name": status_name(call.status)}
+        names |= {"who": tr(MEANINGS[int(str(call.status)[0])]), "said": call.message}
+        return tr(
+            "[8:{call} returns {status}, {name}:] [b:{who} is to blame.] It says: {said}",
+            **names,
         )
-    )
-    return lives
-
-
-def remarks(data: Data) -> Panel:
-    """What the library says, what only the emulator notices, and whether the result is right."""
-    lines = []
-    for title, texts in noticed(data):
-        lines += [title, *(f"   {part}" for text in texts for part in wrapped(text, LINE)), ""]
-    most = 24
-    if len(lines) > most:
-        lines = [*lines[: most - 1], tr("   …  (the whole list stands in the picture in words)")]
-    marks = tuple(Note(0.1, k, text, "left") for k, text in enumerate(lines) if text)
-    return Panel(
-        "words",
-        tr("What is noticed, and by whom"),
-        marks,
-        Axis("", 0, 10, ticks=()),
-        Axis("", most - 0.4, -0.6, ticks=()),
-        6,
-        306,
-    )
-
-
-def noticed(data: Data) -> list[tuple[str, list[str]]]:
-    failing = data.failing
-    if failing is None:
-        library = [tr("nothing: every status is 0")]
-    else:
-        call = data.calls[failing]
-        digit = str(call.status)[0]
-        library = [
-            tr(
-                "{call} returns {status}, {name}",
-                call=call.function,
-                status=call.status,
-                name=status_name(call.status),
-            ),
-            f"“{call.message}”",
-            tr(
-                "First digit {digit}: {who} is to blame.", digit=digit, who=tr(MEANINGS[int(digit)])
-            ),
-        ]
-    return [
-        (tr("THE LIBRARY"), library),
-        (
-            tr("ONLY THE EMULATOR (acl.misuse)"),
-            [*map(tr, data.misuse)] or [tr("nothing: the program keeps the rules")],
+    if row.misuse:
+        said = tr(
+            "[8:{call} returns 0, and it is wrong.] [b:Only the emulator notices:] {text}.",
+            text=tr(row.misuse[0]),
+            **names,
+        )
+        return said
+    stages = {
+        "start": message("First the library, the device and a stream, on which work is queued."),
+        "memory": message(
+            "Memory of the device for every tensor, and the inputs are copied there."
         ),
-        (tr("THE RESULT"), [verdict(data)]),
-    ]
+        "tensors": message("A handle says how a tensor lies in its memory: shape, strides, dtype."),
+        "phase 1": message("The caller allocates as much workspace as phase 1 asked for."),
+        "phase 2": message("[b:Phase 2 only queues:] it returns before anything is computed."),
+        "stream": message(
+            "[b:Synchronise waits:] now the outputs lie in the memory of the device."
+        ),
+        "release": message("What was made is given back. The result: {verdict}."),
+    }
+    text = stages[call.stage.key if hasattr(call.stage, "key") else call.stage]
+    if call.function.endswith("GetWorkspaceSize"):
+        text = message(
+            "[b:Phase 1 plans:] it checks everything, computes nothing, and asks for {n} bytes."
+        )
+    if call.function == "aclrtMemcpy" and not _to_device(call):
+        text = message("The output is copied back. The result: {verdict}.")
+    return tr(text, n=f"{data.workspace or 0:,}", **names)
+
+
+def plays(data: Data) -> tuple[dict, ...]:
+    last = len(rows(data.calls)) - 1
+    frames = [{"call": 0}, {"call": last}]
+    return (
+        {"label": tr("step through the calls"), "seconds": 12.0, "frames": frames, "steps": last},
+    )
 
 
 def verdict(data: Data) -> str:
@@ -289,38 +333,21 @@ def verdict(data: Data) -> str:
         return tr("right: {outputs}", outputs=enumerated(data.right))
     if data.name not in wrong:
         return tr("wrong: {outputs}", outputs=enumerated(wrong))
-    off, fresh = _wrong(data), int(_poison(data).sum())
-    text = {
-        "wrong": int(off.sum()),
-        "all": off.size,
-        "fresh": fresh,
-        "output": data.name
-        + "".join(tr(", and {output}", output=name) for name in wrong if name != data.name),
-    }
+    off, size = _wrong(data), data.fetched.dtype.itemsize
+    raw = np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
+    fresh = int((raw == POISON).all(axis=-1).sum())  # what the emulator fills fresh memory with
+    text = message("wrong: {wrong} of {all} elements of {output}")
     if fresh:
-        return tr(
-            "wrong: {wrong} of {all} elements of {output}; {fresh} were never written, and show what was in the memory "
-            "before",
-            **text,
+        text = message(
+            "wrong: {wrong} of {all} elements of {output}; {fresh} were never written, and show what was in the memory before"
         )
-    return tr("wrong: {wrong} of {all} elements of {output}", **text)
+    also = "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)
+    return tr(text, wrong=int(off.sum()), all=off.size, fresh=fresh, output=data.name + also)
 
 
 def _wrong(data: Data) -> np.ndarray:
-    same = data.fetched == data.expected
-    return ~(
-        same
-        | (np.isnan(data.fetched.astype(np.float64)) & np.isnan(data.expected.astype(np.float64)))
-    )
-
-
-def _poison(data: Data) -> np.ndarray:
-    """Which elements still hold what the emulator fills fresh memory with."""
-    size = data.fetched.dtype.itemsize
-    return (
-        np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
-        == POISON
-    ).all(axis=-1)
+    got, right = (each.astype(np.float64) for each in (data.fetched, data.expected))
+    return ~((data.fetched == data.expected) | (np.isnan(got) & np.isnan(right)))
 
 
 def places(data: Data) -> np.ndarray:
@@ -333,119 +360,35 @@ def places(data: Data) -> np.ndarray:
 def storage(data: Data) -> Panel:
     """The storage, row by row; cells of the view hold the number of their element."""
     layout, at = data.chosen.layout, places(data)
-    wide = layout.storage[-1]
     cells = np.full(layout.storage[-2:], np.nan)
     cells.reshape(-1)[at.reshape(-1)] = np.arange(at.size)
-    ticks = tuple((k, str(k * wide)) for k in range(cells.shape[0]))
-    across = tuple((k, f"+{k}") for k in range(0, wide, 2 if wide > 10 else 1))
-    marks = (
-        Heat(cells, "sequential", 0, at.size - 1, digits=True),
-        *(
-            Box(k % wide - 0.5, k // wide - 0.5, k % wide + 0.5, k // wide + 0.5)
-            for k in np.unique(at).tolist()
-        ),
+    title = tr(
+        "Storage of {tensor}: which element of the view lies where; strides {strides}, offset {offset}",
+        tensor=data.chosen.name,
+        strides=list(layout.strides[-2:]),
+        offset=layout.offset,
     )
+    heat = Heat(cells, "sequential", 0, at.size - 1, digits=True)
+    ticks = tuple((k, str(k * layout.storage[-1])) for k in range(cells.shape[0]))
     return Panel(
-        "storage",
-        tr("Storage of {tensor}: which element of the view lies where", tensor=data.chosen.name),
-        marks,
-        Axis("", -0.5, wide - 0.5, ticks=across),
-        Axis(tr("position"), cells.shape[0] - 0.5, -0.5, ticks=ticks),
-        8,
-        158,
-    )
-
-
-def view(data: Data) -> Panel:
-    """The view that the kernel is given, with the numbers of its elements."""
-    layout = data.chosen.layout
-    cells = np.arange(np.prod(layout.shape[-2:]), dtype=np.float64).reshape(layout.shape[-2:])
-    return Panel(
-        "view",
-        tr(
-            "The view: strides {strides}, offset {offset}",
-            strides=list(layout.strides[-2:]),
-            offset=layout.offset,
-        ),
-        (Heat(cells, "sequential", 0, cells.size - 1, digits=True),),
-        *_cells(cells),
-        5,
-        158,
-    )
-
-
-def result(data: Data) -> Panel:
-    """The main output as it was copied back; wrong elements are outlined."""
-    if data.fetched is None:
-        note, nothing = Note(0.5, 0.5, tr("nothing was copied back")), Axis("", 0, 1, ticks=())
-        return Panel(
-            "result",
-            tr("{output}: not fetched", output=data.name),
-            (note,),
-            nothing,
-            nothing,
-            7,
-            158,
-        )
-    got, wrong = (
-        part.reshape(part.shape[-2:]) for part in (data.fetched.astype(np.float64), _wrong(data))
-    )
-    usual = np.where(wrong, np.nan, got)
-    marks = (
-        Heat(
-            got,
-            *scale(usual if np.isfinite(usual).any() else data.expected.astype(np.float64)),
-            digits=True,
-        ),
-        *(
-            Box(c - 0.46, r - 0.46, c + 0.46, r + 0.46, "", 1)
-            for r, c in np.argwhere(wrong).tolist()
-        ),
-    )
-    title = (
-        tr("{output}: right", output=data.name)
-        if not wrong.any()
-        else tr(
-            "{output}: {wrong} of {all} wrong (outlined)",
-            output=data.name,
-            wrong=int(wrong.sum()),
-            all=wrong.size,
-        )
-    )
-    return Panel("result", title, marks, *_cells(got), 7, 158)
-
-
-def _cells(cells: np.ndarray) -> tuple[Axis, Axis]:
-    across, down = (tuple((k, str(k)) for k in range(n)) for n in cells.shape[::-1])
-    return (
-        Axis("", -0.5, cells.shape[1] - 0.5, ticks=across),
-        Axis("", cells.shape[0] - 0.5, -0.5, ticks=down),
+        "storage", title, (heat,), Axis(""), Axis(tr("position"), ticks=ticks), 20, 158, more=True
     )
 
 
 def headline(data: Data) -> list[str]:
-    failing, lines = data.failing, []
-    result = (
-        tr("the result is {verdict}", verdict=verdict(data))
-        if data.right
-        else tr("no result is copied back")
-    )
+    failing, names = data.failing, {"n": len(data.calls), "verdict": verdict(data)}
     if failing is None:
-        lines.append(tr("All {n} calls return 0, and {result}.", n=len(data.calls), result=result))
+        lines = [tr("All {n} calls return 0. The result: {verdict}.", **names)]
     else:
         call = data.calls[failing]
-        said = EARLY if call.function.endswith("GetWorkspaceSize") else FAILS
-        lines.append(
+        names |= {"k": failing + 1, "call": call.function, "status": call.status}
+        names |= {"name": status_name(call.status)}
+        lines = [
             tr(
-                said,
-                k=failing + 1,
-                n=len(data.calls),
-                call=call.function,
-                status=call.status,
-                name=status_name(call.status),
-                result=result,
+                "Call {k} of {n}, {call}, fails with {status} {name}. The result: {verdict}.",
+                **names,
             )
-        )
+        ]
     if data.misuse:
         lines.append(
             ntr(
@@ -454,42 +397,16 @@ def headline(data: Data) -> list[str]:
                 len(data.misuse),
             )
         )
-    elif failing is None:
-        lines.append(tr("The emulator has no complaint either."))
-    lines.append(_workspace(data))
-    return lines
-
-
-def _workspace(data: Data) -> str:
-    if data.workspace is None:
-        return tr("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
-    if not data.workspace:
-        if data.state.mistake == "small":
-            return tr("Phase 1 asks for no workspace (so there is none to halve).")
-        if data.state.mistake == "no workspace":
-            return tr("Phase 1 asks for no workspace (so null is right).")
-        return tr("Phase 1 asks for no workspace.")
-    return tr(
-        "Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.",
-        n=f"{data.workspace:,}",
-    )
+    asks = message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.")
+    none = message("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
+    return [*lines, tr(none if data.workspace is None else asks, n=f"{data.workspace or 0:,}")]
 
 
 def describe(data: Data) -> str:
-    """The text twin: what the panels show, and everything that was noticed, without breaks of lines."""
-    noted = [
-        tr("{title}: {texts}", title=title.capitalize(), texts=tr("; ").join(texts))
-        for title, texts in noticed(data)
-    ]
-    return "\n".join(
-        [
-            *headline(data),
-            *notices(data),
-            "",
-            *noted,
-            *in_words(panel for panel in panels(data) if panel.name != "words"),
-        ]
-    )
+    """The text twin: what the panels show, every call, and everything that was noticed."""
+    calls = ["  " + _said(row).replace("\n", "; ") for row in rows(data.calls)]
+    seen = in_words(panels(data))
+    return "\n".join([*headline(data), *notices(data), *seen, "", *calls])
 
 
 def notices(data: Data) -> list[str]:
@@ -514,5 +431,8 @@ def subject():
         describe,
         pytest_case,
         notices=notices,
+        caption=caption,
+        plays=plays,
+        live=(gathered, data),
         recorded=RECORDED,
     )

@@ -10,6 +10,7 @@ is wrong, or right today. Strides and offset say which elements a view has, and 
 """
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -18,7 +19,7 @@ from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape
 from aclnn_viz.explorers import fields, lift
-from aclnn_viz.explorers.state import choice, whole
+from aclnn_viz.explorers.state import choice, flag, whole
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.codes import status_name
@@ -51,10 +52,12 @@ MISTAKES = {
 class State:
     """What can be moved."""
 
+    mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
+    mended: bool = flag(False, "mended", "Program", "or drag the line to where it belongs")
     operator: str = choice(
         operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program"
     )
-    mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
+    call: int = whole(9, 0, 60, "call", "Program", "the line that is looked at", moves=True)
     dtype: str = fields.dtype("Program")
     soc: str = fields.soc()
     cann: str = fields.cann()
@@ -92,6 +95,9 @@ class Data:
     expected: np.ndarray  # what op.backward returns
     # by output, of those that were copied back
     right: dict[str, bool] = field(default_factory=dict)
+    tensors: list[Tensor] = field(default_factory=list)
+    other: "Data | None" = None  # the program without its mistake, or with it
+    xp: object = None
 
     @property
     def failing(self) -> int | None:
@@ -170,8 +176,18 @@ def _unwritten(size: int, dtype) -> np.ndarray:
     return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
 
 
-def compute(state: State, backward=None) -> Data:
-    """Return what is drawn for a state; the emulator runs the program, whatever `backward` is."""
+PROGRAM = ("operator", "mistake", "dtype", "soc", "cann", "layout", "tensor", "rows", "columns")
+
+
+def ran(state: State, mended: bool | None = None) -> Data:
+    """Return what the emulator makes of the program of a state, with its mistake or without."""
+    mended = state.mended if mended is None else mended
+    values = {name: getattr(state, name) for name in PROGRAM}
+    return _ran(State(**values | {"mistake": "none"} if mended else values))
+
+
+@lru_cache(32)
+def _ran(state: State) -> Data:
     acl = HostAcl(soc=state.soc, cann=state.cann)
     run = program(state, acl)
     calls, given, op = run.run(), inputs(state), operator_of(state)
@@ -203,6 +219,7 @@ def compute(state: State, backward=None) -> Data:
         fetched.get(output),
         expected[output],
         right,
+        run.tensors,
     )
 
 
@@ -224,7 +241,7 @@ def test_every_call_returns_this_code():
 
 def pytest_case(subject, state) -> str:
     """Return a test module that makes the same calls one by one and expects the same codes."""
-    data, lines = compute(state), []
+    data, lines = ran(state), []
     for call in data.calls:
         names = ", ".join(call.gives)
         if call.status is None:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from aclnn_viz.explorers import live, subject_of
+from aclnn_viz.explorers import live, subject_of, two_phase
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
 
 pytestmark = pytest.mark.needs("chromium")
-#: One explorer of each stage; two_phase and attention have none yet.
-STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles zoom".split()
+#: One explorer of each stage; attention has none yet.
+STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles two_phase zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -245,3 +245,23 @@ def test_a_chain_breaks_and_a_copy_lands_late(opened):
     moment.focus()
     page.keyboard.press("ArrowLeft")
     assert float(moment.get_attribute("aria-valuenow")) == pytest.approx(0.315)
+
+
+def test_a_call_and_what_is_alive_say_their_data(opened):
+    page, data, hint = opened("two_phase")
+    listed = two_phase.rows(data.calls)
+    assert hint("calls", 0.5, 6).split("\n") == [listed[6].call.code]
+    assert hint("memory", 1.5, 1.5) == "self_address: from aclrtMalloc to aclrtFree"
+    grip = page.locator("[data-panel=calls] .ae-grip")
+    assert grip.bounding_box()["width"] >= 44
+    before = page.locator(".caption").text_content()
+    assert "Only the emulator notices" in before
+    grip.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("[data-field=mended]").is_checked()
+    page.locator("[data-field=call]").evaluate(
+        "(one) => { one.value = 10; one.dispatchEvent(new Event('input', {bubbles: true})); }"
+    )
+    assert page.locator(".caption").text_content() == (
+        "The output is copied back. The result: right: out."
+    )

@@ -5,19 +5,19 @@ import re
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import assert_fits, panel
+from panelled_explorer import assert_fits, marks, panel
 from together import in_one
 
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.two_phase import STATUS, lifetimes, places, rows, subject
-from aclnn_viz.explorers.two_phase_data import MISTAKES, State, compute, inputs, layout_of
+from aclnn_viz.explorers.two_phase import DEVICE, HANDLES, HOST, lives, places, rows, subject
+from aclnn_viz.explorers.two_phase_data import MISTAKES, State, inputs, layout_of
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.pictures.marks import Box, Heat, Note
-from aclnn_viz.pictures.panels import described
+from aclnn_viz.pictures.marks import Blocks, Grip, Heat, Note, Spots
+from aclnn_viz.pictures.text import unmarked
 
-show = subject().show
+show, compute = subject().show, subject().compute
 
 HAND_WRITTEN = {op.name for op in sampled(__name__) if not contract(op).generated}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
@@ -109,11 +109,6 @@ def test_what_is_copied_too_early_is_poison():
     data = compute(State())
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
-    # each around its own element
-    outlines = [mark for mark in panel(show(data), "result").marks if isinstance(mark, Box)]
-    assert sorted((box.y0, box.y1, box.x0, box.x1) for box in outlines) == [
-        (r - 0.46, r + 0.46, c - 0.46, c + 0.46) for r, c in np.ndindex(data.fetched.shape)
-    ]
     assert any("still queued; synchronise before" in text for text in data.misuse)
 
 
@@ -174,63 +169,122 @@ def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
 
 def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
     data = compute(State(operator="rms_norm", mistake="shape"))
-    listed = rows(data)
-    assert sum(row.count for row in listed) == len(data.calls)
-    assert [row.first for row in listed] == np.cumsum([0] + [row.count for row in listed])[
+    listed = rows(data.calls)
+    assert [call for row in listed for call in row.calls] == data.calls
+    assert [row.first for row in listed] == np.cumsum([0] + [len(r.calls) for r in listed])[
         :-1
     ].tolist()
     words = texts(data, "calls")
-    assert words.count("✗") == 1 and "561002  ACLNN_ERR_INNER_TILING_ERROR" in words
-    outlined = next(
-        mark
-        for mark in panel(show(data), "calls").marks
-        if isinstance(mark, Box) and mark.kind == 1
-    )
+    assert [text for text in words if text.startswith("✗")] == [
+        "✗ aclnnRmsNormGradGetWorkspaceSize"
+    ]
+    assert "561002" in words and "561002 ACLNN_ERR_INNER_TILING_ERROR" in show(data).text
+
+
+def life(mistake, name, mended=False):
+    """The calls from which and to which something lives; None is the end of the process."""
+    data = compute(State(mistake=mistake, mended=mended))
+    one, listed = lives(data).get(name), rows(data.calls)
+    if one is None:
+        return None
+    ends = (one.born, one.died, one.filled)
+    return tuple(listed[int(at)].call.function if 0 <= at < len(listed) else None for at in ends)
+
+
+def test_what_lives_ends_where_the_program_ends_it():
+    assert life("none", "self_address") == ("aclrtMalloc", "aclrtFree", "aclrtMemcpy")
+    assert life("none", "out_address") == ("aclrtMalloc", "aclrtFree", "aclrtSynchronizeStream")
+    assert life("none", "self") == ("aclCreateTensor", "aclDestroyTensor", "aclCreateTensor")
+    assert life("none", 'host["out"]') == (None, None, "aclrtMemcpy")
+    plan, run = "aclnnHardswishBackwardGetWorkspaceSize", "aclnnHardswishBackward"
+    assert life("none", "executor") == (plan, run, plan)
+    assert life("none", "queue") == (run, "aclrtSynchronizeStream", run)
     assert (
-        listed[round((outlined.y0 + outlined.y1) / 2)].function
-        == "aclnnRmsNormGradGetWorkspaceSize"
+        life("leak", "self")[1] is None and life("memory", "self_address")[1] == "aclrtResetDevice"
     )
+    assert life("null", "executor") is None and life("null", "queue") is None
+    assert life("freed", "out_address")[2] is None  # the kernel failed
+    assert lives(compute(State(mistake="overrun")))["out_address"].share == 0.5
+    assert lives(compute(State(mistake="small")))["workspace"].share == 0.5
 
 
-def lives(mistake):
-    data = compute(State(mistake=mistake))
-    names = [row.function for row in rows(data)]
-    return {
-        name: (None if start is None else names[start], None if end is None else names[end], left)
-        for name, start, end, left in lifetimes(rows(data))
+@pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
+def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
+    """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
+    data = compute(State(mistake="none", call=call))
+    done = [one for row in rows(data.calls)[: call + 1] for one in row.calls]
+    names = {
+        name: sum(one.function == name for one in done)
+        for name in ("aclrtMalloc", "aclrtFree", "aclCreateTensor", "aclDestroyTensor")
     }
+    frames = marks(show(data), "memory", Blocks)[0]
+    for shelf, count in (
+        (HOST, 3),
+        (DEVICE, names["aclrtMalloc"] - names["aclrtFree"]),
+        (HANDLES, names["aclCreateTensor"] - names["aclDestroyTensor"]),
+    ):
+        assert np.sum(np.isfinite(frames.x0) & (np.floor(frames.y0) == shelf)) == count
 
 
-def test_lifetimes_end_where_the_program_ends_them():
-    right = lives("none")
-    assert right == {
-        "context": ("aclrtSetDevice", "aclrtResetDevice", False),
-        "memory": ("aclrtMalloc", "aclrtFree", False),
-        "tensors": ("aclCreateTensor", "aclDestroyTensor", False),
-        "executor": ("aclnnHardswishBackwardGetWorkspaceSize", "aclnnHardswishBackward", False),
-        "work": ("aclnnHardswishBackward", "aclrtSynchronizeStream", False),
-    }
-    assert lives("leak") == right | {"tensors": ("aclCreateTensor", "aclFinalize", True)}
-    assert lives("memory") == right | {"memory": ("aclrtMalloc", "aclrtResetDevice", True)}
-    assert lives("null") == right | {"executor": (None, None, False), "work": (None, None, False)}
+def test_wrong_outputs_have_stripes_where_they_were_copied_to():
+    for mended in (False, True):
+        data = compute(State(mended=mended, call=15))
+        held = marks(show(data), "memory", Blocks)[1]
+        striped = [(x, y) for x, y, wrong in zip(held.x0, held.y0, held.wrong) if wrong]
+        assert len(striped) == (not mended) and all(int(y) == HOST for _, y in striped)
 
 
-def test_what_only_the_emulator_notices_is_labelled():
+@pytest.mark.parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
+def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
+    lines = {}
+    for mended in (False, True):
+        data = compute(State(mistake=mistake, mended=mended))
+        (grip,) = marks(show(data), "calls", Grip)
+        ((low, high, axis),) = grip.units
+        assert grip.sets == ("mended",) and axis == 1
+        assert low + high * grip.y == pytest.approx(float(mended))
+        lines[mended] = rows(data.calls), grip.y
+        assert bool(data.misuse or data.failing is not None) == (not mended)
+    (wrong, astray), (right, home) = lines[False], lines[True]
+    line = right[home].call.function
+    assert line in grip.label
+    assert astray == len(wrong) or wrong[astray].call.function == line
+
+
+def test_pointing_at_a_call_says_it_and_its_status():
+    data = compute(State(mistake="freed"))
+    (spots,) = marks(show(data), "calls", Spots)
+    listed = rows(data.calls)
+    for k, (row, text) in enumerate(zip(listed, spots.texts, strict=True)):
+        assert text.startswith(row.call.code) and spots.sets[k] == (("call", k),)
+        assert not row.call.status or f"→ {row.call.status} " in text
+        assert all(misuse in text for misuse in row.misuse)
+    pointed = marks(show(data), "memory", Spots)[0].texts
+    assert "self_address: from aclrtMalloc to aclrtFree" in pointed
+
+
+def test_the_caption_says_what_a_call_does_and_who_notices():
+    def said(call, **state):
+        return unmarked(subject().said(compute(State(call=call, **state))))
+
+    assert said(6) == (
+        "Phase 1 plans: it checks everything, computes nothing, and asks for 512 bytes."
+    )
+    assert said(8).startswith("Phase 2 only queues")
+    assert said(9).startswith("aclrtMemcpy returns 0, and it is wrong. Only the emulator notices:")
+    assert said(10, mistake="freed").startswith(
+        "aclrtSynchronizeStream returns 507015, ACL_ERROR_RT_AICORE_EXCEPTION"
+    )
+    assert said(10, mended=True) == "The output is copied back. The result: right: out."
+
+
+def test_what_only_the_emulator_notices_is_said():
     for mistake in MISTAKES:
         data = compute(State(mistake=mistake))
-        words, twin = texts(data, "words"), show(data).text
-        assert "ONLY THE EMULATOR (acl.misuse)" in words and all(
-            text in twin for text in data.misuse
-        )
+        assert all(text in show(data).text for text in data.misuse)
     assert show(data).notices == (
         "emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",
     )
-
-
-def test_on_a_phone_the_two_phases_have_names_that_differ():
-    calls = next(panel for panel in show(compute(State())).panels if panel.name == "calls")
-    # else it is scrolled
-    assert len("aclnnHardswishBackwardGet") * 6.5 < calls.least * (STATUS - 0.5) / calls.x.high
 
 
 def test_the_panels_fit():
@@ -239,8 +293,8 @@ def test_the_panels_fit():
 
 
 def test_no_two_mistakes_look_alike():
-    shown = [described(show(compute(State(mistake=mistake))).panels)[1] for mistake in MISTAKES]
-    assert all(a != b for k, a in enumerate(shown) for b in shown[:k])
+    shown = [show(compute(State(mistake=mistake))).text for mistake in MISTAKES]
+    assert len({*shown}) == len(MISTAKES)
 
 
 @pytest.fixture

@@ -104,7 +104,9 @@ function makeGrip(drawing) {
   const { kit, panel: { stage } } = drawing, node = element("div", { class: "ae-grip ae-seen", role: "slider", tabIndex: 0 });
   const control = (field) => kit.model.get("controls").find((one) => one.field === field);
   const set = (values) => kit.set(Object.fromEntries(Object.entries(values).map(([field, value]) => {
-    const { low, high, step, kind } = control(field), near = Math.min(Math.max(value, low), high);
+    const { low, high, step, kind } = control(field);
+    if (kind === "flag") return [field, value > 0.5];
+    const near = Math.min(Math.max(value, low), high);
     return [field, kind === "whole" ? Math.round(near) : Math.round(near / step) * step];
   })));
   let start = null;
@@ -132,7 +134,7 @@ function makeGrip(drawing) {
     const turned = [Math.sign(x.high - x.low), Math.sign(y.low - y.high)];
     set(Object.fromEntries(sets.map((field, k) => {
       const by = way === "place" ? arrow[units[k][2]] * turned[units[k][2]] * Math.sign(units[k][1]) : arrow[0] - arrow[1];
-      return [field, kit.values[field] + by * many * control(field).step];
+      return [field, kit.values[field] + by * many * (control(field).step ?? 1)];
     })));
     event.preventDefault();
   });

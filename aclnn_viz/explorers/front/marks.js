@@ -190,7 +190,7 @@ class Marks {
       node.dataset.look = rest.look;
       node.style.cssText = style;
       node.setAttribute("aria-label", rest.label);
-      node.setAttribute("aria-valuenow", values[rest.sets[0]]);
+      node.setAttribute("aria-valuenow", Number(values[rest.sets[0]]));
       node.setAttribute("aria-valuetext", rest.sets.map((field) => `${field} ${number(values[field])}`).join(", "));
     });
   }

@@ -130,7 +130,8 @@ class Player {
 
   step(by) {
     this.halt();
-    this.show(Math.min(Math.max(Math.round(this.at * STEPS) + by, 0) / STEPS, 1));
+    const many = this.plays[this.chosen].steps ?? STEPS;
+    this.show(Math.min(Math.max(Math.round(this.at * many) + by, 0) / many, 1));
   }
 
   // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
