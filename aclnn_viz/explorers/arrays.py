@@ -1,4 +1,5 @@
-"""What explorers compute with: the namespace of pages, the steps of formats, and what replaces a branch on a number that moves.
+"""The array functions with which interactive pictures (explorers) compute, so that one code runs in Python and is traced to
+JavaScript for the browser.
 
 The data and the panels of an explorer are functions over a namespace `xp`. What a person can move, what a kernel returned
 and its truth are arrays of it, never turned into Python's numbers; choices and sizes of the state are fixed in a picture.

@@ -1,4 +1,4 @@
-"""The explorer of any operator that has none of its own: it is made of the declaration.
+"""Interactive picture (explorer) of any operator that has none of its own, made from the declared parameters and shapes.
 
 What is varied: every attribute, every length of the main shape, the dtype, the seed, and what computes the gradient. What is seen: the
 stage that the operator has by its declaration (see `response`); folded beside it every input, every output, and how many

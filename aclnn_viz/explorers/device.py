@@ -1,4 +1,5 @@
-"""The device of an explorer, and the gradients that it shows. An Atlas is kept open until the state names another device.
+"""Compute the gradients of an interactive picture (explorer) on the device that a user chooses. An Atlas is kept open until the
+state names another device.
 
 A device belongs to the thread that opened it, and JupyterLab answers each widget in a thread of its own choice, so the
 device has a thread for itself.

@@ -1,4 +1,4 @@
-"""The controls that most explorers have: the dtype, the seed, and what runs the backward operator."""
+"""Controls that most interactive pictures (explorers) have: the dtype, the seed, and what runs the backward operator."""
 
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS

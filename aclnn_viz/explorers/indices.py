@@ -1,4 +1,5 @@
-"""The explorer of operators that take rows by an index: where does a row of the gradient go? An arrow leads it to the place that its index names.
+"""Interactive picture (explorer) of operators that take rows by an index: an arrow leads each row of the gradient to the place
+where it is added.
 
 On the left are the rows of the gradient that arrives, on the right the places. A dragged arrow changes the index; where several arrows
 end, what they bring piles up, and the row of an index that is left out is struck out. The sentence to teach: a row of the gradient

@@ -1,4 +1,6 @@
-"""Export the state of an explorer: as a cell that shows it again, as a pytest case for a kernel of one's own, as a C++ program."""
+"""Export the state of an interactive picture (explorer): as a cell that shows it again, as a pytest test for a user's kernel,
+as a C++ program.
+"""
 
 import numpy as np
 

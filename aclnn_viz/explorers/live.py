@@ -1,4 +1,5 @@
-"""Export an explorer as one file that needs no Python and asks no host: the front end, and the picture traced to JavaScript.
+"""Export an interactive picture (explorer) as one file that needs no Python and no server: the front end, and the picture
+traced to JavaScript.
 
 What moves is computed by the page: real numbers, indices and dragged points; of choices each combination is traced by itself, as
 many as fit. What cannot be traced is `recorded`: the page holds the pictures that Python made of some states. Sizes, seeds and what

@@ -1,4 +1,5 @@
-"""The explorer of losses of softmax: how hard does a target pull? Bars of probabilities, and for each of them the place that the target wants.
+"""Interactive picture (explorer) of losses over softmax, to see how hard a target pulls: bars of probabilities, and for each of
+them the place that the target wants.
 
 Backward is asked twice: with the row's softmax, and with a softmax of 0, which leaves what the target pulls. What a row pulls in all is
 its strength: none if it is ignored. The sentence to teach: the gradient is the distance of each bar from its target, times the

@@ -1,4 +1,5 @@
-"""The explorer of normalisations: which part of a gradient does a norm take away? One statistic's elements are dots, what is taken lies on a line.
+"""Interactive picture (explorer) of normalisations, to see which part of a gradient a norm takes away: elements are dots, what
+is taken lies on a line.
 
 Over x-hat stands the gradient that arrives there. A norm forbids one direction of change, with a mean two, and backward takes them
 away: the least-squares line through the dots, in which epsilon is one dot more, at height 0. What remains, times rstd, is dx.

@@ -1,4 +1,4 @@
-"""The panels, the headline and the text of the explorer of numeric error; `numeric_error_data` computes its numbers."""
+"""Panels, headline and text of the interactive picture (explorer) of numeric error; `numeric_error_data` computes the numbers."""
 
 from dataclasses import replace
 

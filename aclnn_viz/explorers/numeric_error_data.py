@@ -1,4 +1,5 @@
-"""The explorer of numeric error: one kernel, one precision plan, perhaps one fault; whose error is it?
+"""Numbers of the interactive picture (explorer) of numeric error, to see whose error it is: the format's, the inputs', the
+precision's or a bug's.
 
 What is varied: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the
 kit's, or the one predicted for a product and a CANN version) and its pieces: the formats of products and of sums, the

@@ -1,4 +1,6 @@
-"""Pack arrays for the browser into one float32 buffer with an index: one binary frame a redraw, and views instead of copies there."""
+"""Pack arrays for the browser into one float32 buffer with an index, so that a redraw sends one binary frame and copies nothing
+there.
+"""
 
 import numpy as np
 

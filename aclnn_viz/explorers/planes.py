@@ -1,4 +1,5 @@
-"""The explorer of pooling, upsampling and padding: which pixels does an output read, and what do they get back?
+"""Interactive picture (explorer) of pooling, upsampling and padding, to see which pixels an output reads, and what gradient
+they get back.
 
 A window slides over the input, one output after the other. Each sends its gradient to the pixels that it read, in the shares in which it
 read them, and what a pixel gets from several windows adds up. The sentence to teach: a pixel adds up the gradients of all that read it.

@@ -1,4 +1,4 @@
-"""How one element of an operator answers: the stage that shows it, and that of an operator whose idea no other stage shares.
+"""Choose the interactive picture that suits an operator; where none does, show how outputs send their gradients to inputs.
 
 A backward page is linear in the gradient that comes in. With 1 for one output and 0 for all others it gives what this output brings
 to each element of the input, a row of the Jacobian; each output sends its gradient along its row, and what arrives in a column adds up.

@@ -1,4 +1,4 @@
-"""The texts of the explorers' front end: its scripts and style sheet, which the browser is sent, and the words in them, translated."""
+"""Collect what the browser needs for interactive pictures (explorers): scripts, style sheet, and the words in them, translated."""
 
 import re
 from functools import cache

@@ -1,4 +1,5 @@
-"""The explorer of elementwise operators: how much of a gradient comes back? A dot on the curve, and its tangent.
+"""Interactive picture (explorer) of elementwise operators, to see how much of a gradient comes back: a dot on the curve, and
+the tangent there.
 
 The output over the input, the slope below it on the same axis, and beside them the slope at the neighbouring numbers of the format:
 a jump lies between two of them, and what holds on the kink itself is a convention. The sentence to teach: the slope where the input

@@ -1,4 +1,5 @@
-"""The explorer of softmax: what does it take away from a gradient? A row's probabilities are widths, and the gradients that arrive are heights.
+"""Interactive picture (explorer) of softmax, to see what it takes away from a gradient: probabilities are widths, arriving
+gradients are heights.
 
 The columns lie side by side and fill the width of 1. The level is their mean height, weighted by width, and backward takes it away: what
 is left of a column, above the level or below, has the area of its gradient. The sentence to teach: pushed alike, probabilities

@@ -1,4 +1,4 @@
-"""The state of an explorer: a frozen dataclass whose fields say what may be moved, and how far.
+"""Describe the state of an interactive picture (explorer), a frozen dataclass whose fields say what may be moved, and how far.
 
 Each field carries its control: label, group, and either options or limits. The same description validates what Python
 code sets and lays out the controls in the browser, so the two cannot disagree.

@@ -1,4 +1,6 @@
-"""What an explorer is made of: its state (what a person may move), and functions from state to data, and from data to picture."""
+"""The parts of an interactive picture (explorer): a state that a user may move, and functions from state to data, and from data
+to picture.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
-"""Take a page apart into terms for the zoom: the array of each step, its formula in the arrays that it takes, and the name that the page gives it.
+"""Take an operator's formulas apart into terms to zoom into: the array of each step, the formula that makes it, and the name
+that it has in the code.
 
 A run may take the numbers of its first steps from another run; the difference of two such runs is what the rounding of one step adds
 to all later ones. Each step records which elements it makes of which, so that one element can be followed through every term.

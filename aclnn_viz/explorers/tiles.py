@@ -1,4 +1,6 @@
-"""The explorer of tile programs: the stage of one core, what bounds it in stated time, and the hazards, in words, too."""
+"""Panels and words of the interactive picture (explorer) of Ascend C kernels: one core at work, what bounds it in stated (not
+measured) time, the hazards.
+"""
 
 from aclnn_viz.explorers import lift, tiles_stage
 from aclnn_viz.explorers.subject import Subject

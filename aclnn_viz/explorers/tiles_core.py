@@ -1,4 +1,5 @@
-"""What one core of a run does in time: the tile that each instruction works on, when it starts and ends, and what slots of the Unified Buffer hold.
+"""Compute what one core of a run does in time, for a picture: the tile of each instruction, start and end, and what slots of
+the Unified Buffer hold.
 
 One copy may land later than the program expects. What follows is moved by as much or not at all: a time is the later of two, of which
 one grows with the lateness. Where the vector unit does not wait for that copy, the machine runs the program again and withholds the copy

@@ -1,4 +1,5 @@
-"""The numbers of the explorer of tile programs: `ran` runs a program on the simulated machine, of which `Data` shows a core.
+"""Numbers of the interactive picture (explorer) of Ascend C kernels: `ran` runs one on simulated cores, and `Data` holds what
+one core does.
 
 A person chooses the program and one of its named faults, format and shape, the product, the number of cores, the size of
 their Unified Buffer, one buffer or two for each queue, and the order in which operations take effect. A run holds:

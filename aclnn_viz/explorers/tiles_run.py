@@ -1,4 +1,4 @@
-"""The stage of tile programs as a picture of one run, at the moment of its first hazard."""
+"""Draw one run of an Ascend C kernel on simulated cores, at the moment of its first hazard."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,5 @@
-"""The stage of tile programs: why does a second buffer help, and what if a wait is missing?
+"""Panels of one core in the interactive picture (explorer) of Ascend C kernels, to see why a second buffer helps, and what a
+missing wait does.
 
 Tiles lie on tapes in global memory. MTE2 copies them to slots of the Unified Buffer, V works there, MTE3 copies them back; a tile keeps
 its hue in tape, slot, timeline and output. Below stand the pipes in time, over which one drags; beside them the lines at work.

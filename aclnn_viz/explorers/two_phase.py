@@ -1,4 +1,4 @@
-"""The stage of the two-phase call: what does each call do, and who notices a mistake?
+"""Interactive picture (explorer) of CANN's two-phase call, to see what each call does, and who notices a mistake.
 
 The program stands as a list of calls through which one steps; beside it lies what they keep alive: host memory, device memory, handles, the
 plan of phase 1 and the work that phase 2 queues. The mistake is a line that stands at a wrong place: one drags it to its own, and back.

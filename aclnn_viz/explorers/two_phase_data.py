@@ -1,4 +1,5 @@
-"""The explorer of the two-phase call: a program with at most one mistake, on the emulator, call by call.
+"""Numbers of the interactive picture (explorer) of CANN's two-phase call: a program with at most one mistake runs on the
+emulator, call by call.
 
 What is varied: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout
 of one tensor, an input or an output. What is seen: the calls in their order with their status codes, the first one

@@ -1,4 +1,5 @@
-"""The program behind the explorer of the two-phase call: one operator run through the C API, with at most one mistake.
+"""The program that the interactive picture (explorer) of CANN's two-phase call runs: one operator through the C API, with at
+most one mistake.
 
 It is written as calls on names, so that what ran can be written down again as Python, call by call.
 """

@@ -1,4 +1,5 @@
-"""The widget of every explorer: it only wires. The browser sends a state; the kernel answers with a picture, then words.
+"""The Jupyter widget of every interactive picture (explorer), which only wires: the browser sends a state, Python answers with
+a picture, then words.
 
 All travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and
 sends only the last state when the kernel is idle, so no backlog can grow and the last position wins.

@@ -1,4 +1,5 @@
-"""The explorer that zooms: one number of a gradient, from its formula to its tensor to the instructions of its tile.
+"""Interactive picture (explorer) that zooms into one number of a gradient, from the formula to the tensor to the instructions
+of a tile.
 
 Each picture opens out of a place of the one before: the formula, the tensor of a term with its tiles, and the instructions of one tile. The
 sentence to teach: a number of a result is the work of one tile, whose instructions write the terms of the formula one after another.

@@ -1,4 +1,5 @@
-"""The numbers of the explorer that zooms: the terms of a backward page, what each step adds to their errors, and what the instructions of tiles wrote.
+"""Numbers of the interactive picture (explorer) that zooms: terms of the backward formulas, the error that each step adds, what
+tile instructions wrote.
 
 The reader chooses an element of the first output; in each term the element that belongs to it is marked. The page runs once for each
 step: the steps up to it with numbers rounded to their format, all later ones in float64. The difference of two such runs is what the

@@ -1,4 +1,5 @@
-"""The plot of error against value: a dot for each element, the running median, both envelopes, the largest error with its name.
+"""Plot error against value: a dot for each element, the running median, the bounds of correct arithmetic, the largest error
+with its name.
 
 The idea of dots with a running statistic over ordinals is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and
 verdicts are this kit's.

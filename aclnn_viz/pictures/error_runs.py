@@ -1,4 +1,6 @@
-"""Several plans or devices on one axis: the running median of each, and its running maximum."""
+"""Plot the errors of several devices or precisions on one axis, to compare them: the running median of each, and its running
+maximum.
+"""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The errors of one output, element by element, in the units in which pictures show them."""
+"""Compute the errors of one output, element by element, in the units in which pictures show them."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

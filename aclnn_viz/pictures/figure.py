@@ -1,4 +1,4 @@
-"""A picture as a Matplotlib figure: the description that the browser draws, for PNG, SVG and the gallery."""
+"""Draw a picture with Matplotlib, for PNG, SVG and the gallery, from the description that the browser draws, too."""
 
 from dataclasses import replace
 

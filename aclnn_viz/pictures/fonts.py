@@ -1,4 +1,4 @@
-"""Fonts for words beyond the Latin alphabet: which font of this machine has their glyphs, and what to do without one."""
+"""Find a font of this machine for words beyond the Latin alphabet, such as Chinese, and say what to do without one."""
 
 import logging
 import re

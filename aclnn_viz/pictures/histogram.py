@@ -1,4 +1,4 @@
-"""The ulp histogram: how many elements lie how many numbers of the format below or above the rounded truth."""
+"""Draw the ulp histogram: how many elements lie how many numbers of the format below or above the rounded exact value."""
 
 import numpy as np
 

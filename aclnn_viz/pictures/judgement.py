@@ -1,4 +1,6 @@
-"""`judge`: the errors of any number of implementations on one case, beside truth, envelope, measures and standards."""
+"""`judge`: compare any number of implementations on one test case by exact values, bounds of correct arithmetic, error measures
+and standards.
+"""
 
 from contextlib import ExitStack
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Marks: the lines, dots, cells and texts of a panel, each a few arrays and a kind.
+"""Marks of a picture (lines, dots, cells, texts) as data, each a few arrays and a kind, for Matplotlib and the browser to draw.
 
 Colours are never chosen here: a mark has a `kind`, and every kind differs in colour, dash and marker, so that nothing
 differs by colour alone.

@@ -1,4 +1,5 @@
-"""The axis of values: every number of the format takes equal space, and the empty stretch around zero is cut out.
+"""The axis of values in plots of errors: every number of the format takes equal space, and the empty stretch around zero is cut
+out.
 
 Numbers of a format are dense near zero, so that a linear axis would crowd all small values into one place. On ordinals
 each power of two has the same width. Values of usual size leave the tiny numbers unused; they are cut out, and zero

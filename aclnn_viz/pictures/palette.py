@@ -1,4 +1,6 @@
-"""The colours of all pictures, from `drawing.toml`: perceptually uniform maps, and kinds of marks, which differ in shape, too."""
+"""The colours of all pictures, read from `drawing.toml`: perceptually uniform maps, and kinds of marks, which differ in shape,
+too.
+"""
 
 import tomllib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Panels: the parts of a picture, described as data. Matplotlib and the browser draw the same panels and compute nothing.
+"""Describe panels, the parts of a picture, as data, which Matplotlib and the browser draw alike without computing anything.
 
 A panel is a title, two axes and marks upon them.
 """

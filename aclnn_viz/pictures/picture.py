@@ -1,4 +1,4 @@
-"""A picture: panels under a headline, and the same in words. Matplotlib and the browser draw it alike."""
+"""Describe a picture once, as panels under a headline and the same in words, so that Matplotlib and the browser draw it alike."""
 
 import io
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Where numbers come from: what every picture of numeric error states in its caption."""
+"""State where numbers come from (device, product, version, seed), for the caption of every picture of numeric error."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The look of all pictures: two themes, and how the kinds of marks differ."""
+"""The look of all pictures: a light and a dark theme, and how the kinds of marks differ."""
 
 from types import SimpleNamespace
 

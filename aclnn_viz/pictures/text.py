@@ -1,4 +1,4 @@
-"""Numbers in the text of pictures: how many digits, and how infinities, nans and powers of ten are written.
+"""Write numbers in the text of pictures: how many digits, and how infinities, nans and powers of ten look.
 
 A number of Python or NumPy gives a finished text. In a picture that is traced a number is an array without axes whose value is not
 known yet (it *moves*): its text keeps the array, and is filled in where the picture is shown.

@@ -1,4 +1,4 @@
-"""The text twin of a picture: what its panels show, read from their marks."""
+"""Write what the panels of a picture show in words, read from their marks, for those who cannot see it."""
 
 import re
 

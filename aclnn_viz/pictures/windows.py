@@ -1,4 +1,4 @@
-"""Running statistics along the axis of values: windows of equal count, each half over the next."""
+"""Running median and maximum of errors along the axis of values, for plots: windows of equal count, each half over the next."""
 
 from dataclasses import dataclass
 

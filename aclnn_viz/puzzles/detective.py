@@ -1,4 +1,4 @@
-"""A detective case: a broken kernel, its symptom, and suspects. The kernel can be run; its source cannot be read."""
+"""A detective case: find the mistake of a broken kernel among suspects. The kernel can be run; its source cannot be read."""
 
 import html
 from collections.abc import Callable

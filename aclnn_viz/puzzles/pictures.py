@@ -1,4 +1,4 @@
-"""Pictures of puzzles: the wanted function as a curve, or which inputs one output is made of; and symptoms of detective cases.
+"""Draw puzzles: the wanted function as a curve, or which inputs one output is made of; and symptoms of a broken kernel.
 
 Which inputs an output is made of is found by moving each element of an input: then the output moves, too.
 """

@@ -1,4 +1,4 @@
-"""Which puzzles are solved: a file on this machine, to which each attempt adds one line of JSON.
+"""Record which puzzles are solved, in a file on this machine to which each attempt adds one line of JSON.
 
 Nothing is ever rewritten. So two notebooks can add at the same time, and a line that cannot be read costs no other.
 The file is puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.

@@ -1,4 +1,6 @@
-"""A puzzle: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a check."""
+"""A puzzle, a function to write: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a
+check.
+"""
 
 import ast
 import html

@@ -1,4 +1,6 @@
-"""What solves the puzzles, and the usual mistakes as small changes to it; loaded only when it is asked for."""
+"""Load the solution of a puzzle when it is asked for, and the usual mistakes as small changes to it, by which a mistake is
+recognised.
+"""
 
 import inspect
 import textwrap

@@ -1,4 +1,6 @@
-"""The symptoms that a detective case shows of its broken kernel: failing experiments, places of errors, standards that refuse it."""
+"""Show the symptoms of a broken kernel whose mistake is to be found (a detective case): failing experiments, places of errors,
+standards that refuse it.
+"""
 
 import html
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Judge what somebody wrote for a puzzle: where it goes wrong, and which usual mistake makes the same numbers.
+"""Judge an answer to a puzzle: where it goes wrong, and which usual mistake makes the same numbers.
 
 A part of a kernel is compared with the loop that says what is wanted, in float64, on inputs that hold the kinks, ties and
 borders. A whole kernel goes through `check`.

@@ -1,4 +1,6 @@
-"""What the explorer of the gradient of attention shows: panels, a headline and a text, from the numbers of `flash_attention_score_data`."""
+"""Panels and words of the interactive picture (explorer) of the gradient of attention, from the numbers of
+`flash_attention_score_data`.
+"""
 
 import numpy as np
 

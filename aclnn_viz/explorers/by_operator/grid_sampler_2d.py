@@ -1,5 +1,5 @@
-"""The explorer of the 2D grid sampler, panels and words: the image with its padding, the taps of one point, the column that
-it reads, the output and the gradient of the input.
+"""Panels and words of the interactive picture (explorer) of the 2D grid sampler: the padded image, the taps (sampled pixels) of
+one point, output and gradients.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""The explorer of the 2D grid sampler, state and numbers: what may be moved, and what is computed of it. The front end and
-the figure draw this data and compute nothing.
+"""State and numbers of the interactive picture (explorer) of the 2D grid sampler: what a user may move, and what is computed
+from that. The front end and the figure draw this data and compute nothing.
 
 What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the dtype,
 the device. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the

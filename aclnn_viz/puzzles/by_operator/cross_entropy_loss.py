@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of cross entropy: softmax minus one-hot, who counts, by what is divided, and two extras;
-and, in tiles, a target at the edge of a tile, and a sum of which each core has a part.
+"""Functions that puzzles on the gradient of cross entropy ask a learner to write, each with a loop that says what is wanted.
+Softmax minus one-hot, who counts, by what is divided, and two extras; and, in tiles, where the target of a row lies.
 """
 
 import math

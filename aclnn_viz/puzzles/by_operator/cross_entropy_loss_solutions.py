@@ -1,4 +1,4 @@
-"""Solutions of the puzzles on cross entropy."""
+"""Right answers to the puzzles on cross entropy, of which the usual mistakes are small changes."""
 
 import numpy as np
 

@@ -1,5 +1,6 @@
-"""Puzzles on the grid sampler: from x to a pixel, past the border, to the taps and their slopes; what lands in a
-pixel, and what moves a point; and, in tiles, channels that lie far apart, and many points on one pixel.
+"""Functions that puzzles on the grid sampler ask a learner to write, each with a loop that says what is wanted. From x to a
+pixel, past the border, to the taps and their slopes; what lands in a pixel, and what moves a point; and, in tiles, channels
+that lie far apart.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Solutions of the puzzles on the grid sampler."""
+"""Right answers to the puzzles on the grid sampler, of which the usual mistakes are small changes."""
 
 import numpy as np
 

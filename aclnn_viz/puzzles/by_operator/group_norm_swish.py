@@ -1,5 +1,5 @@
-"""Puzzles on the gradient of group norm and swish: a smooth slope, groups of channels, their means, all of it fused;
-and a detective case in tiles.
+"""Functions that puzzles on the gradient of group norm and swish ask a learner to write, each with a loop that says what is
+wanted. A smooth slope, groups of channels, their means, all of it fused.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Solutions of the puzzles on group norm and swish."""
+"""Right answers to the puzzles on group norm and swish, of which the usual mistakes are small changes."""
 
 import math
 

@@ -1,5 +1,6 @@
-"""Puzzles on the gradient of hardswish: three pieces, two kinks, one rounding; and on its tiles: how many there are, how
-long each is, which core has it, and how the last one is stored.
+"""Functions that puzzles on the gradient of hardswish ask a learner to write, each with a loop that says what is wanted. Three
+pieces, two kinks, one rounding; and on its tiles: how many there are, how long each is, which core has it, and how the last one
+is stored.
 """
 
 import numpy as np

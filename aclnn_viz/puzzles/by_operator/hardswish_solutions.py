@@ -1,4 +1,4 @@
-"""Solutions of the puzzles on hardswish."""
+"""Right answers to the puzzles on hardswish, of which the usual mistakes are small changes."""
 
 import numpy as np
 

@@ -1,5 +1,6 @@
-"""Puzzles on the gradient of RMS norm: a saved tensor, a row mean, a Jacobian that shrinks to two lines; and, in
-tiles, rows for cores, columns for strips, what is read twice, and waits.
+"""Functions that puzzles on the gradient of RMS norm ask a learner to write, each with a loop that says what is wanted. A saved
+tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows for cores, columns for strips, what is read twice,
+and waits.
 """
 
 import numpy as np

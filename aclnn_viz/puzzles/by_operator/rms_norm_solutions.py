@@ -1,4 +1,4 @@
-"""Solutions of the puzzles on RMS norm."""
+"""Right answers to the puzzles on RMS norm, of which the usual mistakes are small changes."""
 
 import numpy as np
 

@@ -1,4 +1,6 @@
-"""A detective case on tiles: a broken tile program, run with what the case says of cores and schedule."""
+"""A detective case (find the mistake of a kernel whose source is hidden) on an Ascend C kernel, run on given cores in a given
+order.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Puzzles in which one writes a part of a tile program; the whole program then runs on the simulated machine, in several orders."""
+"""Puzzles that ask for one part of an Ascend C kernel; the whole kernel then runs on simulated cores, in several orders."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
