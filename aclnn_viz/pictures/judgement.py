@@ -196,7 +196,8 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     for name in truth:
         runs, reports = {}, {}
         for who, given in computed.items():
-            about = _provenance(op, name, who, outputs[who], seed)
+            source = outputs[who] if is_device(outputs[who]) else who
+            about = Provenance.named(op, name, source, seed)
             runs[who] = errors(
                 given[name], truth[name], about, envelope=envelopes[name], inputs=tensors
             )
@@ -209,13 +210,6 @@ def judge(op, case, outputs, plan=None) -> Judgement:
             plan=plan.name,
         ),
         found,
-    )
-
-
-def _provenance(op, output: str, who: str, source, seed) -> Provenance:
-    device = (source.name, source.soc, str(source.cann)) if is_device(source) else (who, "", "")
-    return Provenance(
-        message("{output} of {operator}", output=output, operator=op.aclnn_name), *device, seed
     )
 
 

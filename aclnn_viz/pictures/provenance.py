@@ -44,10 +44,7 @@ class Provenance:
                     "choose one",
                 )
             )
-        named = message("{output} of {operator}", output=output, operator=case.operator.aclnn_name)
-        if isinstance(device, str):
-            return cls(named, device, seed=case.seed)
-        if not is_device(device):
+        if not isinstance(device, str) and not is_device(device):
             raise TypeError(
                 problem(
                     "device is an opened device, or says who computed it",
@@ -55,7 +52,15 @@ class Provenance:
                     'pass av.open_device("host"), or such as "mine"',
                 )
             )
-        return cls(named, device.name, device.soc, str(device.cann), case.seed)
+        return cls.named(case.operator, output, device, case.seed)
+
+    @classmethod
+    def named(cls, op, output: str, device, seed: int | None) -> "Provenance":
+        """Describe an output of an operator that a device, or who is named as such, computed."""
+        output = message("{output} of {operator}", output=output, operator=op.aclnn_name)
+        if isinstance(device, str):
+            return cls(output, device, seed=seed)
+        return cls(output, device.name, device.soc, str(device.cann), seed)
 
     @property
     def origin(self) -> str:

@@ -132,16 +132,14 @@ def _notes(panel: Panel) -> list[str]:
     across, down = (dict(axis.ticks or ()) for axis in (panel.x, panel.y))
     lines = []
     for y in sorted(rows, reverse=high > low):
-        said = [
-            " ".join(mark.text.split("\n")).rstrip()
-            for mark in sorted(rows[y], key=lambda mark: mark.x)
-        ]
+        row = sorted(rows[y], key=lambda mark: mark.x)
+        said = [" ".join(mark.text.split("\n")).rstrip() for mark in row]
         if panel.x.label or across:  # places along the axis mean something
             said = [
                 _named(across.get(mark.x, number(mark.x)), text)
                 if panel.x.label or mark.x in across
                 else text
-                for mark, text in zip(sorted(rows[y], key=lambda mark: mark.x), said)
+                for mark, text in zip(row, said)
             ]
         lines.append("  " + _named(down.get(y), "  ".join(said)))
     return lines

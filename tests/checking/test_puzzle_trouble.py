@@ -64,20 +64,13 @@ def test_an_answer_that_is_no_function_is_refused():
         puzzle("hardswish_middle").check(3)
 
 
-def test_an_answer_that_hangs_is_left_behind(monkeypatch):
-    monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS", 0.2)
-    assert (
-        "does not return within 0.2 s"
-        in puzzle("hardswish_middle").check(lambda x: time.sleep(30)).text
-    )
-
-
 @pytest.mark.parametrize("name", ["hardswish_slope", "hardswish_kernel"])
 def test_an_answer_that_hangs_is_called_once(name, monkeypatch):
     monkeypatch.setattr("aclnn_viz.puzzles.verdict.SECONDS", 0.2)
     called = []
     result = puzzle(name).check(lambda **inputs: (called.append(0), time.sleep(5)))
     assert not result.passed and result.begun and len(called) == 1
+    assert "does not return within 0.2 s" in result.text
 
 
 def test_cases_after_one_that_hangs_are_not_tried(monkeypatch):

@@ -80,12 +80,6 @@ def test_a_changed_picture_is_rejected(name, change, tmp_path):
     assert "did not match" in (differs(figure, name, "light", tmp_path) or "the same")
 
 
-def test_the_stored_images_are_small_and_all_in_use():
-    stored = {path.name: path.stat().st_size for path in BASELINE.glob("*.png")}
-    wanted = {f"{name}-{theme}.png" for name in DRAWN for theme in style.THEMES}
-    assert wanted <= set(stored) and max(stored[name] for name in wanted) < 75_000
-
-
 @EACH
 def test_a_picture_is_900_pixels_wide_and_keeps_its_words_inside(name):
     figure = PICTURES[name]().figure()
