@@ -1,4 +1,4 @@
-"""Process pool for `verify` and sweeps, whose processes start afresh, leave Ctrl-C to their parent, and stop when that stops."""
+"""A pool of processes for `verify` and sweeps: they start afresh, leave Ctrl-C to their parent, and stop when it stops."""
 
 import os
 import signal

@@ -1,5 +1,5 @@
-"""Generate edits of a wrong kernel's source beyond those of formulas (stores for sums, blocks, casts, axes, statement order),
-to find the mistake.
+"""Generate the edits that only kernels need (a store for a sum, blocks, casts, axes, statement order), to find the mistake in a
+wrong kernel's source.
 """
 
 import ast

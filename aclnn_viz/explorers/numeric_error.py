@@ -1,4 +1,6 @@
-"""Panels, headline and text of the interactive picture (explorer) of numeric error; `numeric_error_data` computes the numbers."""
+"""Panels and words of the interactive picture (explorer) of numeric error, to see whether it is a bug or only rounding;
+`numeric_error_data` computes the numbers.
+"""
 
 from dataclasses import replace
 

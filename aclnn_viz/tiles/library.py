@@ -1,5 +1,5 @@
-"""Ascend C's library calls on simulated cores: those built from vector instructions (mathematics, rows, broadcasts), and forms
-that only C++ uses.
+"""Ascend C's library calls on simulated cores, which are built from vector instructions (mathematics, rows, broadcasts); also
+forms of calls that only C++ uses.
 
 Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
 rounded once from float64: the vendor documents no bound for these calls, and its own steps are not modelled.

@@ -1,5 +1,5 @@
-"""The numeric part of `verify`: every operator on its suite, at its kinks, on every product, against other libraries, and its
-status codes.
+"""The numeric part of `verify`: check every operator on its suite, at its kinks, on every product, against other libraries, and
+in its status codes.
 """
 
 from collections.abc import Iterable, Iterator

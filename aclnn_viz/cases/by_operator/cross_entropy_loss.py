@@ -1,5 +1,5 @@
-"""Generate test cases of cross entropy, and measure what they can show: log-probabilities of a real softmax, different weights,
-some ignored rows.
+"""Generate test cases of cross entropy, and measure which errors they can show: log-probabilities of a real softmax, different
+weights, some ignored rows.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""Generate test cases of the 2D grid sampler, and measure what they can show: points on the image, across the border and
-beyond, on centres, edges and mirrors.
+"""Generate test cases of the 2D grid sampler, and measure which errors they can show: points on the image, across the border
+and beyond, on centres, edges and mirrors.
 """
 
 from operator import index

@@ -1,5 +1,5 @@
-"""Generate test cases of group norm + swish, and measure what they can show: groups of several elements, a mean far from 0,
-mean and rstd as the forward pass saves them.
+"""Generate test cases of group norm + swish, and measure which errors they can show: groups of several elements, a mean far
+from 0, mean and rstd from the forward pass.
 """
 
 from math import prod

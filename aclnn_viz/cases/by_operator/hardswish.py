@@ -1,4 +1,6 @@
-"""Generate test cases of hardswish, and measure what they can show: values around the bend, and the kinks at +-3 themselves."""
+"""Generate test cases of hardswish, and measure which errors they can show: values around the bend, and the kinks at +-3
+themselves.
+"""
 
 import numpy as np
 

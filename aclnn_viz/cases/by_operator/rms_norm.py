@@ -1,5 +1,5 @@
-"""Generate test cases of RMS norm, and measure what they can show: rows of different size, one so small that epsilon matters;
-rstd from the forward pass.
+"""Generate test cases of RMS norm, and measure which errors they can show: rows of different size, one so small that epsilon
+matters; rstd from the forward pass.
 """
 
 from math import prod

@@ -1,4 +1,4 @@
-"""Panels and words of the interactive picture (explorer) of the gradient of attention, from the numbers of
+"""Panels and words of the interactive picture (explorer) of attention's gradient, from the numbers of
 `flash_attention_score_data`.
 """
 

@@ -1,5 +1,5 @@
-"""State and numbers of the interactive picture (explorer) of the gradient of one attention head: what a user may move, and what
-is computed from that.
+"""State and numbers of the interactive picture (explorer) of one attention head's gradient: what a user may move, and what is
+computed from that.
 
 What is varied: the sparse mode, the numbers of queries and keys, the block, the scale, the format, a query and a key. What is seen:
 the weights P and the gradients of the scores dS, cut into tiles, and which tiles the mask hides, cuts or leaves whole; of one query the

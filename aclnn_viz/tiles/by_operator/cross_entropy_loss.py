@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of cross entropy backward: rows dealt to the cores, each cut into column tiles, one exponential an element.
+"""Cross entropy backward as an Ascend C kernel, in Python for simulated cores: rows dealt to the cores, each cut into column tiles, one exponential an element.
 
     row:   xGrad = exp(logProb) * (nll + smooth * sum(weight) + z) - nll at the target - smooth * weight
     cores: for "mean", W = sum of the targets' weights and M = the rows that count: each core writes its part to the

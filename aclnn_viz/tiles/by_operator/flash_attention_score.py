@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of attention backward, BNSD: each block of a gradient has one owner, a core that sweeps all blocks adding to it.
+"""Attention backward as an Ascend C kernel, in Python for simulated cores, layout BNSD: each block of a gradient has one owner, a core that sweeps what adds to it.
 
     Row:     a = exp(scale (q k + pse) - max) / sum;  p = a keep;  ds = scale a (dy v keep - dy y)
     Keys:    dk += ds q;  dv += p dy      over the blocks of queries, heads that share the keys one after the other

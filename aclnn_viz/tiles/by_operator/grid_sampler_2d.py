@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of grid sampler backward: the taps of a point in an image; `sampling.py` has what all samplers share."""
+"""Grid sampler backward as an Ascend C kernel, in Python for simulated cores: the taps of a point in an image; `sampling.py` has what all samplers share."""
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.sampling import (

@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of grid sampler backward in space: as that of an image, with a third axis.
+"""Grid sampler backward in space as an Ascend C kernel, in Python for simulated cores: as that of an image, with a third axis.
 
     clear:   zeros onto inputGrad (in 16 bits: onto a float workspace); SyncAll
     corners: of each point, the taps of three axes multiplied: 8 voxels at most, 1 for nearest

@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of group norm + swish backward: one task a sample and group, two sweeps over the channels of a group.
+"""Group norm + swish backward as an Ascend C kernel, in Python for simulated cores: one task a sample and group, two sweeps over the channels of a group.
 
     sweep 1: dz = dy * slope(xhat * gamma + beta); for each channel the sums of dz and dz * xhat
     sweep 2: dz again; dx = (dz * gamma - xhat * along - shift) * rstd, with along and shift from all channels' sums

@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of hardswish backward: blocks of 32 bytes dealt to the cores, tiles through two buffers, all in float.
+"""Hardswish backward as an Ascend C kernel, in Python for simulated cores: blocks of 32 bytes dealt to the cores, tiles through two buffers, all in float.
 
     CopyIn: gradOutput, x -> Compute: slope = x >= -3 ? x * (1/3) + 0.5 : 0;  x <= 3 ? slope : 1 -> CopyOut: product
 

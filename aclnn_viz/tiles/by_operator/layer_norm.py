@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of layer norm backward: rows dealt to the cores in groups, each group swept twice, by tiles of columns.
+"""Layer norm backward as an Ascend C kernel, in Python for simulated cores: rows dealt to the cores in groups, each group swept twice, by tiles of columns.
 
     sweep 1: xhat = (x - mean) * rstd;  g = grad * weight;  sums of g and g * xhat for each row of the group;
              gradWeight += grad * xhat, gradBias += grad, for each column of the tile

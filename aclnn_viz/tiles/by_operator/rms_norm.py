@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of RMS norm backward: rows dealt to the cores, and dgamma, a sum over all rows, added across the cores.
+"""RMS norm backward as an Ascend C kernel, in Python for simulated cores: rows dealt to the cores, and dgamma, a sum over all rows, added across the cores.
 
     row:   xhat = x * rstd;  g = dy * gamma;  dx = (g - xhat * mean(g * xhat)) * rstd;  dgamma += dy * xhat
     cores: each writes its dgamma to a slot of the workspace; SyncAll; each adds up a strip of columns, slot after slot

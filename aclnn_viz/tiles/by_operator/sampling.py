@@ -1,4 +1,4 @@
-"""Ascend C kernel in Python, for simulated cores, of grid sampler backward: point after point, all channels at once, taps as atomic sums onto inputGrad.
+"""Grid sampler backward as an Ascend C kernel, in Python for simulated cores: point after point, all channels at once, taps as atomic sums onto inputGrad.
 
     clear:  zeros onto inputGrad (in 16 bits: onto a float workspace); SyncAll
     points: coordinates, taps and weights by the scalar unit; for each tap weight * grad -> atomic sum onto the pixel,

@@ -1,5 +1,5 @@
-"""Measure what a kernel returns where a value had to be chosen (kinks, special numbers, empty inputs), for operators whose
-folder states none.
+"""Measure what a kernel returns where a value had to be chosen (kinks, special numbers, empty inputs), for operators without a
+conventions.toml.
 
 What the document and the published kernel have at a kink is said by the erratum of that topic, if there is one.
 """
