@@ -1,5 +1,5 @@
-"""Choose the order in which instructions of a simulated run take effect: as issued, as late as waits allow, by a seed, or every
-order that matters.
+"""Choose the order in which instructions of a simulated run take effect: as issued, as late as waits allow, at random by a
+seed, or all that matter.
 
 All three are legal. A program whose waits are right gives the same bits under each, but for the order of atomic sums.
 

@@ -1,4 +1,4 @@
-"""Right answers to the puzzles on the grid sampler, of which the usual mistakes are small changes."""
+"""Right answers to the puzzles on the grid sampler; changed in a place or two, they become the usual mistakes."""
 
 import numpy as np
 

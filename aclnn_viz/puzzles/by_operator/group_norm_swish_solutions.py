@@ -1,4 +1,4 @@
-"""Right answers to the puzzles on group norm and swish, of which the usual mistakes are small changes."""
+"""Right answers to the puzzles on group norm and swish; changed in a place or two, they become the usual mistakes."""
 
 import math
 
