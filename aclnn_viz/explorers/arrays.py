@@ -48,6 +48,11 @@ def point(value):
     return value + np.zeros(1)
 
 
+def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tuple[dict, ...]:
+    """Return the play that leads a field from one end to the other."""
+    return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]},)
+
+
 def only(xp, there, mark) -> tuple:
     """Return a mark where a condition holds; where it does not nothing, or nan in its places if the condition moves."""
     if isinstance(there, STILL):

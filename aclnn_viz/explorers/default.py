@@ -453,9 +453,10 @@ def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
 
 
 def headline(data: Data) -> list[str]:
-    """How one element answers, one sentence an output, and who computed it."""
+    """What the stage tells of its numbers, one sentence an output, and who computed it."""
+    tell = getattr(data.answer, "headline", None)
     return [
-        *(data.answer.headline(data.xp) if _has_stage(data) else [tr(data.answer)]),
+        *(tell(data.xp) if tell else [] if _has_stage(data) else [tr(data.answer)]),
         *(_sentence(data, name) for name in list(data.errors)[:4]),
         tr("Computed by {who}.", who=tr(data.computed_by)),
     ]

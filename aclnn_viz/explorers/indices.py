@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import XP, double, element, only, paged, placed
+from aclnn_viz.explorers.arrays import XP, double, element, only, paged, placed, sweep
 from aclnn_viz.explorers.norms import bars
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Heat, Image, Line, Spots
@@ -180,11 +180,7 @@ class Indices:
         return [_arrows(xp, self), *_aside(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"sent": share} for share in (0.0, 1.0)]
-        return ({"label": tr("let the rows fall"), "seconds": 8.0, "frames": frames},)
-
-    def headline(self, xp) -> list[str]:
-        return []
+        return sweep(tr("let the rows fall"), "sent")
 
     def caption(self, xp):
         k, n = self.chosen, xp.sum(double(xp, self.beside))

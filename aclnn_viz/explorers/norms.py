@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers.arrays import double, element, placed, point
+from aclnn_viz.explorers.arrays import double, element, placed, point, sweep
 from aclnn_viz.explorers.state import flag, real, whole
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -114,8 +114,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 def take_away() -> tuple[dict, ...]:
     """The play in which the share that is taken away grows from none to all."""
-    frames = [{"taken": share} for share in (0.0, 1.0)]
-    return ({"label": tr("take away"), "seconds": 4.0, "frames": frames},)
+    return sweep(tr("take away"), "taken", 4.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,12 +13,12 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import XP, element
+from aclnn_viz.explorers.arrays import XP, element, sweep
 from aclnn_viz.explorers.norms import block_of
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # outputs of a plane whose windows are known
@@ -107,22 +107,7 @@ class Plane:
         return _panels(xp, self)
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"sent": share} for share in (0.0, 1.0)]
-        return ({"label": tr("slide the window"), "seconds": 8.0, "frames": frames},)
-
-    def headline(self, xp) -> list[str]:
-        k, columns = self.chosen(xp), self.gradient.shape[1]
-        return [
-            tr(
-                "{upstream}[{row}, {column}] = {gradient} goes to {n} pixels; their weights add up to {total}.",
-                upstream=self.upstream,
-                row=written(k // columns, "d"),
-                column=written(k % columns, "d"),
-                gradient=signed(element(xp, xp.reshape(self.gradient, (-1,)), k)),
-                n=written(element(xp, self.counts, k), ".0f"),
-                total=number(element(xp, self.weights.sum(axis=(1, 2)), k)),
-            )
-        ]
+        return sweep(tr("slide the window"), "sent")
 
     @property
     def counts(self) -> np.ndarray:

@@ -16,7 +16,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
 from aclnn_viz.explorers import indices, losses, norms, planes, slopes, softmax
-from aclnn_viz.explorers.arrays import XP, double, element, paged
+from aclnn_viz.explorers.arrays import XP, double, element, paged, sweep
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose, number, written
@@ -121,11 +121,7 @@ class Spread:
         ]
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"sent": share} for share in (0.0, 1.0)]
-        return ({"label": tr("send the gradients back"), "seconds": 8.0, "frames": frames},)
-
-    def headline(self, xp) -> list[str]:
-        return []
+        return sweep(tr("send the gradients back"), "sent")
 
     def caption(self, xp):
         (row, column), (rows, _) = self.chosen(xp), self.matrix.shape

@@ -13,7 +13,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
-from aclnn_viz.explorers.arrays import XP, double, paged, point
+from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
 from aclnn_viz.explorers.state import choice, real
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -96,8 +96,7 @@ class Slope:
         return _panels(xp, self)
 
     def plays(self) -> tuple[dict, ...]:
-        frames = [{"x": end} for end in self.ends]
-        return ({"label": tr("slide the dot"), "seconds": 8.0, "frames": frames},)
+        return sweep(tr("slide the dot"), "x", ends=self.ends)
 
     def beside_kink(self, k: int) -> tuple:
         """The slopes just below and just above a kink."""

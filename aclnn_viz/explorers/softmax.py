@@ -18,7 +18,7 @@ from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach, tak
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
 GUIDE, LEVEL, AREA, INK = 4, 5, 8, 9  # kinds of marks
@@ -73,23 +73,6 @@ class Softmax:
 
     def plays(self) -> tuple[dict, ...]:
         return take_away()
-
-    def headline(self, xp) -> list[str]:
-        k = self.chosen
-        share, arriving, gradient = (
-            number(element(xp, values, k)) for values in (self.share, self.arriving, self.gradient)
-        )
-        return [
-            tr(
-                "Element {k}: {arriving} arrives, {level} is taken away; its probability is {share}, its {output} {gradient}.",
-                k=written(k, "d"),
-                level=number(self.level),
-                output=self.output,
-                share=share,
-                arriving=arriving,
-                gradient=gradient,
-            )
-        ]
 
     def caption(self, xp):
         k = xp.argmax(self.share)
