@@ -126,46 +126,21 @@ def peer_sign_lost(u, size, alignCorners):
     return u * 0.0 + 1.0
 
 
-def peer_without_one_over_n(dy, x, rstd, gamma):
-    dx = np.empty_like(x)
-    for k in range(len(x)):
-        xhat, scaled = x[k] * rstd[k], dy[k] * gamma
-        dx[k] = rstd[k] * (scaled - xhat * (scaled @ xhat))
-    return dx
-
-
 def peer_buffered(index, values, pixels):
     image = np.zeros((values.shape[0], pixels + 1))
     image[:, index] += values
     return image[:, :-1]
 
 
-def peer_overflow(z, swishScale):
-    e = np.exp(swishScale * z)
-    return e / (1 + e) + z * swishScale * e / (1 + e) * (1 - e / (1 + e))
-
-
 @pytest.mark.parametrize(
     ("name", "answer", "mistake"),
     [
         ("grid_reflect_slope", peer_sign_lost, "reflection sign lost"),
-        ("rms_dx", peer_without_one_over_n, "missing 1/n"),
         ("grid_scatter", peer_buffered, "scatter overwrites"),
-        ("swish_slope", peer_overflow, "exp overflows"),
         (
             "hardswish_slope",
             lambda x: (x > -3) * np.minimum(x / 3 + 0.5, 1.5) * (x < 3) + 1.0 * (x >= 3),
             None,
-        ),
-        (
-            "ce_divisor",
-            lambda target, weight, ignoreIndex: sum(t != ignoreIndex for t in target),
-            "mean over the counted rows",
-        ),
-        (
-            "ce_softmax",
-            lambda logProb, target: np.eye(logProb.shape[1])[target] - np.exp(logProb),
-            "sign flipped",
         ),
         (
             "gn_means",
@@ -189,26 +164,6 @@ def test_a_mistake_is_named_however_it_is_written(name, answer, mistake):
         (
             "hardswish_slope",
             lambda x: np.select([x < -3, x <= 3], [np.zeros_like(x), (2 * x + 3) / 6], 1),
-        ),
-        ("grid_nearest", lambda u: u.round()),
-        (
-            "rms_dx",
-            lambda dy, x, rstd, gamma: (
-                rstd * (dy * gamma) - x * rstd**3 * ((dy * gamma) * x).mean(1)[:, None]
-            ),
-        ),
-        (
-            "ce_target_weight",
-            lambda target, weight, ignoreIndex: np.array(
-                [0.0 if t == ignoreIndex else weight[t] for t in target]
-            ),
-        ),
-        (
-            "gn_xhat",
-            lambda x, mean, rstd, numGroups: (
-                (x - np.repeat(mean, x.shape[1] // numGroups, 1)[..., None])
-                * np.repeat(rstd, x.shape[1] // numGroups, 1)[..., None]
-            ),
         ),
         ("hardswish_middle", lambda x: [v / 3 + 0.5 for v in x]),
         ("hardswish_middle", lambda x: [x / 3 + 0.5]),

@@ -31,13 +31,6 @@ def test_a_picture_states_where_its_numbers_come_from(name):
     )
 
 
-def test_a_notebook_shows_the_picture_and_reads_the_text():
-    shown = error_plot(sample())._repr_mimebundle_()
-    assert shown["image/png"].startswith(b"\x89PNG") and shown["text/plain"] == str(
-        error_plot(sample())
-    )
-
-
 def test_drawing_leaves_no_settings_behind():
     from matplotlib import rcParams
 

@@ -157,12 +157,6 @@ def test_a_map_shows_the_error():
     )
 
 
-@in_one
-@pytest.mark.parametrize("name", [one.name for one in puzzles()])
-def test_a_headline_fits_on_its_line(name):
-    assert max(map(len, picture(puzzle(name)).headline)) <= 135  # beyond, the drawing breaks it
-
-
 def test_pictures_are_narrow_enough_to_be_read_in_a_narrow_window():
     found = [picture(detective(one.name)) for one in detectives()[:4]] + [
         picture(puzzle(name)) for name in ("gn_kernel", "hardswish_slope")
