@@ -82,7 +82,7 @@ def test_a_still_explorer_becomes_the_live_one(edition):
         in output.data["text/html"]
     )
     assert ("lang=zh" in output.data["text/html"]) == (edition == "zh") and tr(
-        site.SHOWN, name="tiles"
+        site.ALIVE, name="tiles"
     ) in output.data["text/html"]
     assert site.page_of("tiles", "") == "tiles"
 

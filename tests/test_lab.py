@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from machine import ROOT
 
 from aclnn_viz import cli
-from aclnn_viz.cli import lessons
+from aclnn_viz.cli import lessons, start_page
 from aclnn_viz.words import messages
 
 EDITIONS = ("", "zh/")
@@ -85,6 +86,18 @@ def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):
     assert copied(tmp_path, capsys)["start"] == lessons.START
 
 
+@pytest.mark.parametrize("here, folder", [("en", ""), ("zh", "zh/")])
+def test_the_start_page_has_a_live_picture_and_leads_to_lessons(here, folder, tmp_path):
+    with messages.in_language(here):
+        start_page.write(tmp_path, folder)
+    text = (tmp_path / "start.html").read_text("utf-8")
+    links = re.findall(r'href="\.\./lab/tree/([^"]*)"', text)
+    assert len(links) == 3 and {*links} <= LESSONS and "{{" not in text
+    picture = re.search(r'<iframe [^>]*src="(\w+\.html)', text)[1]
+    assert b"aclnn-explorer" in (tmp_path / picture).read_bytes()
+    assert (tmp_path / "custom.css").exists()
+
+
 def test_without_jupyterlab_it_says_what_to_install(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(lessons.importlib.util, "find_spec", lambda name: None)
     assert cli.main(["lab", str(tmp_path)]) == 2 and "pip install" in capsys.readouterr().err
@@ -129,7 +142,9 @@ def payload(tmp_path_factory):
 def test_a_wheel_holds_lessons_and_settings_and_not_what_makes_them(payload):
     names = {str(path.relative_to(payload)) for path in payload.rglob("*") if path.is_file()}
     assert {f"aclnn_viz/lessons/{name}" for name in LESSONS | BESIDE} <= names
-    assert any(name.startswith("aclnn_viz/cli/jupyter/") for name in names)
+    assert {
+        f"aclnn_viz/cli/jupyter/custom/{name}" for name in ("start.html", "custom.css")
+    } <= names
     assert {f"aclnn_viz/words/{name}" for name in ("terms.toml", "zh.po")} <= names
     assert not any("gallery" in name or name.startswith(("notebooks", "tests")) for name in names)
     assert not any(path.is_symlink() for path in payload.rglob("*"))

@@ -47,7 +47,7 @@ puzzles      | numpy platformdirs
 verification | numpy sympy mpmath torch
 sweeps       | numpy distributed
 explorers    | ipywidgets anywidget traitlets numpy
-cli          | mcp anyio
+cli          | mcp anyio platformdirs
 __init__     | -
 """)
 )

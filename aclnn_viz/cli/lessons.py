@@ -1,10 +1,11 @@
-"""The command `lab`: copy the lessons to a folder, and open JupyterLab on their start page."""
+"""The command `lab`: copy the lessons to a folder, and open JupyterLab on a page with a picture that moves and three ways on."""
 
 import importlib.util
 import os
 import sys
 from pathlib import Path
 
+from aclnn_viz.cli import start_page
 from aclnn_viz.cli.checks import show
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.results import new_file, sweep
@@ -83,7 +84,13 @@ def copy(folder: Path) -> list[str]:
 
 
 def open_in_jupyterlab(folder: Path, page: str) -> None:
-    """Replace this process by a JupyterLab whose root is the folder and which opens the page."""
+    """Replace this process by a JupyterLab whose root is the folder, and which begins with a picture that moves and three ways to the page."""
+    from platformdirs import user_cache_path  # which JupyterLab has
+
+    # JupyterLab serves what lies there, as it does its own files
+    lessons = page.removesuffix(START)
+    custom = user_cache_path("aclnn-viz") / "start" / f"{language()}-{lessons.replace('/', '-')}"
+    start_page.write(custom, lessons)
     # A folder of settings before the person's own ones: no question about news, for this JupyterLab only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
     environment = os.environ | {
@@ -98,9 +105,9 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
             "jupyterlab",
             *root,
             f"--ServerApp.root_dir={folder}",
-            f"--LabApp.default_url=/lab/tree/{page}",
+            "--LabApp.default_url=/custom/start.html",
             "--LabApp.custom_css=True",
-            f"--ServerApp.tornado_settings=static_custom_path={SETTINGS / 'custom'}",
+            f"--ServerApp.tornado_settings=static_custom_path={custom}",
         ],
         environment,
     )

@@ -17,6 +17,7 @@ from docutils import nodes
 from latex2mathml.converter import convert
 
 import aclnn_viz as av
+from aclnn_viz.cli.start_page import ALIVE, LESSONS, beginning
 from aclnn_viz.explorers import explorers
 from aclnn_viz.words.messages import language, message, tr
 from notebooks.gallery.cards import gallery, thumbnail
@@ -32,10 +33,10 @@ THEME = {
     message("Made with "),
     message("Home"),
 }
-SHOWN = message("Explorer of {name}, alive: move its controls")
 IN_WORDS = message("The picture in words")
 # The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
-GALLERY = "<!-- gallery -->"  # its place in the text of the first page
+# their places in the text of the first page
+BEGINNING, GALLERY = "<!-- beginning -->", "<!-- gallery -->"
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
 LINK = {
@@ -85,7 +86,7 @@ def lesson(text: str):
             if shown := explorer_of(output):
                 output.data = {
                     "text/html": FRAME.format(
-                        title=escape(tr(SHOWN, name=shown[0])),
+                        title=escape(tr(ALIVE, name=shown[0])),
                         up=UP[here],
                         page=page_of(*shown),
                         language="" if here == "en" else "#lang=zh",
@@ -131,11 +132,14 @@ def write_explorer(folder: Path, page: tuple[str, str]) -> None:
     explorer.close()
 
 
-def place_gallery(app, name: str, source: list[str]) -> None:
-    """Put the cards of all explorers in their place on the first page."""
+def place_first(app, name: str, source: list[str]) -> None:
+    """Put the live picture, the three ways and the cards of all explorers in their places on the first page."""
     here = language()
-    cards = gallery(UP[here], "" if here == "en" else "#lang=zh")
-    source[0] = source[0].replace(GALLERY, cards)
+    folder, up = ("../notebooks", UP[here]) if here == "en" else ("../../notebooks/zh", UP[here])
+    new, _, formula = (f"{folder}/{name}.html" for name in LESSONS)
+    first = beginning(f"{up}/live/", (new, f"{up}/docs/checking.html", formula))
+    cards = gallery(up, "" if here == "en" else "#lang=zh")
+    source[0] = source[0].replace(BEGINNING, first).replace(GALLERY, cards)
 
 
 def link_other_edition(app, pagename, templatename, context, doctree) -> None:
@@ -166,6 +170,6 @@ def setup(app):
 
     app.add_html_math_renderer("mathml", drawn("inline"), drawn("block"))
     app.connect("builder-inited", write_explorers)
-    app.connect("source-read", place_gallery)
+    app.connect("source-read", place_first)
     app.connect("html-page-context", link_other_edition)
     return {"parallel_read_safe": True}

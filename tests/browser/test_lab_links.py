@@ -1,4 +1,4 @@
-"""What `make lab` prints, opened in a browser: the start page, with the whole folder beside it and no question before it."""
+"""What `make lab` prints, opened in a browser: a picture that moves, then the first lesson, with the whole folder beside it and no question before it."""
 
 import json
 import os
@@ -102,12 +102,16 @@ def printed(request, tmp_path):
         process.wait(20)
 
 
-def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser, printed):
+def test_every_printed_link_leads_to_a_live_picture_then_to_the_lessons_and_nothing_is_asked(
+    browser, printed
+):
     folder, links = printed
-    assert len({link.partition("/lab")[2] for link in links}) == 1 and "token=" in links[0]
+    assert len({link.partition("/custom")[2] for link in links}) == 1 and "token=" in links[0]
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     try:
         page.goto(links[0])
+        page.frame_locator("iframe").locator("canvas[data-axes]").first.wait_for()
+        page.locator(".ways a").first.click()
         page.wait_for_selector(".jp-Notebook .jp-Cell h1", timeout=60_000)
         assert "Start here" in page.locator(".jp-Notebook .jp-Cell h1").first.inner_text()
         page.wait_for_timeout(1500)  # a question about news comes when all else is there
@@ -129,7 +133,7 @@ def test_every_printed_link_leads_to_the_start_page_and_nothing_is_asked(browser
         assert "invert" in page.evaluate(FILTER)
         page.locator(".jp-BreadCrumbs-home").click()
         page.wait_for_selector(
-            f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "samples"}")'
+            f'.jp-DirListing-itemText:has-text("{"README.md" if folder == ROOT else "capsules"}")'
         )
     finally:
         page.close()

@@ -26,6 +26,7 @@ from aclnn_viz.pictures.text import choose, number, signed, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import tr
 
+FIRST = True  # the start page shows it
 NOTHING, GUIDE, READ, MOVED, GRADIENT, INK = (
     0,
     4,
