@@ -290,13 +290,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     lens = _lens(xp, found, TALL)
     if y is None:
         return [under, lens]
-    share = np.array([1.0, 1.0])
-    aside = (
-        0.14
-        * (high - low)
-        * xp.stack([-share[0] + 0.0 * x, share[1] + 0.0 * x])
-        / xp.hypot(1.0, slope)
-    )
+    aside = 0.14 * (high - low) * xp.stack([0.0 * x - 1.0, 0.0 * x + 1.0]) / xp.hypot(1.0, slope)
     marks = (
         *kinks,
         Line(found.x, found.y, VALUE, "", 3.0),
