@@ -132,6 +132,7 @@ class Indices:
     kept: bool
     named: str  # what holds the index that is left out
     slot: bool  # whether there is a place behind the last
+    rows: int  # of which the first are shown
     state: object
 
     @property
@@ -252,6 +253,7 @@ def indices(xp, op, run, arrays, arranged, given, state) -> Indices:
         kept,
         left_out(plain) or "",
         _ends(plain, arranged)[1] is not None,
+        len(arrays[name]),
         state,
     )
 
@@ -322,7 +324,8 @@ def _arrows(xp, found: Indices) -> Panel:
     title = tr(
         "where does a row of {upstream} go? Drag the end of its arrow.", upstream=found.upstream
     )
-    down = Axis(tr("row"), tall - 0.5, -0.5, ticks=tuple((float(j), str(j)) for j in range(tall)))
+    label = tr("row") if found.rows == rows else tr("row, of {n}", n=found.rows)
+    down = Axis(label, tall - 0.5, -0.5, ticks=tuple((float(j), str(j)) for j in range(tall)))
     return Panel(
         "arrows",
         title,
@@ -355,9 +358,9 @@ def _spots(xp, found: Indices, out, right: int) -> Spots:
 def _aside(xp, found: Indices) -> list[Panel]:
     low, high = (1.15 * end(found.factor) for end in (xp.min, xp.max))
     ends = xp.minimum(low, -0.05 * high), xp.maximum(high, -0.05 * low) + 1e-30
-    title = tr("each row is multiplied by")
-    size = 7, 390 if found.kept else 130
-    factors = bars("factors", title, found.factor, GRADIENT, ends, found.chosen, *size, tr("row"))
+    title, tall = tr("each row is multiplied by"), 390 if found.kept else 130
+    values, at = found.factor, found.chosen
+    factors = bars("factors", title, values, GRADIENT, ends, at, 7, tall, tr("row"))
     return [replace(factors, rows=2)] if found.kept else [factors, _pile(xp, found)]
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, panel
 
 import aclnn_viz as av
 from aclnn_viz.explorers import indices, subject_of
@@ -81,6 +81,11 @@ def test_an_index_beyond_the_classes_is_left_out_and_the_mean_is_of_the_others()
     assert unmarked(subject.said(data)) == (
         "Row 4 is struck out, for ignoreIndex is its index. Its gradient goes nowhere."
     )
+
+
+def test_rows_that_are_not_shown_are_counted():
+    subject, data, _ = opened("nll_loss", axis_0=40)
+    assert panel(subject.show(data), "arrows").y.label == "row, of 40"
 
 
 @EVERY
