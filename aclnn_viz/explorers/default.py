@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import fields, indices, lift, losses, norms, response, slopes
+from aclnn_viz.explorers import attention, fields, indices, lift, losses, norms, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, element
 from aclnn_viz.explorers.device import computed_by
 from aclnn_viz.explorers.state import (
@@ -103,12 +103,16 @@ def state_of(op) -> type:
     made = {p.name: _control(op, p, start) for p in _parameters(op)}
     moved = [(name, vendors(control)) for name, control in made.items() if control]
     moved = [*stage.fields_with(op, moved), ("dtype", fields.dtype("Tensors"))]
-    moved += [
-        (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
-        for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-    ]
+    moved += (
+        []
+        if stage is attention
+        else [
+            (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
+            for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
+        ]
+    )
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
-    if alike or len(_shape(op)) > 2:
+    if stage is not attention and (alike or len(_shape(op)) > 2):
         help = message("which row, and which matrix of tensors with more than two axes")
         show = whole(response.first_seen(op), 0, 63, message("show"), message("Tensors"), help)
         moved.append(("plane", show))
@@ -233,8 +237,7 @@ def _labels(op) -> list[str]:
 def options(op, state) -> dict:
     """Return what `av.case` is asked for a state."""
     stage, _ = response.stage_of(op)
-    lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
-    found = {"dtype": state.dtype, "seed": state.seed, "shape": lengths}
+    found = {"dtype": state.dtype, "seed": state.seed, "shape": _lengths(op, state)}
     found |= stage.options(op, state) if hasattr(stage, "options") else {}
     for parameter in _parameters(op):
         name, value = parameter.name, getattr(state, parameter.name, None)
@@ -243,6 +246,12 @@ def options(op, state) -> dict:
         elif value is not None and value != getattr(type(state)(), name):
             found[name] = _meant(op, parameter, value)
     return default.fitted(op, found)
+
+
+def _lengths(op, state) -> tuple:
+    """The lengths that a state asks for: none where its stage knows them."""
+    names = (f"axis_{k}" for k in range(len(_shape(op))))
+    return tuple(getattr(state, name) for name in names if hasattr(state, name))
 
 
 def _meant(op, parameter, value):
@@ -345,8 +354,8 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
             ),
         )
         author = message("this kit's own kernel, as the product refuses it")
-    lengths = tuple(getattr(state, f"axis_{k}") for k in range(len(_shape(op))))
-    if lengths != (shape := options(op, state)["shape"]):
+    lengths = _lengths(op, state)
+    if lengths and lengths != (shape := options(op, state)["shape"]):
         said = message(
             "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
         )

@@ -10,7 +10,7 @@ from math import inf
 from urllib.parse import parse_qsl, urlencode
 
 from aclnn_viz.errors import problem
-from aclnn_viz.words.messages import kept, meant, message, tr
+from aclnn_viz.words.messages import message, tr
 
 
 class StateError(ValueError):
@@ -146,15 +146,6 @@ def worded(described: list[dict]) -> list[dict]:
         }
         for control in described
     ]
-
-
-def chosen(state, name: str) -> str:
-    """Return the option that a state has chosen as a program writes it, which another language says as the control does."""
-    value = getattr(state, name)
-    option = next(field for field in fields(state) if field.name == name).metadata["control"][
-        "options"
-    ][value]
-    return meant(value, kept(option).key)
 
 
 def check_indices(state) -> None:

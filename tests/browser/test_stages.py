@@ -12,8 +12,8 @@ from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
 
 pytestmark = pytest.mark.needs("chromium")
-#: One explorer of each stage; attention has none yet.
-STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss embedding nll_loss numeric_error tiles two_phase zoom".split()
+#: One explorer of each stage.
+STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss flash_attention_score embedding nll_loss numeric_error tiles two_phase zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -205,6 +205,32 @@ def test_a_class_says_its_numbers_and_lights_its_like(opened):
     assert lit["width"] > 20 and hovered["width"] > 20
     words = hint("gradient", 3, found.gradient[1, 3])
     assert words == f"class 3\nxGradOut: {found.gradient[1, 3]:.4g}"
+
+
+def test_a_key_says_its_numbers_in_every_panel_and_the_dot_goes_by_keys(opened):
+    page, data, hint = opened("flash_attention_score")
+    found = data.answer
+    score = found.scores[11, 5]
+    assert hint("scores", 5, score).split("\n")[:2] == [
+        "key 5",
+        f"score that has come: {score:.4g}",
+    ]
+    assert hint("map", 5, 6) == f"query 6, key 5: {found.scores[6, 5]:.4g}"
+    assert page.locator("[data-panel=weights] .ae-lit").bounding_box()["width"] > 20
+    for panel, values, k, what in (
+        ("weights", found.weights[1], 14, "now"),
+        ("backward", found.dS, 14, "dS"),
+        ("carried", found.carried[1], 6, "now"),
+    ):
+        first, *lines = hint(panel, k + 0.2 * (what == "dS"), values[k]).split("\n")
+        said = dict(line.split(": ") for line in lines)
+        assert first.split()[1] == f"{k}"
+        assert float(said[what]) == pytest.approx(values[k], rel=1e-3)
+    page.locator(".ae-grip").focus()
+    before = page.locator(".caption").text_content()
+    for _ in range(4):
+        page.keyboard.press("Shift+ArrowLeft")
+    assert page.locator(".caption").text_content() != before
 
 
 def test_a_pile_of_errors_says_how_many_and_where(opened):

@@ -311,9 +311,8 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
 
 
 def test_a_slider_that_decides_which_inputs_there_are_has_stops_alone():
-    page = page_of(saved("flash_attention_score")[-1])
-    # below 1 there is a mask of dropout, too
-    assert "keepProb" not in page["alive"] or "keepProb" in page["options"]
+    # without a z-loss there is no lse
+    assert "lseSquareScaleForZloss" in page_of(saved("cross_entropy_loss")[-1])["options"]
 
 
 def looked_at(name, **values):

@@ -232,25 +232,6 @@ def test_a_word_that_means_two_things_has_two_translations():
     assert (tr(kind), tr(cause)) == ("不支持的格式", "格式")
 
 
-@pytest.mark.parametrize(
-    "name, values, english, chinese",
-    [
-        (
-            "flash_attention_score",
-            {"sparseMode": 4},
-            "sparseMode 4,",
-            "sparseMode 4：窗口，",
-        )
-    ],
-)
-def test_the_words_of_a_picture_say_an_option_as_its_control_does(name, values, english, chinese):
-    subject = subject_of(name)
-    data = subject.compute(build(subject.state, values))
-    assert english in subject.show(data).text
-    av.language("zh")
-    assert chinese in subject.show(data).text
-
-
 # a mark of English beside Chinese
 HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")
 

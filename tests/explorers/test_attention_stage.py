@@ -1,0 +1,123 @@
+"""The stage of attention against one query after the other, key by key: what is seen, what each tile brings, and what backward makes of it."""
+
+from math import exp, inf
+
+import numpy as np
+import pytest
+from panelled_explorer import mark, marks
+
+import aclnn_viz as av
+from aclnn_viz.explorers import attention, subject_of
+from aclnn_viz.explorers.state import build
+from aclnn_viz.pictures.marks import Bars, Box, Heat, Line
+from aclnn_viz.pictures.text import unmarked
+
+STATES = [
+    {},
+    {"sparseMode": 0, "swept": 0.0},
+    {"sparseMode": 1, "block": 3, "swept": 0.4},
+    {"sparseMode": 2, "shape": 2, "column": 1, "swept": 0.6},
+    {"sparseMode": 4, "row": 9, "swept": 0.3},
+    {"sparseMode": 6, "row": 0, "block": 16, "scaleValue": -1.5},
+    {"shape": 2, "row": 2, "swept": 0.5},
+    {"shape": 3, "row": 15, "column": 15, "block": 5, "swept": 0.9},
+]
+
+
+def opened(**values):
+    subject = subject_of("flash_attention_score")
+    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
+    return subject, data, data.answer
+
+
+def sees(mode, given, i, j, queries, keys) -> bool:
+    """As the vendor's page on sparseMode draws it."""
+    ahead = j - i if mode == 2 else j - i - (keys - queries)
+    return [
+        True,
+        mode != 1 or not given["attenMaskOptional"][0, 0, i, j],
+        ahead <= 0,
+        ahead <= 0,
+        -given["preTokens"] <= ahead <= given["nextTokens"],
+        None,
+        ahead <= 0 or j < [*given["prefixOptional"], 0][0],
+    ][mode]
+
+
+def test_attention_is_found():
+    found = [op.name for op in av.operators() if attention.is_attention(op)]
+    assert found == ["flash_attention_score"]
+
+
+@pytest.mark.parametrize("values", STATES, ids=str)
+def test_it_shows_what_a_loop_over_keys_computes(values):
+    subject, data, found = opened(**values)
+    given, state, shown = data.inputs, data.state, subject.show(data)
+    q, k, v, dy = (given[name][0, 0].tolist() for name in ("query", "keyIn", "value", "dy"))
+    queries, keys, row = len(q), len(k), min(state.row, len(q) - 1)
+    seen = [
+        [sees(state.sparseMode, given, i, j, queries, keys) for j in range(keys)]
+        for i in range(queries)
+    ]
+    scores = [
+        [state.scaleValue * sum(a * b for a, b in zip(q[i], each)) for each in k]
+        for i in range(queries)
+    ]
+    np.testing.assert_allclose(
+        mark(shown, "map", Heat).values, np.where(seen, scores, np.nan), atol=1e-13
+    )
+    score, there = scores[row], seen[row]
+    P = [exp(s) * one for s, one in zip(score, there)]
+    P = [w / (sum(P) or 1.0) for w in P]
+    dP = [sum(a * b for a, b in zip(dy[row], each)) for each in v]
+    D = sum(w * one for w, one in zip(P, dP))
+    assert found.P == pytest.approx(P, abs=1e-14)
+    assert found.dS == pytest.approx([w * (g - D) for w, g in zip(P, dP)], abs=1e-13)
+    np.testing.assert_array_equal(marks(shown, "backward", Bars)[1].y, found.dS)
+    tiles = -(-keys // state.block)
+    now = min(int(state.swept * tiles), tiles - 1)
+    for which, end in enumerate((now * state.block, (now + 1) * state.block)):
+        come = [(s, each) for s, each, one in zip(score[:end], v, there) if one]
+        most = max((s for s, _ in come), default=-inf)
+        assert found.top[which] == pytest.approx(most)
+        total = sum(exp(s - most) for s, _ in come)
+        assert marks(shown, "weights", Bars)[which].y.sum() == pytest.approx(total)
+        output = [sum(exp(s - most) * each[e] for s, each in come) for e in range(8)]
+        assert marks(shown, "carried", Bars)[which].y == pytest.approx(output, abs=1e-13)
+    steps = mark(shown, "scores", Line, "maximum so far").y[::2]
+    for j in range(keys):
+        end = (j // state.block + 1) * state.block
+        come = [s for s, one in zip(score[:end], there) if one]
+        wanted = max(come) if come and j // state.block <= now else np.nan
+        assert steps[j] == pytest.approx(wanted, nan_ok=True)
+
+
+def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
+    subject, data, found = opened(swept=0.5)
+    shown = subject.show(data)
+    line = mark(shown, "scores", Line, "maximum so far")
+    wide = np.diff(line.x) != 0
+    across = np.diff(line.y)[wide]
+    assert (across[np.isfinite(across)] == 0).all()
+    boxes = [mark(shown, "scores", Box), marks(shown, "map", Box)[1]]
+    assert [(box.x0, box.x1) for box in boxes] == [(7.5, 11.5)] * 2
+    assert found.now == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({}, "Of all scores forward saves only the maximum and the sum."),
+        ({"swept": 0.0}, "Tile 0 is the first that is seen"),
+        ({"swept": 0.5}, "Tile 2 has a larger score, and the maximum steps up."),
+        ({"swept": 0.5, "row": 5}, "Tile 2 has no larger score."),
+        ({"swept": 0.8, "row": 0}, "Tile 3 is hidden from query 0"),
+        ({"shape": 2, "row": 2}, "Query 2 sees no key"),
+    ],
+)
+def test_the_caption_says_what_the_last_tile_changed(values, said):
+    subject, data, found = opened(**values)
+    text = unmarked(subject.said(data))
+    assert text.startswith(said)
+    if "steps up" in said:
+        assert text.endswith(f"times {exp(found.top[0] - found.top[1]):.4g}.")
