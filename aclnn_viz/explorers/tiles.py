@@ -55,19 +55,10 @@ def plays(data: Data) -> tuple[dict, ...]:
 
 def headline(data: Data) -> list[str]:
     run, work, state = data.work.run, data.work, data.state
-    lines = [
-        tr(
-            "{program} on {n} of {all} cores: up to {tiles} tiles a core, {steps} steps, {taken} of the {size} of a Unified "
-            "Buffer.",
-            program=state.program,
-            n=run.cores,
-            all=state.cores,
-            tiles=max((int(part.tile.max()) + 1 for part in work.owned), default=0),
-            steps=work.steps,
-            taken=f"{run.ub_bytes / 1024:.1f} KiB",
-            size=f"{run.platform.GetCoreMemSize() / 1024:.1f} KiB",
-        )
-    ]
+    taken, size = (f"{n / 1024:.1f} KiB" for n in (run.ub_bytes, run.platform.GetCoreMemSize()))
+    says = message("{program} on {n} of {all} cores, {taken} of the {size} of a Unified Buffer.")
+    named = {"program": state.program, "n": run.cores, "all": state.cores}
+    lines = [tr(says, taken=taken, size=size, **named)]
     wrong = [
         tr(
             "{n} of {all} numbers of {output}",
@@ -122,7 +113,7 @@ def described(data: Data, seen) -> list[str]:
     """All hazards with their lines, what panels say where one points, and what bounds the program in stated time."""
     hazards = [f"{hazard} ({hazard.times} ×)\n    {hazard.source}" for hazard in data.hazards]
     bounds = [repr(data.times)] if data.times else []
-    return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen), *bounds]
+    return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::2]), *bounds]
 
 
 def describe(data: Data) -> str:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 
 import numpy as np
 
@@ -171,11 +171,10 @@ class Owned:
 class Work:
     """The run of a state, the same for every core and step that is looked at."""
 
-    program: tiles.Program
+    program: tiles.Program | None
     run: tiles.Run
     owned: list[Owned]
     jobs: dict[int, list[Job]]  # by core, in their order of issue
-    steps: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,13 +283,8 @@ def _work(*values) -> Work:
         schedule, wrote = watched(state.schedule)
         run = tiles.launch(program, **how(state), schedule=schedule, **given)
     except (ValueError, NotImplementedError) as error:
-        field = (
-            "cores"
-            if str(error).startswith("cores")
-            else "fault"
-            if state.fault != "none"
-            else "program"
-        )
+        field = "program" if state.fault == "none" else "fault"
+        field = "cores" if str(error).startswith("cores") else field
         raise StateError.of(field, error) from error
     ordered, jobs = jobs_of(run, wrote)
     for core in {one.core for one in ordered}:
@@ -307,7 +301,6 @@ def _work(*values) -> Work:
         run,
         owned(program, state, run, stores),
         jobs,
-        _steps(jobs),
     )
 
 
@@ -327,14 +320,7 @@ def work_of(run: tiles.Run) -> Work:
                 "a picture of a run needs its trace", "a run without one", "launch with traced=True"
             )
         )
-    jobs = jobs_of(run)[1]
-    file = next((one.file for one in run.hazards if one.file), run.trace[0].where[0])
-    kernel = SimpleNamespace(__code__=SimpleNamespace(co_filename=file))
-    return Work(SimpleNamespace(kernel=kernel), run, [], jobs, _steps(jobs))
-
-
-def _steps(jobs: dict[int, list[Job]]) -> int:
-    return max((job.step for every in jobs.values() for job in every), default=0) + 1
+    return Work(None, run, [], jobs_of(run)[1])
 
 
 def watched(name) -> tuple:

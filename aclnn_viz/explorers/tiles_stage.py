@@ -25,7 +25,7 @@ from aclnn_viz.words.messages import message, tr
 ORDER = (MTE2, V, MTE3, S)
 FRAME, READ, MOVED, WRONG, INK = 4, 5, 7, 8, 9  # kinds of marks
 TAPES, SLOTS, LINES = 4, 16, 24  # tensors, slots and lines that are drawn at most
-FEWEST, LETTERS = 16, 56  # lines that the program has room for at least, and letters of one
+FEWEST, LETTERS = 16, 48  # lines that the program has room for at least, and letters of one
 ROOM = 0.3  # of the time of a run: how late the copy may land
 HALF = 0.32  # of the height of a bar
 IDLE = (
@@ -251,13 +251,12 @@ def source(scene: Scene) -> Panel:
             Blocks(left, row - 0.5, left + 0.025, row + 0.5, tile, np.zeros(1), scene.high),
             scene.frames((left + 0.03, row - 0.48, left + 0.995, row + 0.48), READ),
         ]
-    for k, line in enumerate(lines):
-        text = "✗ " * (line in guilty) + linecache.getline(file, line).strip()
-        marks.append(
-            Note(
-                0.045, k, text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…", "left", 0.95
-            )
-        )
+    texts = [linecache.getline(file, line).strip() for line in lines]
+    for k, text in enumerate(texts):
+        shown = text if len(text) <= LETTERS else text[:LETTERS].rpartition(",")[0] + ","
+        marks.append(Note(0.045, k, "✗ " * (lines[k] in guilty) + shown, "left", 0.95))
+    edge, top = np.zeros(len(lines)), np.arange(len(lines)) - 0.5
+    marks.append(Spots(edge, top, edge + 1.0, top + 1.0, tuple(texts)))
     numbers = tuple((k, str(line)) for k, line in enumerate(lines))
     down = Axis("", rows - 0.5, -0.5, ticks=numbers)
     return Panel(

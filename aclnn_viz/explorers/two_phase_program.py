@@ -169,17 +169,7 @@ class Program:
             short = tensor.output and self.mistake == "overrun"
             size = max(tensor.bytes // 2 if short else tensor.bytes, 1)
             self.call(MEMORY, "aclrtMalloc", size, HUGE_FIRST, gives=(f"{tensor.name}_address",))
-        for tensor in self.tensors:
-            if not tensor.output:
-                self.call(
-                    MEMORY,
-                    "aclrtMemcpy",
-                    _address(tensor),
-                    tensor.bytes,
-                    _host(tensor),
-                    tensor.bytes,
-                    TO_DEVICE,
-                )
+        self._copy(False, TO_DEVICE)
         for tensor in self.tensors:
             self._create(tensor)
         for name, value in self.attributes.items():
@@ -241,9 +231,11 @@ class Program:
             self.call(PHASE_2, name, workspace, size, executor, Name("stream"))
         if self.mistake == "freed":
             self.call(MEMORY, "aclrtFree", Name(f"{self.main}_address"))
-        last = [lambda: self.call(STREAM, "aclrtSynchronizeStream", Name("stream")), self._fetch]
-        for step in reversed(last) if self.mistake == "early" else last:
-            step()
+        if self.mistake == "early":
+            self._copy(True, TO_HOST)
+        self.call(STREAM, "aclrtSynchronizeStream", Name("stream"))
+        if self.mistake != "early":
+            self._copy(True, TO_HOST)
 
     def _arguments(self):
         nothing = self.main if self.mistake == "null" else None
@@ -262,51 +254,36 @@ class Program:
                 else value
             )
 
-    def _fetch(self):
+    def _copy(self, output: bool, way: Constant):
         for tensor in self.tensors:
-            if tensor.output:
-                self.call(
-                    MEMORY,
-                    "aclrtMemcpy",
-                    _host(tensor),
-                    tensor.bytes,
-                    _address(tensor),
-                    tensor.bytes,
-                    TO_HOST,
-                )
+            if tensor.output == output:
+                ends = _address(tensor), _host(tensor)
+                target, source = ends if way is TO_DEVICE else ends[::-1]
+                size = tensor.bytes
+                self.call(MEMORY, "aclrtMemcpy", target, size, source, size, way)
 
     def _release(self):
         """Wait for what is queued, then give back what there is, in the opposite order."""
-        queued = any(
-            call.function == self.op.aclnn_name and call.status == 0 for call in self.calls
-        )
-        if queued and not any(call.stage == STREAM for call in self.calls):
+        done = [(call.function, call.status) for call in self.calls]
+        if (self.op.aclnn_name, 0) in done and "aclrtSynchronizeStream" not in dict(done):
             self.call(RELEASE, "aclrtSynchronizeStream", Name("stream"))
-        ends = [
-            lambda: (
-                self.call(RELEASE, "aclrtDestroyStream", Name("stream"))
-                if "stream" in self.values
-                else None
-            ),
-            lambda: self.call(RELEASE, "aclrtResetDevice", 0),
-            lambda: self.call(RELEASE, "aclFinalize"),
+        ends = [("aclrtResetDevice", 0), ("aclFinalize",)]
+        if "stream" in self.values:
+            ends.insert(0, ("aclrtDestroyStream", Name("stream")))
+        gone = {"destroyed": (self.main,), "leak": (self.main,)}.get(self.mistake, ())
+        kept = (f"{self.main}_address",) if self.mistake in ("freed", "memory") else ()
+        names = [tensor.name for tensor in self.tensors]
+        handles = [("aclDestroyTensor", Name(name)) for name in names if name not in gone]
+        handles += [
+            (f"aclDestroy{self._array(name)}", Name(name))
+            for name in self.attributes
+            if self._array(name)
         ]
-        early = self.mistake == "finalize"
-        for end in ends if early else ():
-            end()
-        gone = {"destroyed": self.main, "leak": self.main}.get(self.mistake)
-        for tensor in self.tensors:
-            if self.values.get(tensor.name) and tensor.name != gone:
-                self.call(RELEASE, "aclDestroyTensor", Name(tensor.name))
-        for name, _value in self.attributes.items():
-            if self._array(name) and self.values.get(name):
-                self.call(RELEASE, f"aclDestroy{self._array(name)}", Name(name))
-        kept = {"freed": self.main, "memory": self.main}.get(self.mistake)
-        for name in [f"{tensor.name}_address" for tensor in self.tensors] + ["workspace"]:
-            if self.values.get(name) and name != f"{kept}_address":
-                self.call(RELEASE, "aclrtFree", Name(name))
-        for end in () if early else ends:
-            end()
+        memory = [f"{name}_address" for name in names] + ["workspace"]
+        handles += [("aclrtFree", Name(name)) for name in memory if name not in kept]
+        handles = [one for one in handles if self.values.get(one[1])]
+        for line in ends + handles if self.mistake == "finalize" else handles + ends:
+            self.call(RELEASE, *line)
 
 
 def _address(tensor: Tensor) -> Name:

@@ -180,6 +180,11 @@ def test_what_is_pointed_at_says_its_datum():
     assert len(texts) == len(jobs)
     for text, job, takes in zip(texts, jobs, found.core.takes):
         assert f"{job.name} in line {job.line}, {takes:.3f} us" in text
+    lines = panel(show(data), "source")
+    (spots,) = marks(show(data), "source", Spots)
+    assert [job.line for job in jobs if str(job.line) not in dict(lines.y.ticks).values()] == []
+    for (_, number), text in zip(lines.y.ticks, spots.texts, strict=True):
+        assert text == linecache.getline(jobs[0].file, int(number)).strip()
     ins, outs, slots = marks(show(data), "machine", Spots)
     total = sum(int(text.split(": ")[1].split()[0]) for text in (*ins.texts, *outs.texts))
     assert total == data.work.run.gm_bytes
