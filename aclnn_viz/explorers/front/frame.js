@@ -36,7 +36,7 @@ class Frame extends Marks {
       write(context, kept, middle, this.panel.height - LINE / 2, theme.text);
     }
     context.save();
-    context.translate(7, (box.top + box.bottom) / 2);
+    context.translate(LINE / 2, (box.top + box.bottom) / 2);
     context.rotate(-Math.PI / 2);
     upright.forEach((text, k) => write(context, shortened(context, text, tall), 0, k * LINE, theme.text));
     context.restore();
