@@ -26,6 +26,8 @@ ORDER = (MTE2, V, MTE3, S)
 FRAME, READ, MOVED, WRONG, INK = 4, 5, 7, 8, 9  # kinds of marks
 TAPES, SLOTS, LINES = 4, 16, 24  # tensors, slots and lines that are drawn at most
 FEWEST, LETTERS = 16, 48  # lines that the program has room for at least, and letters of one
+LETTER = 0.012  # of the width of the tapes: room for a letter of a slot's name
+GAIN = 1.02  # by which a second buffer is seen to help
 ROOM = 0.3  # of the time of a run: how late the copy may land
 HALF = 0.32  # of the height of a bar
 IDLE = (
@@ -113,7 +115,7 @@ def laid(core: Core) -> SimpleNamespace:
     via = [(into if at == MTE2 else out).get(k, SLOTS) for k, at in enumerate(core.pipes)]
     parts = _corners(*parts.reshape(-1, 2).T[:1], most, parts.reshape(-1, 2).T[1])
     parts[0, np.isnan(parts[1]) | (np.array(via) >= SLOTS)] = np.nan
-    ways = ("MTE2 ↓", len(ins)), (tr("slots"), shelf), ("V", shelf + 2.1), ("MTE3 ↓", shelf + 3.1)
+    ways = ("MTE2 ↓", len(ins)), ("", shelf), ("V", shelf + 2.1), ("MTE3 ↓", shelf + 3.1)
     rows = [(y + 0.5, name) for name, y in (*row.items(), *ways)]
     return SimpleNamespace(
         parts=parts,
@@ -146,7 +148,8 @@ def machine(scene: Scene) -> Panel:
         "Core {core}, emulated: from global memory through the Unified Buffer and back",
         core=scene.data.state.core,
     )
-    down = Axis("", place.bottom, 0.0, ticks=place.rows)
+    rows = tuple((y, name or tr("slots")) for y, name in place.rows)
+    down = Axis("", place.bottom, 0.0, ticks=rows)
     return Panel(
         "machine",
         title,
@@ -187,7 +190,9 @@ def _shelf(scene: Scene, place):
     )
     for name, group in groupby(place.shown, lambda number: labels[number]):
         first, *_, last = (*group,) * 2
-        yield Note((frames[0, first] + frames[2, last]) / 2, place.shelf + 1.35, name)
+        left, right = frames[0, first], frames[2, last]
+        if len(name) * LETTER < right - left:
+            yield Note((left + right) / 2, place.shelf + 1.35, name)
 
 
 def _vector(scene: Scene, place):
@@ -197,10 +202,10 @@ def _vector(scene: Scene, place):
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
     corners = [np.full(1, end) for end in (0.36, top, 0.64, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
-    tile = point(scene.working(V, core.tile))
-    yield Blocks(
-        *corners, tile, point(wrong), scene.high, (choose(at, tr("V is idle"), *says),), FRAME
-    )
+    none, there = np.zeros(1), xp.where(at > 0, corners[0], np.nan)
+    yield Blocks(*corners, none + np.nan, none, scene.high, (tr("V is idle"),), FRAME)
+    tile, words = point(scene.working(V, core.tile)), (choose(at, "", *says),)
+    yield Blocks(there, *corners[1:], tile, point(wrong), scene.high, words, WRONG)
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
         k, slot = pairs[(core.pipes[pairs[:, 0]] == V) & (pairs[:, 1] < SLOTS)].T
         x0, _, x1, y = place.slot(slot)
@@ -395,7 +400,11 @@ def caption(scene: Scene):
         message("Tile {a} arrives. [b:V has nothing to do: it waits for the copy.]"),
         message("V works on tile {v}. [b:No tile arrives:] all have come, or no slot is free."),
         message("V works on tile {v} while more of it arrives."),
-        message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]"),
+        message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
+        if not one and (data.other is None or data.other.span > GAIN * core.span)
+        else message(
+            "V works on tile {v} while tile {a} arrives: [b:its slot was free again, one buffer is enough.]"
+        ),
         message("Done after {time}. With two buffers it takes {other}.")
         if one
         else message("Done after {time}. With one buffer it takes {other}.")

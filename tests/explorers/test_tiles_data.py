@@ -145,6 +145,9 @@ def test_the_caption_says_what_the_pipes_do():
     assert said(at=0.05) == "Tile 1 arrives. V has nothing to do: it waits for the copy."
     assert said(at=0.0) == "V works on tile 1 while more of it arrives."
     assert said() == "V works on tile 4 while tile 5 arrives. That is the second buffer."
+    enough = "while tile 4 arrives: its slot was free again, one buffer is enough."
+    for buffers in (1, 2):  # it copies what arrives to a buffer of its own
+        assert said(program="rms_norm_atomic", at=0.3, buffers=buffers).endswith(enough)
     found = scene()
     end = float(found.end.max() / found.span)
     assert said(at=min(end + 0.01, 1.0)).startswith(
