@@ -249,8 +249,10 @@ def test_every_control_has_a_name_and_takes_the_focus(explorer):
         }).map((node) => node.outerHTML)""")
     assert nameless == []
     for control in explorer.controls:
-        explorer.page.locator(f"[data-field={control['field']}]").focus()
-        outline = "getComputedStyle(document.activeElement).outlineStyle + document.activeElement.dataset.field"
+        field = f"[data-field={control['field']}]"
+        explorer.page.locator(f"{field}:not(fieldset), fieldset{field} :checked").focus()
+        outline = """(({ activeElement: one }) => getComputedStyle(one.type === "radio" ? one.nextSibling : one).outlineStyle
+            + one.closest("[data-field]").dataset.field)(document)"""
         explorer.page.keyboard.press("Shift")  # the keyboard is used: the focus is shown
         assert explorer.page.evaluate(outline) == "solid" + control["field"]
 
