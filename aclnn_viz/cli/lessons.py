@@ -1,4 +1,6 @@
-"""The command `lab`: copy the lessons to a folder, and open JupyterLab on a page with a picture that moves and three ways on."""
+"""The command `lab`: copy the lessons to a folder, and open JupyterLab on a first page with an interactive picture and three
+links.
+"""
 
 import importlib.util
 import os

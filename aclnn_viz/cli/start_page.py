@@ -1,4 +1,4 @@
-"""The first page of JupyterLab and of the site: an explorer, alive, and three ways on."""
+"""Write the first page of JupyterLab and of the site: an interactive picture that moves, and three links to go on."""
 
 from functools import cache
 from html import escape

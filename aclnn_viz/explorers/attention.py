@@ -1,4 +1,5 @@
-"""The explorer of attention: what must be kept of a row of scores whose keys come tile by tile? One query, and the tiles that are swept over it.
+"""Interactive picture (explorer) of attention, to see what is kept of a row of scores while the keys come tile by tile, and
+what backward makes of that.
 
 Of all tiles so far only the largest score, a sum and an output are carried on. A tile with a larger score makes the maximum step up, and
 what was added before is rescaled. The sentence to teach: of each query forward saves only a maximum and a sum, for backward
