@@ -223,6 +223,7 @@ def _real(parameter, known: float):
     )
 
 
+@cache
 def _shape(op) -> tuple[int, ...]:
     """The shape that `av.case` draws: that of the main output."""
     return case(op).operator.backward(**case(op).inputs)[op.outputs[0]].shape
