@@ -40,7 +40,7 @@ EARLY, LEFT_OUT = (
     ("no init", "no device", "skip", "no workspace"),
 )
 SHELVES = (
-    message("host"),
+    message("host side"),
     message("device"),
     message("handles"),
     message("plan"),
