@@ -1,5 +1,5 @@
-"""Compute what the 2D grid sampler and PyTorch give where a value had to be chosen (kinks, ties, special and empty inputs), for
-conventions.toml.
+"""Compute what the 2D grid sampler of this kit and of PyTorch give where a value had to be chosen (kinks, ties, special and
+empty inputs), to check the table of conventions.toml by it.
 """
 
 import numpy as np

@@ -1,5 +1,5 @@
-"""Compute what the 3D grid sampler gives where a value had to be chosen (kinks, ties, special inputs), for conventions.toml:
-along z, for x and y are as in 2D.
+"""Compute what the 3D grid sampler of this kit gives where a value had to be chosen (kinks, ties, special inputs), to check
+the table of conventions.toml by it: along z, for x and y are as in 2D.
 """
 
 import numpy as np

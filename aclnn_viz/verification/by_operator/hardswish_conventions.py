@@ -1,5 +1,5 @@
-"""Compute what hardswish and PyTorch give where a value had to be chosen (kinks, special and empty inputs), for
-conventions.toml.
+"""Compute what hardswish of this kit and of PyTorch give where a value had to be chosen (kinks, special and empty inputs), to
+check the table of conventions.toml by it.
 """
 
 import numpy as np

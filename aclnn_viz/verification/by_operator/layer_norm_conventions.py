@@ -1,5 +1,5 @@
-"""Compute what layer norm and PyTorch give where a value had to be chosen (zero divisors, special and empty inputs), for
-conventions.toml.
+"""Compute what layer norm of this kit and of PyTorch give where a value had to be chosen (zero divisors, special and empty
+inputs), to check the table of conventions.toml by it.
 """
 
 import numpy as np
