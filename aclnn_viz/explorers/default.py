@@ -103,14 +103,11 @@ def state_of(op) -> type:
     made = {p.name: _control(op, p, start) for p in _parameters(op)}
     moved = [(name, vendors(control)) for name, control in made.items() if control]
     moved = [*stage.fields_with(op, moved), ("dtype", fields.dtype("Tensors"))]
-    moved += (
-        []
-        if stage is attention
-        else [
-            (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
-            for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-        ]
-    )
+    moved += [
+        (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
+        for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
+        if stage is not attention  # it has sizes of its own
+    ]
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
         help = message("which row, and which matrix of tensors with more than two axes")

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, only, placed
+from aclnn_viz.explorers.arrays import double, element, only, placed, sweep
 from aclnn_viz.explorers.norms import HANDS, reach
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import message, tr
 GUIDE, WANTED, MOVED, GRADIENT, PALE = 4, 5, 7, 8, 10  # kinds of marks
 LEAST, MOST = 0.002, 0.98  # of a row that hands can give to its classes
 NEAR = 0.01  # a distance that hardly pulls
-TALL, LOW = 320, 104
+TALL, LOW = 320, 122
 
 
 @cache
@@ -115,14 +115,8 @@ class Loss:
         return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        lead, struck = (
-            [{name: at} for at in ends]
-            for name, ends in (("lead", (-3.0, 9.0)), ("ignored", (0.0, 1.0)))
-        )
-        return (
-            {"label": tr("raise the target"), "seconds": 6.0, "frames": lead},
-            {"label": tr("ignore row after row"), "seconds": 8.0, "frames": struck},
-        )
+        raised = sweep(tr("raise the target"), "lead", 6.0, (-3.0, 9.0))
+        return raised + sweep(tr("ignore row after row"), "ignored")
 
     def headline(self, xp) -> list[str]:
         row, column = self.chosen
