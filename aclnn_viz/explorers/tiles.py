@@ -56,9 +56,13 @@ def plays(data: Data) -> tuple[dict, ...]:
 def headline(data: Data) -> list[str]:
     run, work, state = data.work.run, data.work, data.state
     taken, size = (f"{n / 1024:.1f} KiB" for n in (run.ub_bytes, run.platform.GetCoreMemSize()))
-    says = message("{program} on {n} of {all} cores, {taken} of the {size} of a Unified Buffer.")
-    named = {"program": state.program, "n": run.cores, "all": state.cores}
-    lines = [tr(says, taken=taken, size=size, **named)]
+    steps = max((job.step for jobs in work.jobs.values() for job in jobs), default=0) + 1
+    named = {"program": state.program, "n": run.cores, "all": state.cores, "steps": steps}
+    most = max((int(part.tile.max()) + 1 for part in work.owned), default=0)
+    says = message(
+        "{program} on {n} of {all} cores: up to {tiles} tiles a core, {steps} steps, {taken} of the {size} of a Unified Buffer."
+    )
+    lines = [tr(says, tiles=most, taken=taken, size=size, **named)]
     wrong = [
         tr(
             "{n} of {all} numbers of {output}",
