@@ -11,13 +11,14 @@ def in_torch(torch, gradOutput, self, betaOptional):
     return torch.ops.aten.silu_backward(wide(gradOutput), betaOptional * wide(self))
 
 
-SUBTRACTED = ("z * sigmoid(xp, -z)", "z * (1.0 - sigmoid(xp, z))")
+SUBTRACTED = changed(page, (("z * sigmoid(xp, -z)", "z * (1.0 - sigmoid(xp, z))"),)).backward
+ARRANGEMENTS = (SUBTRACTED,)
 DIFFERENCES = {
     "torch": (
         Difference(
             "1 - sigmoid(z) is subtracted, which cancels where z is large",
             "ATen native/cpu/Activation.cpp, silu_backward_kernel",
-            Plan("swish by silu", order=SEQUENTIAL, page=changed(page, (SUBTRACTED,)).backward),
+            Plan("swish by silu", order=SEQUENTIAL, page=SUBTRACTED),
         ),
     )
 }

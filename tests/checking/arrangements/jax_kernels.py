@@ -38,7 +38,7 @@ def swish(gradOutput, self, betaOptional):
 
 def mse_loss(gradOutput, self, target, reduction):
     x, y, g = j(self), j(target), j(gradOutput)
-    norm = 2.0 / self.size if reduction == 1 else 2.0
+    norm = 2.0 / max(self.size, 1) if reduction == 1 else 2.0
     return np.asarray(norm * (x - y) * g).astype(self.dtype)
 
 

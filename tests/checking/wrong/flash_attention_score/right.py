@@ -12,6 +12,7 @@ def kernel(
     attenMaskOptional,
     softmaxMaxOptional,
     softmaxSumOptional,
+    attentionInOptional,
     scaleValue,
     inputLayout,
     sparseMode,
@@ -23,7 +24,9 @@ def kernel(
         raise NotImplementedError("neither pse nor dropout")
     (batch, heads, rows, _), shared = query.shape, keyIn.shape[1]
     shape = batch, shared, heads // shared, rows
-    q, g = (wide(part).reshape(*shape, part.shape[-1]) for part in (query, dy))
+    q, g, out = (
+        wide(part).reshape(*shape, part.shape[-1]) for part in (query, dy, attentionInOptional)
+    )
     k, v = (wide(part)[:, :, None] for part in (keyIn, value))
     top, total = (
         wide(part)[..., :1].reshape(*shape, 1) for part in (softmaxMaxOptional, softmaxSumOptional)
@@ -36,7 +39,7 @@ def kernel(
         hidden = hidden if hidden.ndim < 5 or hidden.shape[1] == 1 else hidden.reshape(*shape, -1)
         p = np.where(hidden, 0, p)
     dp = g @ np.swapaxes(v, -1, -2)
-    ds = p * (dp - np.sum(dp * p, axis=-1, keepdims=True)) * q.dtype.type(scaleValue)
+    ds = p * (dp - np.sum(g * out, axis=-1, keepdims=True)) * q.dtype.type(scaleValue)
     return {
         "dqOut": (ds @ k).reshape(query.shape).astype(query.dtype),
         "dkOut": (np.swapaxes(ds, -1, -2) @ q).sum(axis=2).astype(keyIn.dtype),
