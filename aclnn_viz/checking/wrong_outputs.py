@@ -285,6 +285,10 @@ def _convention(run: CaseRun) -> str:
         )
     except Exception:  # a page that cannot be moved
         return ""
+    made = run.prepared.case
+    upstream = [array for name, array in made.arrays.items() if name in made.operator.upstream]
+    largest = max(np.abs(array.astype(np.float64)).max(initial=0.0) for array in upstream)
+    least = 8 * BESIDE * largest  # so far apart are both sides where a slope is steep
     for miss in run.misses:
         actual, truth = (
             part[miss.wrong].astype(np.float64)
@@ -297,7 +301,7 @@ def _convention(run: CaseRun) -> str:
         size = np.max(np.abs([*sides, truth]), axis=0)
         close = CLOSE + 2.0 * float_format(run.outputs[miss.output]).unit_roundoff
         if (
-            not (np.abs(sides[0] - sides[1]) > KINK * size).all()
+            not (np.abs(sides[0] - sides[1]) > KINK * size + least).all()
             or not np.any(
                 [np.abs(actual - value) <= close * size for value in (*sides, sum(sides) / 2)],
                 axis=0,
