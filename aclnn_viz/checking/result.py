@@ -10,8 +10,6 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from aclnn_viz.cases import Case
-from aclnn_viz.cases.vacuity import Vacuity, vacuity
 from aclnn_viz.checking.budgets import DEPENDENCE, FRESHLY, LATE, LINES, MENDING
 from aclnn_viz.checking.case_run import CaseRun, cheapest_first
 from aclnn_viz.checking.conditions import Traits, common, only
@@ -27,7 +25,7 @@ from aclnn_viz.checking.explanation import (
     law_of,
     of_fault,
 )
-from aclnn_viz.checking.judge import Prepared, judge, once_per_case
+from aclnn_viz.checking.judge import Prepared, judge
 from aclnn_viz.checking.kernel_call import fault_of_memory
 from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
@@ -48,7 +46,6 @@ from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 ALLOWING = message(
     "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
 )
-NOTHING = message("none of those measured")
 REASONS = 3  # of refusals, the most frequent first
 
 
@@ -123,8 +120,6 @@ class CheckResult:
         in one line.
     counterexample : Counterexample or None
         The smallest case found.
-    vacuity : Vacuity
-        What these cases cannot show.
     coverage, as_tiles : Coverage, bool
         What its cases contained, and whether it is a tile program that was not tried as one; from
         them `untried` tells what was not tried.
@@ -157,7 +152,6 @@ class CheckResult:
     diagnosis: Diagnosis | None
     explanation: Explanation | None
     counterexample: Counterexample | None
-    vacuity: Vacuity
     depth: str
     coverage: Coverage
     as_tiles: bool
@@ -267,7 +261,6 @@ class CheckResult:
         if self.passed or self._right_on_part:
             if self.trials:
                 yield tr(self.trials.text)
-            yield tr("known blind spots: {terms}", terms=self._blind)
             yield tr(
                 "this depth, {depth}, did not try: {text}",
                 depth=self.depth,
@@ -360,10 +353,6 @@ class CheckResult:
         wrong = self.failed or self.misbehaviour
         return bool(self.unsupported.cases and self.cases and not wrong)
 
-    @property
-    def _blind(self) -> str:
-        return linked("{some}, {more}", self.vacuity.blind) if self.vacuity.blind else NOTHING
-
     def _repr_html_(self) -> str:
         head, _, rest = str(self).partition("\n")
         colour, sign = (GREEN, "✔") if self.passed else (RED, "✘")
@@ -390,7 +379,6 @@ class CheckResult:
                 case and (case.worst or linked("{some}, {more}", case.problems)),
             ),
             (message("as tiles"), self.passed and self.trials and self.trials.text),
-            (message("known blind spots"), self.passed and self._blind),
         ]
         rows = [(tr(name), tr(text)) for name, text in rows if text]
         return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
@@ -430,7 +418,6 @@ class CheckResult:
             },
             "counterexample": self.counterexample and self.counterexample.to_json(),
             "nan": self.nan and vars(self.nan),
-            "cannot_fail_on": self.vacuity.blind,
             "not_tried": self.untried,
             "trials": self.trials and asdict(self.trials),
         }
@@ -509,7 +496,6 @@ def conclude(
         if tested and not tested.lost
         else None,
         notes=(*_conventions(wrong), *_of_precision(tested, small)),
-        vacuity=_can_show(op, [run.prepared.case for run in seen]),
         depth=depth.name,
         trials=trials,
         reasons=dict(evidence.reasons),
@@ -554,19 +540,6 @@ def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
 
 def _joined(text: str) -> str:
     return " ".join(text.split())
-
-
-@once_per_case
-def _influence(case: Case) -> dict[str, float]:
-    return vacuity([case]).influence
-
-
-def _can_show(op, cases: Sequence[Case]) -> Vacuity:
-    """What cases can show, of each term in the case that shows it best."""
-    best: dict[str, float] = {}
-    for case in cases:
-        best |= {name: max(best.get(name, 0.0), value) for name, value in _influence(case).items()}
-    return Vacuity(op.name if cases else "", len(cases), best)
 
 
 def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | None:

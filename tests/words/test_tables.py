@@ -9,7 +9,6 @@ import visible
 
 import aclnn_viz as av
 import derivations
-from aclnn_viz.cases.vacuity import vacuity
 from aclnn_viz.checking.conditions import Traits, common
 from aclnn_viz.cli import table
 from aclnn_viz.devices import ConstraintWarning
@@ -19,7 +18,6 @@ from aclnn_viz.verification import contract, conventions, errata, numeric
 from aclnn_viz.verification.conventions import default
 from aclnn_viz.verification.conventions.model import recomputed
 from aclnn_viz.words import messages
-from aclnn_viz.words.messages import said
 from notebooks.gallery.catalogue import FILE
 
 KNOWN = messages._catalogue("zh")
@@ -167,16 +165,6 @@ def test_an_operator_is_described_in_words_that_are_looked_up_and_names_that_are
         and "必填" in text._repr_html_()
         and json.dumps([text.rows, text.products]) == before
     )
-
-
-def test_what_inputs_cannot_show_is_said_and_its_keys_are_english(monkeypatch):
-    found = vacuity(
-        [av.case("rms_norm", shape=(4, 1)), av.case("rms_norm", shape=(4, 1), dtype="float16")]
-    )
-    chinese(monkeypatch)
-    assert "factor 1/n" in found.blind and "因子1/n" in map(said, found.blind)
-    layers = vacuity([av.case("layer_norm", weightOptional=None)])
-    assert {"input", "未给出biasOptional"} <= {*map(said, layers.influence)}
 
 
 def test_a_case_a_device_and_what_was_found_here_are_looked_up(monkeypatch):

@@ -1,14 +1,12 @@
-"""Generate test cases of cross entropy, and measure which errors they can show: log-probabilities of a real softmax, different
+"""Generate test cases of cross entropy: log-probabilities of a real softmax, different
 weights, some ignored rows.
 """
 
 import numpy as np
 
 from aclnn_viz.cases.default import Draw
-from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.messages import message
 
 SHAPE = (16, 10)
 OPTIONS = ("input",)
@@ -61,37 +59,4 @@ def draw(source: Draw, shape) -> dict:
         if zloss
         else source.attribute("lseForZlossOptional", None),
         **attributes,
-    }
-
-
-def meter(
-    gradLoss,
-    logProb,
-    target,
-    weightOptional,
-    gradZlossOptional,
-    lseForZlossOptional,
-    reduction,
-    ignoreIndex,
-    labelSmoothing,
-    lseSquareScaleForZloss,
-):
-    ignored = target == ignoreIndex
-    with np.errstate(all="ignore"):
-        total = np.sum(np.exp(wide(logProb)), axis=1)
-    weights = spread(weightOptional) if weightOptional is not None else 0.0
-    z = float(lseSquareScaleForZloss != 0 and lseForZlossOptional is not None)
-    return {f"reduction {name}": float(reduction == name) for name in ("none", "mean", "sum")} | {
-        message("ignored rows"): share(ignored),
-        message("all rows ignored"): float(bool(ignored.size and ignored.all())),
-        message("negative ignoreIndex"): share(ignored) * (ignoreIndex < 0),
-        message("weights"): weights,
-        message("weights in the mean"): weights * (reduction == "mean"),
-        message("label smoothing"): labelSmoothing,
-        message("label smoothing with weights"): labelSmoothing * weights,
-        "z-loss": z,
-        message("z-loss in ignored rows"): z * share(ignored),
-        "gradZloss": z * (gradZlossOptional is not None),
-        "gradLoss": off(gradLoss, 1.0),
-        message("rows that do not sum to 1"): share(np.abs(total - 1) > 0.1),
     }

@@ -1,4 +1,4 @@
-"""Generate test cases of the 2D grid sampler, and measure which errors they can show: points on the image, across the border
+"""Generate test cases of the 2D grid sampler: points on the image, across the border
 and beyond, on centres, edges and mirrors.
 """
 
@@ -7,11 +7,8 @@ from operator import index
 import numpy as np
 
 from aclnn_viz.cases.default import Draw, sprinkle
-from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.families import sampling
-from aclnn_viz.words.messages import message
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
@@ -59,42 +56,6 @@ def draw(source: Draw, shape) -> dict:
         "input": source.normal("input", shape),
         "grid": source.tensor("grid", (n, *points, 2), coordinates),
         **given,
-    }
-
-
-def meter(gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
-    found = {message("interpolation {k}", k=k): float(interpolationMode == k) for k in range(3)}
-    found |= {message("padding {k}", k=k): float(paddingMode == k) for k in range(3)}
-    found |= {f"alignCorners {k}": float(alignCorners == k) for k in (False, True)}
-    height, width = input.shape[2:]
-    places = [
-        sampling.unnormalise(wide(grid[..., axis]), size, alignCorners)[0]
-        for axis, size in enumerate((width, height))
-    ]
-    last = np.array([width - 1, height - 1]).reshape(2, 1, 1, 1)
-    u = np.array(places)
-    inside, zone = (u >= 0) & (u <= last), ((u > -1) & (u < 0)) | ((u > last) & (u < last + 1))
-    touched = np.unique(np.rint(u).reshape(2, -1), axis=1).shape[1] if u.size else 0
-    distance = np.min(np.abs(u - np.rint(u)), initial=np.inf)
-    return found | {
-        message("points inside"): share(inside.all(0)),
-        message("points in the border zone"): share(zone.any(0)),
-        message("points outside"): share((~inside & ~zone).any(0)),
-        message("coordinates in (-1, 0)"): share((u > -1) & (u < 0)),
-        message("mirrored points"): share(~inside.all(0)) * (paddingMode == 2),
-        message("points on the border itself"): share((u == 0) | (u == last)),
-        message("points halfway"): share(u % 1 == 0.5) * (interpolationMode == 1),
-        message("samples"): 1 - 1 / max(input.shape[0], 1),
-        message("channels"): 1 - 1 / max(input.shape[1], 1),
-        message("height that is not the width"): float(height != width),
-        message("x that is not y"): off(grid[..., 0] - grid[..., 1], 0),
-        message("points sharing a pixel"): float(u[0].size > touched),
-        message("closeness to a kink"): 1.0 / (1.0 + distance),
-        message("pixels that no point touches"): max(0.0, 1.0 - 4 * touched / (height * width)),
-        message("variation of gradOutput"): spread(gradOutput),
-        message("variation of the image"): spread(input),
-        message("masked outputs"): float(not all(outputMask)),
-        "gridGrad": float(outputMask[1]),
     }
 
 

@@ -1,16 +1,12 @@
-"""Generate test cases of group norm + swish, and measure which errors they can show: groups of several elements, a mean far
+"""Generate test cases of group norm + swish: groups of several elements, a mean far
 from 0, mean and rstd from the forward pass.
 """
 
 from math import prod
 
-import numpy as np
-
 from aclnn_viz.cases.default import Draw, stretches
-from aclnn_viz.cases.vacuity import off, spread, wide
 from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
-from aclnn_viz.words.messages import message
 
 SHAPE = (2, 6, 4, 4)
 OPTIONS = ()
@@ -61,38 +57,6 @@ def _some_groups(channels: int, positions: int) -> int:
         (g for g in range(2, channels + 1) if channels % g == 0 and channels // g * positions > 1),
         1,
     )
-
-
-def meter(
-    dy,
-    mean,
-    rstd,
-    x,
-    gamma,
-    beta,
-    numGroups,
-    dataFormatOptional,
-    swishScale,
-    dgammaIsRequire,
-    dbetaIsRequire,
-):
-    samples, channels = x.shape[:2]
-    depth, positions = channels // numGroups, prod(x.shape[2:])
-    groups = wide(dy).reshape(samples * numGroups, -1) if dy.size else np.zeros((0, 1))
-    return {
-        message("factor 1/n"): 1 - 1 / max(depth * positions, 1),
-        message("samples"): 1 - 1 / max(samples, 1),
-        message("channels in a group"): 1 - 1 / depth,
-        message("groups"): 1 - 1 / numGroups,
-        message("variation of dy in a group"): spread(groups, 1),
-        "mean": off(mean, 0.0),
-        "rstd": off(rstd, 1.0),
-        "gamma": off(gamma, 1.0),
-        "beta": off(beta, 0.0),
-        "swishScale": abs(swishScale - 1.0),
-        message("large swishScale"): float(abs(swishScale) > 40),
-        message("flags"): float(not (dgammaIsRequire and dbetaIsRequire)),
-    }
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:

@@ -1,4 +1,4 @@
-"""Generate test cases of RMS norm, and measure which errors they can show: rows of different size, one so small that epsilon
+"""Generate test cases of RMS norm: rows of different size, one so small that epsilon
 matters; rstd from the forward pass.
 """
 
@@ -7,10 +7,8 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.cases.default import Draw, trailing
-from aclnn_viz.cases.vacuity import off, share, spread, wide
 from aclnn_viz.dtypes import STRETCH
 from aclnn_viz.operators import operator
-from aclnn_viz.words.messages import message
 
 SHAPE = (8, 64)
 OPTIONS = ("gamma_ndim",)
@@ -35,25 +33,3 @@ def draw(source: Draw, shape) -> dict:
     dy = source.normal("dy", shape)
     saved = operator("rms_norm").forward(x=x, gamma=gamma, epsilon=epsilon)["rstd"]
     return {"dy": dy, "x": x, "rstd": source.saved("rstd", saved), "gamma": gamma}
-
-
-def meter(dy, x, rstd, gamma):
-    rows = max(rstd.size, 1)
-    flat = wide(x).reshape(rows, -1) if x.size else np.zeros((0, 1))
-    n = flat.shape[1]
-    with np.errstate(all="ignore"):
-        saved = np.abs(
-            wide(rstd).reshape(-1, 1)[: len(flat)]
-            * np.sqrt(np.mean(flat**2, axis=1, keepdims=True))
-        )
-    by_row = wide(dy).reshape(flat.shape) if x.size else flat
-    return {
-        message("factor 1/n"): 1 - 1 / n,
-        message("projection"): share(np.abs(np.mean(by_row * flat, axis=1)) > 0),
-        message("dy in the projection"): spread(by_row, 1),
-        "gamma": off(gamma, 1.0),
-        message("rows"): 1 - 1 / max(len(flat), 1),
-        "rstd": off(rstd, 1.0),
-        "epsilon": share(saved < 0.9),
-        message("n not divided by 16"): float(n % 16 != 0),
-    }
