@@ -23,7 +23,7 @@ from aclnn_viz.operators.patterns import chosen
 
 DRAWN = Path(__file__).parent / "drawn"
 # of an operator from outside, whose suite is drawn in the process that asks for it, and of a deep check beside the suite
-FEWER_DRAFTS, MORE_DRAFTS = 300, 600
+FEWER_DRAFTS, MORE_DRAFTS = 300, 1000
 __all__ = ["Recipe", "transposed"]
 
 

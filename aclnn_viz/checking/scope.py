@@ -5,7 +5,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -50,7 +50,7 @@ CASES_WANTED = 40
 QUICK_ELEMENTS = 2000  # elements of a case that a quick check may run
 QUICK_CASES = 20
 # elements that a deep check adds, and how many more each of its cases counts
-DEEP, EACH = 3 * 2**23, 2**13
+DEEP, EACH = 7 * 2**22, 2**13
 MIXING = 0.5  # the chance that a case takes an option of another one
 
 
@@ -509,8 +509,11 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
     return kept or list(cases[:1])
 
 
-def deeper(scope: Scope, seed: int) -> Iterator[Prepared]:
-    """Yield the cases that a deep check adds, as many as it has elements for: the next one from the series that has had the fewest."""
+def deeper(scope: Scope, seed: int, make: Callable | None = None) -> Iterator[Prepared]:
+    """Yield the cases that a deep check adds, as many as it has elements for: the next one from the series that has had the fewest.
+
+    `make` stands for `prepared_step`.
+    """
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
     for number, step in enumerate(deep(scope.op, scope.modes, dtypes, sizes=not scope.shapes)):
@@ -524,7 +527,7 @@ def deeper(scope: Scope, seed: int) -> Iterator[Prepared]:
         if late or not series[name]:
             del series[name]
         spent[name] += 0 if late else more
-        if not late and (drawn := prepared_step(scope, step, 1000 * seed + number)):
+        if not late and (drawn := (make or prepared_step)(scope, step, 1000 * seed + number)):
             yield drawn
 
 
