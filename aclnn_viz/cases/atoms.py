@@ -19,6 +19,8 @@ from aclnn_viz.operators.patterns import chosen, value
 
 # what matters most is first
 PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "pairs"
+# by family the share of drafts that show an atom, from which on a suite shows it, too
+OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
 EXACT, LONGEST = 17, 4096  # lengths that are told apart one by one, and from which on none is
 FEWER = 4, 8  # times by which a number is more than another
 AXES = 6  # last axes of a tensor that are told apart
@@ -94,10 +96,11 @@ def numbers_of(op: Operator, bound: dict, sizes: dict) -> dict[str, float]:
         if not isinstance(array, np.ndarray):
             continue
         pattern = chosen(op.tensors[name].shape, bound)
-        if (pattern.starred or pattern.stretched) and pattern.text not in patterns:
+        another = pattern.text not in patterns or pattern.stretched
+        if another and (pattern.starred or pattern.stretched):
             last = array.shape[-AXES:]
             found |= {f"{name}[{at - len(last)}]": n for at, n in enumerate(last)}
-        if name == op.like or pattern.starred and pattern.text not in patterns:
+        if name == op.like or another and pattern.starred:
             found[f"all {name}"] = array.size
         patterns.add(pattern.text)
     for name, a in op.attributes.items():

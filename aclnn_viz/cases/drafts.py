@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.atoms import GEOMETRY, PAIRS, atoms
+from aclnn_viz.cases.atoms import OFTEN, atoms
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.recipe import ROWS, Recipe, family
 from aclnn_viz.operators import Attribute, Operator, registry
@@ -24,15 +24,13 @@ from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of
 
 DRAFTS, TRIES = 1000, 4  # of an operator of the kit, and how many are tried for each that it takes
-# the share of drafts that show an atom, from which on the suite shows it, too: of two numbers or options, and of one
-OFTEN, SELDOM = 0.013, 0.006
 RECIPES_WANTED = 40  # recipes: where fewer show all atoms, chance adds others
 # elements of a case at most, and as many as judging it costs beside its elements
 ELEMENTS, EACH = 12_000, 500
 MASK = 2**20  # elements of the masks that are the same for all lengths, which are read fast
 LENGTHS = (1, 1, 2, 2, 3, 3, *range(4, 18), 20, 25, 33, 40, 65, 128, 260)
-SHORT_LENGTHS = 12  # of these, for tensors of several long axes
-RANK, HIGHER = 5, 0.12  # axes at most where fewer are allowed, and how often more are drawn
+SHORT_LENGTHS, SHORTEST = 12, 6  # of these, for tensors of several long axes, and of many
+RANK, HIGHER = 5, 0.15  # axes at most where fewer are allowed, and how often more are drawn
 UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError, AttributeError, OverflowError
 
 
@@ -87,7 +85,7 @@ class Source:
             options["dtype"] = rng.choice(("float32", "float16", "bfloat16"))
         if rng.random() < 0.1:
             options["strided"] = True
-        while rng.random() < 0.45:
+        while rng.random() < 0.6:
             name, kind = next(self.rows)
             options["rows"] = options.get("rows", {}) | {name: kind}
         return options
@@ -115,7 +113,13 @@ class Source:
     def _lengths(self, count: int) -> tuple[int, ...]:
         rng = self.rng
         lengths = LENGTHS if rng.random() < (0.6 if count < 3 else 0.2) else LENGTHS[:SHORT_LENGTHS]
-        return tuple(0 if rng.random() < 0.01 else rng.choice(lengths) for _ in range(count))
+        low = 0.7 * (count > RANK)  # of many axes few are long, or no draft is small
+        return tuple(
+            0
+            if rng.random() < 0.01
+            else rng.choice(lengths if rng.random() >= low else LENGTHS[:SHORTEST])
+            for _ in range(count)
+        )
 
     def _implied(self, name: str, a: Attribute, first: Pattern) -> bool:
         """Whether lengths of the first tensor give an attribute."""
@@ -210,11 +214,7 @@ def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[d
         met = set().union(*(shown(atoms(made)) for made in stated if taken(made)))
         drafts, kept = [*drawn(op, count)], []
         often = Counter(atom for _, held, _ in drafts for atom in shown(held))
-        left = {
-            atom
-            for atom, n in often.items()
-            if n > (OFTEN if atom[0] in (GEOMETRY, PAIRS) else SELDOM) * len(drafts)
-        } - met
+        left = {atom for atom, n in often.items() if n > OFTEN[atom[0]] * len(drafts)} - met
         sets = [(options, shown(held) - met, EACH + size) for options, held, size in drafts]
         while sets and (left or len(kept) < RECIPES_WANTED):
             best = max(sets, key=lambda draft: len(draft[1] & left) / draft[2])

@@ -57,6 +57,13 @@ def test_a_window_that_hangs_over_is_a_way_of_its_own():
     assert {text.partition(" (")[0] for text in inside - over} >= {"room // step: no rest"} or over
 
 
+def test_each_tensor_that_is_broadcast_has_lengths_of_its_own():
+    held = atoms(av.case("tanh", shape=(3, 4), gradOutput_shape=(1, 4)))
+    assert held["lengths", "gradOutput[-2] = 1"] and held["lengths", "output[-2] = 3"]
+    assert held["geometry", "gradOutput[-2] < output[-2]"]
+    assert held["geometry", "all gradOutput < all output"]
+
+
 def test_rows_are_what_they_are_called():
     made = Recipe("softmax", {"shape": (4, 6), "rows": {"gradOutput": "a constant row"}}).case(0)
     told = {text for family, text in shown(atoms(made)) if family == ROWS}

@@ -62,7 +62,7 @@ OPERATOR = Operator(
             "padding": (0, 0),
             "ceilMode": True,
         },
-        {"shape": (3, 4, 7), "kernelSize": (2, 3), "stride": (1, 2), "padding": (1, 1)},
+        {"shape": (3, 4, 7), "kernelSize": (2, 3), "stride": (1, 2), "padding": (0, 1)},
         {"shape": (1, 2, 7, 5), "kernelSize": (3,), "stride": (), "padding": (1,)},
     ),
 )
