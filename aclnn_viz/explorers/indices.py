@@ -373,7 +373,7 @@ def _pile(xp, found: Indices) -> Panel:
     total = element(xp, found.fallen, xp.astype(place, xp.int64))[None, :]
     heat = Heat(xp.concat([total, np.full((1, left), np.nan), pile]), *found.colours, digits=True)
     many = xp.sum(double(xp, there))
-    ticks = [(0.0, tr("sum"))] + [
+    ticks = [(0.0, tr("the sum"))] + [
         (k + 2.0, choose(many > k, "", written(order[k], "d"))) for k in range(rows)
     ]
     title = tr("row {p} of {output} adds up", p=written(place, ".0f"), output=found.output)
