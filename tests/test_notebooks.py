@@ -91,6 +91,10 @@ def unknown_to_explorer(notebook, name):
         }
     at = next(k for k, cell in enumerate(notebook.cells) if f'av.explore("{name}"' in cell.source)
     moves = notebook.cells[at + 1].source
+    if name == "zoom":  # a term is clicked where the picture names it
+        program = re.findall(r'program="(\w+)"', notebook.cells[at].source)
+        state = subject.state(**({"program": program[0]} if program else {}))
+        known |= {term.name for term in subject.compute(state).zoomed.terms}
     named = re.findall(r"`([^`]+)`", moves) + re.findall(
         r"(?<!\*)\*([^*\n]+)\*(?!\*)", re.sub(r"`[^`]+`", "", moves)
     )
