@@ -46,7 +46,7 @@ def written(op, arranged) -> tuple:
     """(parts, loop, numbers, shapes), of which the loop takes numbers and arrays of these shapes, by name, as of one axis; NotStraight where the page has no such loop."""
     lines, whole = straight(op, arranged), arranged.results[op.main].shape
     at = arranged.axes[op.main].find(".")
-    rows = [1 if k == at else n for k, n in enumerate(whole)]
+    rows = tuple(1 if k == at else n for k, n in enumerate(whole))
     shapes = {
         name: whole if lines.inputs[name].size > 1 else rows if lines.length else (1,) * array.ndim
         for name, array in arranged.arrays.items()

@@ -298,16 +298,12 @@ class NumbaPeer(Peer):
         }
         if function is None:
             parts, loop, numbers, shapes = _one_loop(op, arranged)
+            every = arrays | outputs
             loops.over(
                 parts,
                 loop,
                 *numbers,
-                *[
-                    (
-                        outputs[name] if name in outputs else np.broadcast_to(arrays[name], shape)
-                    ).reshape(-1)
-                    for name, shape in shapes.items()
-                ],
+                *[_wide(every[name], shape).reshape(-1) for name, shape in shapes.items()],
             )
         else:
             function(outputs, **arrays, **arranged.attributes)
@@ -347,6 +343,11 @@ def _given(array: np.ndarray) -> np.ndarray:
         if flags.c_contiguous and flags.aligned and array.dtype.isnative
         else np.require(array, array.dtype.newbyteorder("="), "CA")
     )
+
+
+def _wide(array: np.ndarray, shape: tuple) -> np.ndarray:
+    """An array in the shape that a loop takes it in: itself where it has that, which takes less time to see."""
+    return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
 #: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.

@@ -1,12 +1,12 @@
-"""Fused loops for numba that run layer norm backward fast on a CPU: two passes over a row, one over every four rows for the
-sums over rows.
+"""Fused loops for numba that run layer norm backward fast on a CPU: one pass over a row for its means, one over every four
+rows for their gradients and the sums over rows.
 
 A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
 """
 
 import numpy as np
 
-from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, real, step, write
+from aclnn_viz.arrays.loops import LANES, add_up, computed, cuts, over, read, step, write
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64")
@@ -17,17 +17,12 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
     n = weight.size
     whole = n - n % (TOGETHER * LANES)
     straight, along = np.empty(LANES), np.empty(LANES)
+    shifts, projections = np.empty(TOGETHER, weight.dtype), np.empty(TOGETHER, weight.dtype)
     for begin in range(first, last, TOGETHER):
         end = min(begin + TOGETHER, last)
         for row in range(begin, end):
             own = slice(row * n, row * n + n)
-            grads, xs, results, centre, scale = (
-                gradOut[own],
-                input[own],
-                gradInput[own],
-                mean[row],
-                rstd[row],
-            )
+            grads, xs, centre, scale = gradOut[own], input[own], mean[row], rstd[row]
             straight[:] = 0.0
             along[:] = 0.0
             for start in range(0, whole, TOGETHER * LANES):
@@ -36,15 +31,13 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
                 left = n - start
                 add_terms(1, start, grads, xs, weight, centre, scale, straight[:left], along[:left])
             # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
-            shift, projection = real(weight, straight.sum() / n), real(weight, along.sum() / n)
-            for i in range(n):
-                along_both = shift + (read(xs, i) - centre) * scale * projection
-                write(results, i, (read(grads, i) * read(weight, i) - along_both) * scale)
+            shifts[row - begin], projections[row - begin] = straight.sum() / n, along.sum() / n
+        arrays = gradOut, input, mean, rstd, weight, gradInput, weightSums[part], biasSums[part]
         if end - begin == TOGETHER:
-            add_rows(TOGETHER, begin, gradOut, input, mean, rstd, weightSums[part], biasSums[part])
+            finish(TOGETHER, begin, shifts, projections, arrays)
         else:
             for row in range(begin, end):
-                add_rows(1, row, gradOut, input, mean, rstd, weightSums[part], biasSums[part])
+                finish(1, row, shifts[row - begin :], projections[row - begin :], arrays)
 
 
 @step
@@ -61,14 +54,19 @@ def add_terms(count, start, grads, xs, weight, centre, scale, straight, along):
 
 
 @step
-def add_rows(count, first, gradOut, input, mean, rstd, weightSum, biasSum):
-    """Add so many rows to the two sums over rows."""
-    n = weightSum.size
+def finish(count, first, shifts, projections, arrays):
+    """Write the gradient of so many rows, and add them to the two sums over rows."""
+    gradOut, input, mean, rstd, weight, gradInput, weightSum, biasSum = arrays
+    n = weight.size
     for i in range(n):
         ofWeight, ofBias = weightSum[i], biasSum[i]
-        for row in range(first, first + count):
-            grad = read(gradOut, row * n + i)
-            ofWeight += grad * ((read(input, row * n + i) - mean[row]) * rstd[row])
+        for k in range(count):
+            row = first + k
+            at = row * n + i
+            grad, xhat = read(gradOut, at), (read(input, at) - mean[row]) * rstd[row]
+            along_both = shifts[k] + xhat * projections[k]
+            write(gradInput, at, (grad * read(weight, i) - along_both) * rstd[row])
+            ofWeight += grad * xhat
             ofBias += grad
         weightSum[i], biasSum[i] = ofWeight, ofBias
 
@@ -90,7 +88,9 @@ def backward(outputs, gradOut, input, mean, rstd, weightOptional, biasOptional):
         mean.astype(compute, copy=False).reshape(-1),
         rstd.astype(compute, copy=False).reshape(-1),
         weight,
-        outputs.get("gradInputOut", np.empty_like(input)).reshape(-1),
+        (outputs["gradInputOut"] if "gradInputOut" in outputs else np.empty_like(input)).reshape(
+            -1
+        ),
         *sums,
     )
     for name, each in zip(("gradWeightOut", "gradBiasOut"), sums):
