@@ -205,7 +205,7 @@ class CaseRun:
         return frozenset(name for name in wrong if self.agrees(self.truth, frozenset([name])))
 
     @cached_property
-    def _finite(self) -> bool:
+    def finite(self) -> bool:
         return all(np.isfinite(wide).all() for wide, _ in self.wanted.values())
 
     @cached_property
@@ -307,7 +307,7 @@ class CaseRun:
         same = self._same(values, variant.only)
         if all(part.all() for part in same.values()):
             return True
-        if self._finite and not all(map(_nearly, same.values())):
+        if self.finite and not all(map(_nearly, same.values())):
             return False
         step, others = self._step, []
         for single, nudge in ((True, 0.0), (False, step), (False, -step)):
@@ -382,7 +382,7 @@ class CaseRun:
                         round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
                     )
             places[name] = same | np.isinf(near)
-            if self._finite and not _nearly(places[name]):
+            if self.finite and not _nearly(places[name]):
                 return {name: places[name]}
         return places
 
@@ -493,11 +493,15 @@ class Candidate:
 
 def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
     """The failing runs in an order that rejects wrong candidates fast, as thousands are tried: first the one on which the page
-    executes the fewest lines, the smallest and one of middle size (each with at least SOME elements), then the others."""
+    executes the fewest lines, the smallest and one of middle size (each with at least SOME elements), then the others.
+
+    A nan may stand in for whatever a wrong candidate gives: finite outputs come first.
+    """
     usable = [run for run in failing if run.usable]
     if not usable:
         return list(failing)
     some = [run for run in usable if run.size >= SOME] or usable
+    some = [run for run in some if run.finite] or some
     first = dict.fromkeys(
         (min(leaders(some), key=lambda run: run.steps), some[0], some[len(some) // 2])
     )
