@@ -76,6 +76,8 @@ class Source:
                 longer = tuple(rng.choice(LENGTHS) if n == 1 else n for n in shape)
                 shapes = shape[1:], (*shape[:-1], 1), ones, (), (*ones[:1], *shape[1:])
                 shapes += longer, (rng.choice(LENGTHS), *longer)
+                if pattern.ranks == (1, 1):
+                    shapes = ((1,),)
                 options[f"{name}_shape"] = rng.choice(shapes)
             trailing = op.tensors[name].shape in [f"*{letter}" for letter in first.starred[1:]]
             if trailing and f"{name}_ndim" in self.takes:

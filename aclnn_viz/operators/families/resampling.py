@@ -187,7 +187,8 @@ def upsampling_2d(
                 "const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False
             ),
             **corners,
-            "scalesH": Attribute("double", 0.0, tries=(1.7,)),
+            # no quotient of small whole numbers, as that of two lengths is
+            "scalesH": Attribute("double", 0.0, tries=(1.7320508,)),
             "scalesW": Attribute("double", 0.0, tries=(0.8,)),
         },
         sizes=LENGTHS,
