@@ -71,6 +71,7 @@ def opened(browser, saved):
 
 @pytest.mark.parametrize("name", STAGES)
 @pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.sampled(14)
 def test_the_picture_comes_first_with_few_controls(name, width, opened):
     page, _, _ = opened(name, width)
     stage = page.locator(".stage").bounding_box()
