@@ -203,7 +203,8 @@ def _vector(scene: Scene, place):
     corners = [np.full(1, end) for end in (0.36, top, 0.64, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
     none, there = np.zeros(1), xp.where(at > 0, corners[0], np.nan)
-    yield Blocks(*corners, none + np.nan, none, scene.high, (tr("V is idle"),), FRAME)
+    idle = (choose(xp.minimum(at, 1), tr("V is idle"), ""),)
+    yield Blocks(*corners, none + np.nan, none, scene.high, idle, FRAME)
     tile, words = point(scene.working(V, core.tile)), (choose(at, "", *says),)
     yield Blocks(there, *corners[1:], tile, point(wrong), scene.high, words, WRONG)
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):

@@ -314,7 +314,7 @@ def _count(number: int) -> str:
 def ulps(value: float) -> str:
     """An error in ulps in few words.
 
-    >>> ulps(3.0), ulps(123456.0), ulps(inf)
+    >>> ulps(3.0), ulps(123456.0), ulps(float("inf"))
     ('3', '1.2e+05', 'inf')
     """
     return f"{value:.0f}" if value < 1e4 else f"{value:.1e}"
@@ -323,7 +323,7 @@ def ulps(value: float) -> str:
 def part(used: float) -> str:
     """A part of what is allowed in few words: at most 1 where nothing is wrong.
 
-    >>> part(0.0), part(0.2549), part(41.7), part(inf)
+    >>> part(0.0), part(0.2549), part(41.7), part(float("inf"))
     ('0', '0.25', '42', 'inf')
     """
     return f"{used:.2g}" if used < 10 else ulps(used)

@@ -80,11 +80,11 @@ def test_what_is_0_as_a_whole_is_no_tail():
 
 def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
     """`law_of` has no case of few elements that is wrong until the counterexample is cut to it."""
-    sizes = {one.case.inputs["x"].size for one in prepared_suite("rms_norm", 0)}
+    shapes = {one.case.inputs["x"].shape for one in prepared_suite("rms_norm", 0)}
     kernel = rms(
         lambda out, x: (
             out | {"dxOut": out["dxOut"] * 1.5 + np.cos(x.astype(np.float64) * 9)}
-            if x.size >= 60 or x.size >= 20 and x.size not in sizes
+            if x.size >= 60 or x.size >= 20 and x.shape not in shapes
             else out
         )
     )
@@ -92,7 +92,7 @@ def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
     seen = examine(tested, [*prepared_suite("rms_norm", 0)]).seen
     # beside a nan all is right
     seen = [run for run in seen if np.isfinite(run.truth["dxOut"]).all()]
-    unseen = min({*range(20, 60)} - sizes)
+    unseen = min(n for n in range(20, 60) if (1, n) not in shapes)
     small = tested.run_on(Ready(tested.scope, Recipe("rms_norm", {"shape": (1, unseen)}), None, 0))
     assert small.misses and tested.wrong == [small]
     assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(

@@ -121,7 +121,7 @@ def test_a_shrunken_case_stays_in_scope():
         ({"dtypes": "int8"}, "int8"),
         ({"soc": "TPU"}, "SoC"),
         ({"dtypes": ["float64"]}, "some case must remain"),
-        ({"limits": {"x": (1,), "dy": (2,)}}, "some case must remain"),
+        ({"limits": {"x": (1,), "dy": (2, 2)}}, "some case must remain"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(options, words):
