@@ -124,6 +124,15 @@ def test_pytorch_is_right_in_the_precision_in_which_it_is_documented_to_compute(
 
 
 @TORCH
+@pytest.mark.parametrize("name", ["upsample_bilinear_2d", "upsample_bicubic_2d"])
+@pytest.mark.parametrize("aligned", [False, True])
+def test_places_that_are_rounded_are_right_on_long_axes(name, aligned):
+    case = av.case(name, shape=(1, 1, 65, 130), outputSize=(7, 100), alignCorners=aligned)
+    result = av.check(name, "torch", cases=[case])
+    assert result.passed, str(result)
+
+
+@TORCH
 def test_autograd_of_the_formula_of_hardswish_is_right():
     import torch
 

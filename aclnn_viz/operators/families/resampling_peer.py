@@ -5,8 +5,22 @@ miss outputSize.
 from math import floor
 
 from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.operators.faults.fault import changed
 
 REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
+
+#: How far a place is behind an element is a difference of rounded numbers, as in ATen native/UpSample.h.
+ROUNDED = (
+    (
+        "return whole, xp.astype(count - whole * parts, xp.float64) / parts",
+        "return whole, xp.astype(count, xp.float64) / parts - xp.astype(whole, xp.float64)",
+    ),
+)
+
+
+def arrangements(page) -> tuple:
+    """The pages of a kernel that computes places in the format of the gradient."""
+    return (changed(page, ROUNDED).backward,)
 
 
 def given_scales(outputSize, inputSize, scales):

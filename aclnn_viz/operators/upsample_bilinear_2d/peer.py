@@ -2,7 +2,10 @@
 does.
 """
 
-from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
+from aclnn_viz.operators.families.resampling_peer import REFUSED, arrangements, given_scales
+from aclnn_viz.operators.upsample_bilinear_2d import page
+
+ARRANGEMENTS = arrangements(page)
 
 
 def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
