@@ -24,6 +24,9 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
         ).numel()
     )
     one = gradient.numel() == 1 and leaf.numel() == count
+    if reduction == MEAN and not one:  # which PyTorch has not: divided here, and rounded once
+        leaf, gradient = leaf.detach().double().requires_grad_(), gradient.double()
+        others = [None if other is None else other.double() for other in others]
     loss = function(leaf, *others, reduction=REDUCTION.values[reduction] if one else "none", **more)
     (found,) = torch.autograd.grad(
         loss, leaf, gradient.reshape(loss.shape) if one and reduction else gradient.expand(shape)
