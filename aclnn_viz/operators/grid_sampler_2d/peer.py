@@ -3,9 +3,13 @@ the modes.
 """
 
 from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
+from aclnn_viz.operators.faults.fault import page_from, rewritten
 from aclnn_viz.operators.peers import Difference, narrow
 
-from .plans import simt_page
+from . import plans
+
+# ATen mirrors coordinates without a fold; far from the image 16 bits do not tell one tap from the next.
+UNFOLDED = rewritten(plans, ()).replace("fold(xp, x) if paddingMode == REFLECTION else x", "x")
 
 
 def in_torch(
@@ -23,7 +27,7 @@ DIFFERENCES = {
             "coordinates, weights and sums are rounded to 16 bits",
             SOURCE,
             "the grid sampler in 16 bits",
-            page=simt_page,
+            page=page_from(UNFOLDED, plans).simt_page,
             accumulate="storage",
         ),
         Difference(
