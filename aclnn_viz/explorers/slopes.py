@@ -52,13 +52,14 @@ def fields_with(op, others: list) -> list[tuple]:
     arranged = op.arrange_backward(**given)
     one = _first(XP, paged(XP, arranged))
     known = {"max": max, "min": min} | given | arranged.attributes
-    x, _ = _places(XP, op, op.gradient_of[op.main], one, known)
-    low, high = (float(np.round(end(x[np.isfinite(x)]), 2)) for end in (np.min, np.max))
+    x, kinks = _places(XP, op, op.gradient_of[op.main], one, known)
+    low, high = (float(np.round(end(x), 2)) for end in (np.nanmin, np.nanmax))
     low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
-    start = 0.5 if low < 0.0 < high else low + 0.7 * (high - low)
+    # on a kink, if a step of the slider reaches one: there the neighbouring numbers show the jump
+    start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
     name = op.gradient_of[op.main]
     help = message("where the dot stands")
-    place = real(round(start, 2), low, high, 0.01, name, message("Element"), help)
+    place = real(start, low, high, 0.01, name, message("Element"), help)
     if not is_pair(op):
         return [("x", place), *others]
     halves = {0: message("first half"), 1: message("second half")}
@@ -121,15 +122,16 @@ class Slope:
         on = np.zeros(()) > 1
         kinked = ""
         for k in range(self.kinks.size):
-            below, above = (number(value) for value in self.beside_kink(k))
+            below, above = self.beside_kink(k)
             there = tr(
-                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at},] and one number further nothing of it is left.",
-                below=below,
-                above=above,
+                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at}:] a convention. Its neighbours show the jump.",
+                below=number(below),
+                above=number(above),
                 at=number(self.at[k]),
             )
             kinked = choose(x == self.kinks[k], kinked, there)
-            on = on | (x == self.kinks[k])
+            # less is that of a smooth curve over 2 NEAR
+            on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
         which = xp.where(
             on,
             4,
@@ -272,7 +274,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     kinks = [
         Rule("x", found.kinks[k], tr("kink") * (not k), GUIDE) for k in range(found.kinks.size)
     ]
-    bare = [Rule("x", found.kinks[k], kind=GUIDE) for k in range(found.kinks.size)]
+    bare = [replace(kink, label="") for kink in kinks]
     grip = ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"
     below = (
         *bare,

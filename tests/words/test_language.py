@@ -168,9 +168,9 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
         and "元素" in repr(opened.controls)
         and "真值" in opened.words["text"]
     )
-    opened.values = opened.values | {"x": 3.0}
+    opened.values = opened.values | {"x": -3.0}
     assert "折点上" in opened.words["caption"]
-    opened.values = opened.values | {"x": 0.5}
+    opened.values = opened.values | {"x": 3.0}
     av.language("en")
     assert all_words(opened) == english
 
