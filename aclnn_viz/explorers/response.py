@@ -50,9 +50,9 @@ def first_seen(op) -> int:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The cell that is looked at, which opens at the largest one, and how many outputs have sent their gradients."""
+    """The cell that is looked at, which opens where most is sent, and how many outputs have sent their gradients."""
     found = response(XP, op, case(op).inputs, SimpleNamespace(plane=first_seen(op)))
-    sizes = np.abs(found.matrix)
+    sizes = np.abs(found.arriving[:, None] * found.matrix)
     return planes.fields_with(op, others, *np.unravel_index(sizes.argmax(), sizes.shape))
 
 
@@ -93,6 +93,10 @@ class Spread:
         row = xp.where(self.state.sent < 1.0, xp.astype(last, xp.int64), own)
         return row, xp.minimum(self.state.column, columns - 1)
 
+    def weight(self, xp):
+        row, column = self.chosen(xp)
+        return element(xp, element(xp, self.matrix, row), column)
+
     def panels(self, xp) -> list[Panel]:
         row, column = self.chosen(xp)
         rows, columns = self.matrix.shape
@@ -104,7 +108,10 @@ class Spread:
             Box(-0.5, row - 0.5, columns - 0.5, row + 0.5, kind=READ),
             Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
         )
-        title = tr("what each output sends to each input, of a gradient of 1: choose a cell")
+        title = tr(
+            "what each output sends to each input, of a gradient of 1: choose a cell (now {weight})",
+            weight=number(self.weight(xp)),
+        )
         over, up = Axis(f"{self.output}[j]"), Axis(f"{self.upstream}[i]")
         main = Panel("brought", title, marks, over, up, 13, 390, ("column", "row"), rows=2)
 
@@ -125,8 +132,7 @@ class Spread:
         return sweep(tr("send the gradients back"), "sent")
 
     def caption(self, xp):
-        (row, column), (rows, _) = self.chosen(xp), self.matrix.shape
-        weight = element(xp, element(xp, self.matrix, row), column)
+        (row, column), (rows, _), weight = self.chosen(xp), self.matrix.shape, self.weight(xp)
         many = xp.sum(double(xp, element(xp, self.matrix, column, 1) != 0.0))
         names = {
             "i": written(row, "d"),
