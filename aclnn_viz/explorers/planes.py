@@ -128,7 +128,7 @@ class Plane:
         names = {
             "n": written(n, ".0f"),
             "m": written(m, ".0f"),
-            "share": written(100.0 * largest, ".3g"),
+            "share": written(largest, ".4g"),
         }
         what = choose(
             xp.where(
@@ -138,14 +138,15 @@ class Plane:
             ),
             tr("The [7:output] reads no pixel, and its gradient goes nowhere."),
             tr(
-                "The [7:output] reads [5:one pixel], which gets {share} % of its gradient.", **names
-            ),
-            tr(
-                "The [7:output] reads [5:{n} pixels], and each gets {share} % of its gradient.",
+                "The [7:output] reads [5:one pixel], which gets {share} times its gradient.",
                 **names,
             ),
             tr(
-                "The [7:output] reads [5:{n} pixels], the nearest one most: {share} % of its gradient go there.",
+                "The [7:output] reads [5:{n} pixels], and each gets {share} times its gradient.",
+                **names,
+            ),
+            tr(
+                "The [7:output] reads [5:{n} pixels], the nearest one most: {share} times its gradient.",
                 **names,
             ),
             tr(
