@@ -51,7 +51,7 @@ def fields_with(op, others: list) -> list[tuple]:
     struck = message("the share of rows, from the last one on, whose target becomes ignoreIndex")
     return [
         *others[:2],
-        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("ignored"), group, struck)),
+        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("ignore more"), group, struck)),
         ("lead", real(0.0, -4.0, 12.0, 0.1, message("lead"), group, help)),
         ("row", whole(1, 0, HANDS - 1, message("row"), group, below="axis_0")),
         ("column", whole(5, 0, HANDS - 1, message("class"), group, below="axis_1")),

@@ -55,7 +55,7 @@ def fields_with(op, others: list) -> list[tuple]:
         ),
         *(pair for pair in others if pair[0] != first),
         ("element", whole(2, 0, HANDS - 1, message("element"), message("Element"), moves=True)),
-        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), message("Element"))),
+        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away so far"), message("Element"))),
     ]
 
 

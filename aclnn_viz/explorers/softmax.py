@@ -41,7 +41,7 @@ def fields_with(op, others: list) -> list[tuple]:
     return [
         *others,
         ("element", whole(1, 0, HANDS - 1, message("element"), group, moves=True)),
-        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away"), group)),
+        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away so far"), group)),
     ]
 
 
@@ -128,7 +128,7 @@ def _columns(xp, found: Softmax) -> Panel:
         for rows in ((start, ends, gap), (height, height, gap))
     ]
     areas = [Box(start[j], level, ends[j], height[j], kind=AREA, filled=0.45) for j in range(n)]
-    high = reach(xp, 2.0, found.arriving)
+    high = 1.05 * reach(xp, 2.0, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
@@ -164,7 +164,7 @@ def _columns(xp, found: Softmax) -> Panel:
 def _bars(xp, found: Softmax) -> list[Panel]:
     areas = tr("= {output}: width times what stands out", output=found.output)
     rows = (
-        ("share", tr("probability"), found.share, INK, 0.0),
+        ("share", tr("probability"), found.share, INK, 0.1),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
         ("areas", areas, found.gradient, AREA, 1.0),
     )
