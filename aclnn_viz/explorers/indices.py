@@ -361,6 +361,7 @@ def _aside(xp, found: Indices) -> list[Panel]:
     title, tall = tr("each row is multiplied by"), 390 if found.kept else 130
     values, at = found.factor, found.chosen
     factors = bars("factors", title, values, GRADIENT, ends, at, 7, tall, tr("row"))
+    factors = replace(factors, y=Axis("", *ends))
     return [replace(factors, rows=2)] if found.kept else [factors, _pile(xp, found)]
 
 

@@ -40,7 +40,7 @@ TIES = {"even": message("to even"), "away": message("away from zero")}
 READ, CHOSEN, WRONG, INK = 5, 7, 8, 9  # kinds of marks of the swarm
 # of its axis, on either side of the wall; its columns; its height
 DECADES, PILES, PILED = 4.0, 144, 350
-SHARES = {-4: "0.01 %", -2: "1 %", 0: "100 %", 2: "100 ×", 4: "10,000 ×"}
+SHARES = (-2.0, "1 %"), (0.0, "100 %"), (2.0, "100 ×")
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END = 48.0  # of the axis
@@ -112,9 +112,15 @@ def swarm(data: Data) -> Panel:
         output=data.output,
         n=f"{e.size:,}",
     )
-    ticks = tuple((float(k), SHARES[k]) for k in SHARES)
-    over = Axis(tr("error / bound"), -DECADES, DECADES, ticks=ticks)
-    return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.05), 20, PILED)
+    return Panel(
+        "errors",
+        title,
+        marks,
+        Axis(tr("error / bound"), -DECADES, DECADES, ticks=SHARES),
+        Axis(tr("elements"), 0.0, top * 1.05),
+        20,
+        PILED,
+    )
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
