@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import XP, point
+from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import (
     Data,
@@ -20,7 +20,7 @@ from aclnn_viz.explorers.two_phase_data import (
     ran,
 )
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
-from aclnn_viz.pictures.marks import Blocks, Grip, Heat, Note, Spots
+from aclnn_viz.pictures.marks import Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import choose
 from aclnn_viz.pictures.twin import in_words
@@ -184,15 +184,13 @@ def panels(data: Data) -> list[Panel]:
 
 
 def program(data: Data) -> Panel:
-    """Every call with its status; the one that is looked at has a frame, one that fails or that only the emulator complains of has stripes."""
-    listed, here = rows(data.calls), point(_at(data) + 0.0)
-    left, none = here * 0.0, np.zeros(1)
-    odd = np.array([k for k, row in enumerate(listed) if row.call.status or row.misuse], float)
+    """Every call with its status; the one that is looked at has a frame, one that fails or that only the emulator complains of has the hue of what is wrong."""
+    listed, at = rows(data.calls), _at(data) + 0.0
+    odd = [k for k, row in enumerate(listed) if row.call.status or row.misuse]
     marks = [
-        Blocks(
-            0.0 * odd, odd - 0.45, 0.0 * odd + 0.012, odd + 0.45, odd * np.nan, odd * 0.0 + 1, 1.0
-        ),
-        Blocks(left, here - 0.5, left + 1.0, here + 0.5, none + np.nan, none, 1.0, (), READ),
+        Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
+        *(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2) for k in odd),
+        Note(0.92, -1.0, tr("status"), "right"),
     ]
     for k, row in enumerate(listed):
         status = row.call.status
@@ -211,7 +209,7 @@ def program(data: Data) -> Panel:
         title,
         tuple(marks),
         Axis("", 0.0, 1.0, ticks=()),
-        Axis("", low, -0.6, ticks=()),
+        Axis("", low, -1.6, ticks=()),
         11,
         int(20 * low),
     )
