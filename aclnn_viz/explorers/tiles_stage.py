@@ -393,8 +393,8 @@ def caption(scene: Scene):
     comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
     names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
     names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
-    one, done = data.state.buffers == 1, scene.done
-    other = scene.time(data.other.span if data.other else core.span)
+    names["other"] = scene.time(data.other.span if data.other else core.span)
+    one = data.state.buffers == 1
     said = [
         message("At this moment no pipe works."),
         message("Tile {z} leaves. [b:Neither V nor the way in has work.]"),
@@ -422,7 +422,8 @@ def caption(scene: Scene):
         ),
         message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
     ]
-    options = [tr(text, other=other, **names) for text in said]
+    options = [tr(text, **names) for text in said]
+    options[5] = tr("{what} {then}", what=options[5], then=options[6])
     for each in core.off:
         n, outputs = f"{sum(each.values()):,}", tr(", ").join(name for name, n in each.items() if n)
         options.append(
@@ -434,7 +435,7 @@ def caption(scene: Scene):
         )
     both = xp.where(comes == works, 4, 5)
     single = xp.where(works > 0, 3, xp.where(comes > 0, 2, xp.where(goes > 0, 1, 0)))
-    which = xp.where(now >= done, 6, xp.where((comes > 0) & (works > 0), both, single))
+    which = xp.where(now >= scene.done, 6, xp.where((comes > 0) & (works > 0), both, single))
     if not core.readers:
         return choose(which, *options)
     ends, begins = scene.end[core.copy], scene.start[core.readers[0]]
