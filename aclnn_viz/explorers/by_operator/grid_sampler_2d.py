@@ -271,7 +271,7 @@ def _lens(data: Data) -> Panel:
 
 def _sum(data: Data):
     """What comes out, as the sum of weights times pixels."""
-    out = written(data.at_chosen(data.out), ".3f")
+    out = written(data.at_chosen(data.out), ".2f")
     taps = data.taps
     if len(taps) > 4:
         return tr(
@@ -281,11 +281,11 @@ def _sum(data: Data):
             negative=written(data.xp.sum(double(data.xp, taps[:, 2] < 0.0)), ".0f"),
         )
     terms = [
-        written(weight, ".2f") + "·" + written(value, ".3f") for _, _, weight, *_, value in taps
+        written(weight, ".2f") + "·" + written(value, ".2f") for _, _, weight, *_, value in taps
     ]
     text = terms[0]
     for term in terms[1:]:
-        text = text + "+" + term
+        text = text + " + " + term
     return text + " ≈ " + out
 
 
