@@ -61,6 +61,9 @@ LETTERS = """async () => {
     place.remove();
     return Math.round(20 * chinese / latin) / 20;
 }"""
+# How the first line of each folded output is displayed.
+FOLDED = """() => [...document.querySelectorAll(".jp-OutputPlaceholder .jp-PlaceholderText")]
+    .filter((one) => one.textContent).map((one) => getComputedStyle(one).display)"""
 QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 
@@ -116,6 +119,7 @@ def test_every_printed_link_leads_to_a_live_picture_then_to_the_lessons_and_noth
         assert "Start here" in page.locator(".jp-Notebook .jp-Cell h1").first.inner_text()
         page.wait_for_timeout(1500)  # a question about news comes when all else is there
         assert page.locator(QUESTIONS).count() == 0
+        assert set(page.evaluate(FOLDED)) == {"none"}
         page.wait_for_function("document.fonts.status === 'loaded'")
         assert 40 < page.evaluate(LONGEST) <= 80
         assert page.evaluate(FILTER) == "none"
