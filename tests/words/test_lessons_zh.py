@@ -134,7 +134,7 @@ def test_the_code_is_that_of_the_english_lesson(pair):
 def test_a_changed_cell_is_noticed():
     english = book(PAIRS[0]["en"])
     for at, change in (
-        (2, {"source": ["x"]}),
+        (1, {"source": ["x"]}),
         (0, {"id": "other"}),
         (1, {"metadata": {"x": 1}}),
         (0, {"cell_type": "raw"}),
