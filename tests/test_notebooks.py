@@ -413,8 +413,8 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
     assert (
-        "of its seventeen mistakes" in words
-        and "Six of them, and four of the six even print" in words
+        "offers seventeen mistakes" in words
+        and "six of the seventeen. Four of the six even print" in words
     )
 
 
