@@ -29,7 +29,7 @@ CPP = {
 BESIDE = CPP | {
     f"{edition}capsules/{name}"
     for edition in EDITIONS
-    for name in "predicted_a2.capsule torch.capsule jax.capsule numba.capsule cases.json".split()
+    for name in "predicted_a2.capsule torch.capsule jax.capsule cases.json".split()
 }
 
 
