@@ -16,10 +16,10 @@ from aclnn_viz.explorers.state import choice, real, vendors, whole
 from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.words.messages import message, tr
 
-GUIDE, READ, MOVED, GRADIENT, INK, PALE = 4, 5, 7, 8, 9, 10  # kinds of marks
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # queries and keys
 SIZE, MOST_KEYS = 8, 16  # of a query; of the keys
 LOW, WIDE = 118, 13  # pixels and columns of panels
@@ -40,13 +40,13 @@ def is_attention(op) -> bool:
 
 def fields_with(op, others: list) -> list[tuple]:
     """The mask, and what decides of tiles; one head is shown, so that the operator's other parameters stay."""
-    shapes = {k: message("{q} queries, {k} keys", q=q, k=n) for k, (q, n) in enumerate(SHAPES)}
+    shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
     group, last = message("Element"), MOST_KEYS - 1
     operator, help = message("Operator"), message("the share of tiles that have come")
     block = message("queries, and keys, of a tile")
     return [
         ("sparseMode", vendors(choice(3, MODES, "sparseMode", operator))),
-        ("shape", choice(0, shapes, message("shape"), message("Shape"))),
+        ("shape", choice(0, shapes, message("queries×keys"), message("Shape"), names=True)),
         ("block", whole(4, 1, MOST_KEYS, message("block"), message("Shape"), block, moves=True)),
         ("scaleValue", vendors(real(0.5, -2.0, 2.0, 0.05, "scaleValue", operator))),
         ("row", whole(11, 0, last, message("query"), group, moves=True)),

@@ -18,12 +18,12 @@ from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Heat, Image, Line, Spots
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 # rows that a hand can move; numbers of one that are shown; columns that arrows cross
 ROWS, WIDE, GAP = 12, 6, 4
-GUIDE, READ, MOVED, GRADIENT, INK = 4, 5, 7, 8, 9  # kinds of marks
 SHARES = np.linspace(0.0, 1.0, 17)  # of the way of an arrow
 BARBS = np.array([[-0.13, 0.0, -0.13, np.nan], [-0.13, 0.0, 0.13, np.nan]])
 

@@ -18,10 +18,10 @@ from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, signed, written
 from aclnn_viz.words.messages import message, tr
 
-GUIDE, WANTED, MOVED, GRADIENT, PALE = 4, 5, 7, 8, 10  # kinds of marks
 LEAST, MOST = 0.002, 0.98  # of a row that hands can give to its classes
 NEAR = 0.01  # a distance that hardly pulls
 TALL, LOW = 320, 122
@@ -217,7 +217,7 @@ def _row(xp, found: Loss) -> Panel:
         Line(
             threads(at - 0.44, at + 0.44),
             threads(wanted, wanted),
-            WANTED,
+            READ,
             tr("target: what should be"),
             3.5,
         ),
@@ -282,11 +282,11 @@ def _map(xp, found: Loss) -> Panel:
     struck = xp.where(found.counted, np.nan, at)[:, None] + np.zeros(3)
     left, frames = double(xp, found.target) - 0.5, ()
     for k in range(rows):
-        frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=WANTED)
+        frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=READ)
         frames += only(xp, found.counted[k], frame)
     marks = (
         Heat(found.gradient, *scale(found.gradient, xp)),
-        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), WANTED, "", 2.5),
+        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), READ, "", 2.5),
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),

@@ -16,11 +16,11 @@ from aclnn_viz.explorers.arrays import double, element, placed, point, sweep
 from aclnn_viz.explorers.state import flag, real, whole
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
-GUIDE, TAKEN, MOVED, REMAINS = 4, 5, 7, 8  # kinds of marks
 LOUD = 0.6  # of all squares of x-hat: an element that outshouts the others
 
 
@@ -328,9 +328,9 @@ def _scatter(xp, found: Norm) -> Panel:
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Rule("x", 0.0, kind=GUIDE),
-        Line(*sticks(low, 0.0 * low), TAKEN, "", 1.0),
-        Line(ends, flat * found.times * (start + steep * ends), TAKEN, tr("taken away"), 3.5),
-        Line(*sticks(low, dots), REMAINS, tr("remains"), 5.0),
+        Line(*sticks(low, 0.0 * low), READ, "", 1.0),
+        Line(ends, flat * found.times * (start + steep * ends), READ, tr("taken away"), 3.5),
+        Line(*sticks(low, dots), GRADIENT, tr("remains"), 5.0),
         Handles(
             found.xhat[None, :],
             dots[None, :],
@@ -342,7 +342,7 @@ def _scatter(xp, found: Norm) -> Panel:
             0.1,
             tr("elements"),
         ),
-        Dots(found.xhat, dots, REMAINS, "", 5.5),
+        Dots(found.xhat, dots, INK, "", 5.5),
         Dots(point(heavy), point(flat * start), MOVED, "ε", 6.0),
     )
     title = tr("which part of the gradient is taken away? Drag a dot.")
@@ -362,14 +362,14 @@ def _bars(xp, found: Norm) -> list[Panel]:
     taken = found.taken * found.times
     high = 1.1 * _most(xp, found.arriving) + 1e-30
     rows = (
-        ("row", tr("x of this row"), found.x, MOVED, 1.1 * _most(xp, found.x) + 1e-30),
-        ("arrives", tr("gradient that arrives"), found.arriving, REMAINS, high),
-        ("taken", tr("− taken away: what lies on the line"), taken, TAKEN, high),
+        ("row", tr("x of this row"), found.x, PALE, 1.1 * _most(xp, found.x) + 1e-30),
+        ("arrives", tr("gradient that arrives"), found.arriving, INK, high),
+        ("taken", tr("− taken away: what lies on the line"), taken, READ, high),
         (
             "remains",
             tr("= what remains: {output} / rstd", output=found.output),
             found.arriving - taken,
-            REMAINS,
+            GRADIENT,
             high,
         ),
     )

@@ -24,6 +24,7 @@ from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.histogram import classes, strip, summary
 from aclnn_viz.pictures.marks import Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
@@ -37,7 +38,6 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-READ, CHOSEN, WRONG, INK = 5, 7, 8, 9  # kinds of marks of the swarm
 # of its axis, on either side of the wall; its columns; its height
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, "100 %"), (2.0, "100 ×")
@@ -105,7 +105,7 @@ def swarm(data: Data) -> Panel:
     if data.focus is not None:
         at = place[data.focus : data.focus + 1], height[data.focus : data.focus + 1] + 0.5
         named = tr("element {place}", place=list(e.index(data.focus)))
-        dots.append(Dots(*at, CHOSEN, named, max(size, 4.5)))
+        dots.append(Dots(*at, MOVED, named, max(size, 4.5)))
     marks = (*dots, Rule("x", 0.0, tr("the wall"), INK), _spots(place, height, top))
     title = tr(
         "{output}: error of {n} elements, as a share of what rounding may do",
@@ -159,7 +159,7 @@ def caption(data: Data) -> str:
     if missed:
         names["explained"] = f"{data.errors.size - missed - undecided:,}"
         return tr(
-            "[5:Rounding explains] {explained} of {n} errors. [8:{missed} lie behind the wall]: [b:no rounding leads there, it is a bug.]",
+            "[5:Rounding explains] {explained} of {n} errors. [11:{missed} lie behind the wall]: [b:no rounding leads there, it is a bug.]",
             **names,
         )
     if undecided:

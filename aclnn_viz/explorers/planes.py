@@ -18,11 +18,11 @@ from aclnn_viz.explorers.norms import block_of
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import MOVED, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # outputs of a plane whose windows are known
-READ, MOVED = 5, 7  # kinds of marks
 TALL = 380
 
 

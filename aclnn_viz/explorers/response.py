@@ -19,11 +19,11 @@ from aclnn_viz.explorers import attention, indices, losses, norms, planes, slope
 from aclnn_viz.explorers.arrays import XP, double, element, paged, sweep
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 SHOWN = 64  # of the outputs of a row, and of the elements that each of them reads
-READ, MOVED, GRADIENT = 5, 7, 8  # kinds of marks
 STAGES = (
     (norms, norms.is_norm, norms.norm),
     (softmax, softmax.is_softmax, softmax.softmax),
@@ -124,7 +124,7 @@ class Spread:
         comes = tr("{output}: what its inputs add up", output=self.output)
         return [
             main,
-            barred("sends", sends, self.arriving, READ, row, up.label),
+            barred("sends", sends, self.arriving, INK, row, up.label),
             barred("row", comes, back, GRADIENT, column, over.label),
         ]
 

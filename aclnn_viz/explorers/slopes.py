@@ -17,13 +17,13 @@ from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
 from aclnn_viz.explorers.state import choice, real
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 # of a curve between two kinks; how near to these it goes, and to the ends of a range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH, ASIDE = 5.0, 8  # ends of a curve; numbers of the format on either side
-GUIDE, VALUE, MOVED, SLOPE, INK = 4, 5, 7, 8, 9  # kinds of marks
 TALL, LOW = 262, 150
 
 
@@ -279,10 +279,10 @@ def _panels(xp, found: Slope) -> list[Panel]:
     below = (
         *bare,
         Rule("y", 0.0, kind=GUIDE),
-        Line(found.x, found.slope, SLOPE, "", 3.0),
+        Line(found.x, found.slope, GRADIENT, "", 3.0),
         *([Dots(found.kinks, found.at, INK, tr("on a kink"), 4.5)] if kinks else []),
         Rule("x", x, kind=MOVED),
-        *((Dots(point(x), point(slope), SLOPE, "", 6.0),) if y is not None else ()),
+        *((Dots(point(x), point(slope), GRADIENT, "", 6.0),) if y is not None else ()),
         *((Grip(x, slope, *grip),) if y is None else ()),
     )
     name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
@@ -295,8 +295,8 @@ def _panels(xp, found: Slope) -> list[Panel]:
     aside = 0.14 * (high - low) * xp.stack([0.0 * x - 1.0, 0.0 * x + 1.0]) / xp.hypot(1.0, slope)
     marks = (
         *kinks,
-        Line(found.x, found.y, VALUE, "", 3.0),
-        Line(x + aside, y + slope * aside, SLOPE, tr("slope"), 2.5),
+        Line(found.x, found.y, READ, "", 3.0),
+        Line(x + aside, y + slope * aside, GRADIENT, tr("slope"), 2.5),
         Rule("x", x, kind=MOVED),
         Grip(x, y, *grip),
     )
@@ -310,7 +310,7 @@ def _lens(xp, found: Slope, height: int) -> Panel:
     # no rounding is blown up to a picture
     wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
     marks = (
-        Dots(steps, found.beside, SLOPE, "", 4.0),
+        Dots(steps, found.beside, GRADIENT, "", 4.0),
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
     ticks = tuple((k, f"{k:.0f}") for k in (-8.0, 0.0, 8.0))
@@ -326,7 +326,7 @@ def _share(slope) -> Panel:
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(np.zeros(1), np.ones(1), INK, "", 0.6),
-        Bars(np.ones(1), point(slope), SLOPE, "", 0.6),
+        Bars(np.ones(1), point(slope), GRADIENT, "", 0.6),
     )
     ticks = ((0.0, tr("arrives")), (1.0, tr("comes back")))
     return Panel(

@@ -18,10 +18,10 @@ from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach, tak
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
-GUIDE, LEVEL, AREA, INK = 4, 5, 8, 9  # kinds of marks
 LOUD = 0.9  # of all probability: an element that leaves the others none
 
 
@@ -127,14 +127,14 @@ def _columns(xp, found: Softmax) -> Panel:
         xp.reshape(xp.stack(rows, axis=1), (-1,))
         for rows in ((start, ends, gap), (height, height, gap))
     ]
-    areas = [Box(start[j], level, ends[j], height[j], kind=AREA, filled=0.45) for j in range(n)]
+    areas = [Box(start[j], level, ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)]
     high = 1.05 * reach(xp, 2.0, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
         Rule("y", 0.0, kind=GUIDE),
         Line(*tops, INK, tr("gradient that arrives"), 2.5),
-        Line(np.array([0.0, 1.0]), xp.stack([level, level]), LEVEL, tr("their mean"), 3.0),
+        Line(np.array([0.0, 1.0]), xp.stack([level, level]), READ, tr("their mean"), 3.0),
         Handles(
             (start + found.share / 2)[None, :],
             height[None, :],
@@ -166,7 +166,7 @@ def _bars(xp, found: Softmax) -> list[Panel]:
     rows = (
         ("share", tr("probability"), found.share, INK, 0.1),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
-        ("areas", areas, found.gradient, AREA, 1.0),
+        ("areas", areas, found.gradient, GRADIENT, 1.0),
     )
     made = []
     for name, title, values, kind, below in rows:

@@ -18,12 +18,12 @@ from aclnn_viz.explorers.tiles_core import Core
 from aclnn_viz.explorers.tiles_data import Data, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel, ticks
+from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message, tr
 
 ORDER = (MTE2, V, MTE3, S)
-FRAME, READ, MOVED, WRONG, INK = 4, 5, 7, 8, 9  # kinds of marks
 TAPES, SLOTS, LINES = 4, 16, 24  # tensors, slots and lines that are drawn at most
 FEWEST, LETTERS = 16, 48  # lines that the program has room for at least, and letters of one
 LETTER = 0.012  # of the width of the tapes: room for a letter of a slot's name
@@ -79,7 +79,7 @@ class Scene:
         words = tuple(self.names[one] for one in k)
         return Blocks(x0, *others, self.core.tile[k].astype(float), wrong, self.high, words)
 
-    def frames(self, corners, kind=FRAME) -> Blocks:
+    def frames(self, corners, kind=GUIDE) -> Blocks:
         none = np.zeros(corners[0].size)
         return Blocks(*corners, none + np.nan, none, self.high, (), kind)
 
@@ -204,7 +204,7 @@ def _vector(scene: Scene, place):
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
     none, there = np.zeros(1), xp.where(at > 0, corners[0], np.nan)
     idle = (choose(xp.minimum(at, 1), tr("V is idle"), ""),)
-    yield Blocks(*corners, none + np.nan, none, scene.high, idle, FRAME)
+    yield Blocks(*corners, none + np.nan, none, scene.high, idle, GUIDE)
     tile, words = point(scene.working(V, core.tile)), (choose(at, "", *says),)
     yield Blocks(there, *corners[1:], tile, point(wrong), scene.high, words, WRONG)
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
@@ -389,7 +389,7 @@ def caption(scene: Scene):
     if not core.jobs:
         return why_idle(data)
     if data.hazards:
-        return tr("[8:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
+        return tr("[11:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
     comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
     names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
     names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
@@ -418,7 +418,7 @@ def caption(scene: Scene):
             "The wait for tile {k} is missing, but its copy lands in time. [b:The result is right by luck.] Drag the [7:end of the copy] to the right."
         ),
         message(
-            "V does not wait: it works on tile {k} [8:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
+            "V does not wait: it works on tile {k} [11:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
         ),
         message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
     ]
@@ -428,7 +428,7 @@ def caption(scene: Scene):
         n, outputs = f"{sum(each.values()):,}", tr(", ").join(name for name, n in each.items() if n)
         options.append(
             tr(
-                "[8:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
+                "[11:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
                 n=n,
                 outputs=outputs,
             )

@@ -22,11 +22,11 @@ from aclnn_viz.explorers.two_phase_data import (
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GUIDE, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
-FRAME, READ, MOVED, WRONG = 4, 5, 7, 8  # kinds of marks
 MEANINGS = {
     1: message("the caller"),
     2: message("a resource"),
@@ -258,7 +258,7 @@ def memory(data: Data) -> Panel:
         (filled, column, wrong, says),
     ):
         there = xp.where((since <= now) & (now < died), corners[0], np.nan)
-        marks.append(Blocks(there, *corners[1:], values, bad, high, text, WRONG if text else FRAME))
+        marks.append(Blocks(there, *corners[1:], values, bad, high, text, WRONG if text else GUIDE))
     listed, texts = rows(data.calls), []
     for name, life in found.items():
         last = listed[int(life.died)].call.function if life.died < len(listed) else tr("the end")
@@ -282,12 +282,12 @@ def _sentence(data: Data, row: Row) -> str:
         names |= {"status": call.status, "name": status_name(call.status)}
         names |= {"who": tr(MEANINGS[int(str(call.status)[0])]), "said": call.message}
         return tr(
-            "[8:{call} returns {status}, {name}:] [b:{who} is to blame.] It says: {said}",
+            "[11:{call} returns {status}, {name}:] [b:{who} is to blame.] It says: {said}",
             **names,
         )
     if row.misuse:
         said = tr(
-            "[8:{call} returns 0, and it is wrong.] [b:Only the emulator notices:] {text}.",
+            "[11:{call} returns 0, and it is wrong.] [b:Only the emulator notices:] {text}.",
             text=tr(row.misuse[0]),
             **names,
         )

@@ -73,4 +73,4 @@ def unmarked(text: str) -> str:
     >>> unmarked("The [7:point] lies [b:on] the image.")
     'The point lies on the image.'
     """
-    return re.sub(r"\[[\db]:([^\]]*)\]", r"\1", text)
+    return re.sub(r"\[(?:\d+|b):([^\]]*)\]", r"\1", text)

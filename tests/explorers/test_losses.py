@@ -98,7 +98,7 @@ def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
     shown = subject.show(data)
     lines = mark(shown, "map", Line).y.reshape(-1, 3)
     assert [y for y in lines[:, 0] if y == y] == struck.tolist()
-    frames = [box for box in marks(shown, "map", Box) if box.kind == losses.WANTED]
+    frames = [box for box in marks(shown, "map", Box) if box.kind == losses.READ]
     assert [box.x0 + 0.5 for box in frames] == data.inputs["target"][found.counted].tolist()
     _, _, fewer = opened(ignored=0.1)
     assert found.strength[1] > fewer.strength[1]  # the mean divides by less

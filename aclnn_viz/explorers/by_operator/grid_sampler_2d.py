@@ -22,19 +22,13 @@ from aclnn_viz.operators.families.sampling import BICUBIC, NEAREST, REFLECTION, 
 from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Grip, Handles, Heat, Image, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, signed, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import tr
 
 FIRST = True  # the start page shows it
-NOTHING, GUIDE, READ, MOVED, GRADIENT, INK = (
-    0,
-    4,
-    5,
-    7,
-    8,
-    9,
-)  # kinds of marks; dashes mean that nothing is read
+NOTHING = 0  # the kind of marks whose dashes mean that nothing is read
 BARE = Axis(ticks=())
 ARC = np.linspace(0.0, 1.0, 17)
 ARROW = 0.1  # the longest one, as a share of the picture

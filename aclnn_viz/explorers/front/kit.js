@@ -112,8 +112,8 @@ function makeControls(described, sight, top, folded, change) {
 
 // A sentence with words that are bold, [b:so], or have the colour of their marks, [3:so].
 function worded(text) {
-  return text.split(/(\[[\db]:[^\]]*\])/).map((part) => {
-    const [, kind, words] = /^\[([\db]):([^\]]*)\]$/.exec(part) ?? [];
+  return text.split(/(\[(?:\d+|b):[^\]]*\])/).map((part) => {
+    const [, kind, words] = /^\[(\d+|b):([^\]]*)\]$/.exec(part) ?? [];
     return kind ? element("b", kind === "b" ? {} : { style: `color: var(--ae-own-${kind})` }, words) : part;
   });
 }

@@ -231,7 +231,7 @@ function buildPanels(kit) {
 
   function say({ caption, headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
     if (said !== caption) {
-      kit.caption.replaceChildren(...worded(said = caption));
+      kit.caption.replaceChildren(element("span", {}, ...worded(said = caption)));
       if (caption.length > longest) {  // what is below stays; a longer one alone is measured, which lays the page out
         longest = caption.length;
         kit.caption.style.minHeight = `${kit.caption.offsetHeight}px`;
