@@ -35,20 +35,13 @@ NAMED = re.compile(
     r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
+FRAME = re.compile(r'File "((?!.*/torch/nn/modules/)[^"]+)", line (\d+)')
+RAISED = re.compile(  # what speaks of the code, not of the machine
+    r"\b(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
+)
 WORD = re.compile("error|fail|exception|fault|abort|错误|失败", re.IGNORECASE)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
-TYPES = {
-    "float16": codes.ACL_FLOAT16,
-    "half": codes.ACL_FLOAT16,
-    "bfloat16": codes.ACL_BF16,
-    "bf16": codes.ACL_BF16,
-    "float32": codes.ACL_FLOAT,
-    "float": codes.ACL_FLOAT,
-    "float64": codes.ACL_DOUBLE,
-    "double": codes.ACL_DOUBLE,
-    "int32": codes.ACL_INT32,
-    "int64": codes.ACL_INT64,
-}
+ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
 # float16 [4, 16]; [4, 16], float16
 TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"
@@ -58,8 +51,8 @@ TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1
 class Meaning:
     """A code or a kind of line: what it means, what caused it in public threads, (cause, thread), the most frequent first.
 
-    `level` is one of LEVELS; `line` is where the log says it; `advice` what to do; `hazard` the kit's name for it, which
-    `command` shows.
+    `level` is one of LEVELS; `line` is where the log says it, `place` the file and line of Python that raised it; `advice` what
+    to do; `hazard` the kit's name for it, which `command` shows.
     """
 
     name: str
@@ -68,6 +61,7 @@ class Meaning:
     causes: tuple[tuple[str, str], ...] = ()
     level: str = "call"
     line: str = ""
+    place: str = ""
     advice: str = ""
     hazard: str = ""
     command: str = ""
@@ -75,6 +69,35 @@ class Meaning:
     @property
     def said(self) -> str:
         return tr("{name}: {what}", name=self.name, what=self.meaning)
+
+    def told(self):
+        yield self.said
+        if self.line:
+            yield tr("  the log: {line}", line=printable(self.line[:400]))
+        if self.place:
+            yield tr(
+                "  raised in: {place}; where no file of yours stands above it, that package is at fault or of a version that the others do not take: install the one that belongs to them, or a newer one",
+                place=printable(self.place),
+            )
+        yield tr("  ({source})", source=self.source)
+        for cause, thread in self.causes:
+            yield tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
+        if self.line and self.level in LEVELS[2:]:
+            yield tr(
+                "  why is unknown: no line of this log says it; the first [ERROR] in ~/ascend/log/debug/plog may, of a run with ASCEND_LAUNCH_BLOCKING=1"
+            )
+
+    def tries(self):
+        if self.advice:
+            yield tr("try: {advice} ({source})", advice=self.advice, source=self.source)
+        if self.hazard:
+            yield tr(
+                "try: {command} runs it without a device, where its hazard is: {name}",
+                command=self.command,
+                name=tr(self.hazard),
+            )
+        elif self.command:
+            yield tr("try: {command} shows the same without a device", command=self.command)
 
 
 @dataclass(frozen=True)
@@ -90,61 +113,34 @@ class Why:
     unknown: tuple[str, ...] = field(default=(), repr=False)
 
     def __str__(self) -> str:
+        return "\n".join(line for text in self._told() for line in wrapped(text, 110, "", "    "))
+
+    def _told(self):
         first, rest = self.meanings[:1], self.meanings[1:]
-        lines = [tr("what failed first:")] if rest else []
+        if rest:
+            yield tr("what failed first:")
         for meaning in first:
-            lines += [meaning.said]
-            lines += (
-                [tr("  the log: {line}", line=printable(meaning.line[:400]))]
-                if meaning.line
-                else []
-            )
-            lines += [tr("  ({source})", source=meaning.source)]
-            lines += [
-                tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
-                for cause, thread in meaning.causes
-            ]
-            if rest and meaning.level in LEVELS[2:]:
-                lines.append(tr("  why is unknown: no line of this log says it"))
-        lines += [tr("what follows it:")] if rest else []
-        lines += [
-            tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
-            for meaning in rest
-        ]
+            yield from meaning.told()
+        if rest:
+            yield tr("what follows it:")
+        for meaning in rest:
+            yield tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
         if self.operator:
-            lines.append(tr("operator: {name}", name=self.operator))
-        lines += [tr("  this code says here: {text}", text=text) for text in self.conditions]
+            yield tr("operator: {name}", name=self.operator)
+        for text in self.conditions:
+            yield tr("  this code says here: {text}", text=text)
         if self.repeated:
-            lines.append(
-                tr(
-                    "the call, repeated on the emulated contract (not on a device): {answer}",
-                    answer=self.repeated,
-                )
+            yield tr(
+                "the call, repeated on the emulated contract (not on a device): {answer}",
+                answer=self.repeated,
             )
         for meaning in self.meanings:
             if meaning.level == first[0].level:
-                lines += [
-                    tr("try: {advice} ({source})", advice=meaning.advice, source=meaning.source)
-                ] * bool(meaning.advice)
-                if meaning.hazard:
-                    lines.append(
-                        tr(
-                            "try: {command} runs it without a device, where its hazard is: {name}",
-                            command=meaning.command,
-                            name=tr(meaning.hazard),
-                        )
-                    )
-                elif meaning.command:
-                    lines.append(
-                        tr(
-                            "try: {command} shows the same without a device",
-                            command=meaning.command,
-                        )
-                    )
-        lines += [tr("try: {note}", note=note) for note in self.notes]
+                yield from meaning.tries()
+        for note in self.notes:
+            yield tr("try: {note}", note=note)
         if self.unknown and not (first and first[0].level == LEVELS[0]):
-            lines.append(tr("unknown: {line}", line=printable(self.unknown[0][:200])))
-        return "\n".join(line for text in lines for line in wrapped(text, 110, "", "    "))
+            yield tr("unknown: {line}", line=printable(self.unknown[0][:200]))
 
     __repr__ = __str__
 
@@ -169,7 +165,7 @@ def _known() -> dict[str, dict]:
     return known
 
 
-def _meaning(name: str, line: str) -> Meaning:
+def _meaning(name: str, line: str, place: str) -> Meaning:
     entry, chinese = _known()[name], language_here() == "zh"
     return Meaning(
         f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
@@ -181,6 +177,7 @@ def _meaning(name: str, line: str) -> Meaning:
         ),
         entry.get("level", "call"),
         line,
+        place,
         entry.get("rat" if chinese else "try", ""),
         entry.get("hazard", ""),
         entry.get("command", ""),
@@ -233,18 +230,14 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         raise ValueError(problem("a log is a text", "an empty one", "pass a code or a log"))
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read(text, alone and alone[1])
-    meanings = tuple(_meaning(name, "" if alone else line) for name, line in hits.items())
+    meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
     near = _plain(text[max(0, at - AROUND) : at + AROUND])
     repeated = _repeat(op, near, product, version) if op else ""
-    conditions = (
-        tuple(
-            step.text
-            for step in contract(op.name).steps
-            if str(getattr(step, "status", 0)) in hits and isinstance(step.text, str)
-        )
-        if op and not repeated
-        else ()
+    conditions = tuple(
+        step.text
+        for step in (contract(op.name).steps if op and not repeated else ())
+        if str(getattr(step, "status", 0)) in hits and isinstance(step.text, str)
     )
     return Why(meanings, name, conditions, _notes(op, hits, text), repeated, unknown)
 
@@ -267,15 +260,19 @@ def _lines(text: str):
 
 
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
-    """What is known of a text, by name, with the first line that says it, the nearest to the cause first; the first places of
-    functions of aclnn; and lines of failures that nothing is known of."""
-    known, hits, functions, unknown = _known(), {}, {}, []
+    """What is known of a text, by name, with the first line that says it and where Python raised it, the nearest to the cause
+    first; the first places of functions of aclnn; and lines of failures that nothing is known of."""
+    known, hits, functions, unknown, place = _known(), {}, {}, [], ""
     patterns = [
         (name, entry["signs"], re.compile(entry["pattern"]).search)
         for name, entry in known.items()
         if "pattern" in entry
     ]
     for time, at, line in [("", 0, text)] if code else _lines(text):
+        if frame := FRAME.search(line):
+            path = frame[1].split("-packages/")[-1].split("/")
+            place = f"{'/'.join(path[-5:])}, {frame[2]}"
+        raised = RAISED.search(line)
         named = [code] if code else [number or word for number, word in NAMED.findall(line)]
         here = [
             name
@@ -283,10 +280,12 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
             if any(map(line.__contains__, signs)) and find(line)
         ]
         here += [name for name in named if name in known]
-        here = [name for name in here if "general" not in known[name]] or here[:1]
+        quiet = bool(QUIET.search(line))
+        here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
-            level = LEVELS.index(known[name].get("level", "call")) + bool(QUIET.search(line))
-            hits[name] = min(hits.get(name, (9,)), (level, time, at, line))
+            level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
+            hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
+        place = "" if raised else place
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
             functions.setdefault(name, at)
@@ -295,7 +294,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
     if not (hits or functions or unknown):
         unknown = [_plain(text.strip()[:200]).splitlines()[0]]
     order = sorted(hits, key=hits.get)
-    return {name: hits[name][-1] for name in order}, functions, tuple(unknown)
+    return {name: hits[name][-2:] for name in order}, functions, tuple(unknown)
 
 
 def _operator(functions: dict) -> tuple:
@@ -317,18 +316,28 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
                 repository=op.library,
             )
         )
-    npu = re.search(r"\btorch[_-]npu\b[\s:=|-]{1,60}(\d+\.\d+\.\d+(?:\.post\d+)?)", text)
-    cann = npu and re.search(r"\bCANN(?:_VERSION)?[\s:=|-]{0,60}(\d+\.\d+\.(?:RC)?\d+)", text)
-    right = cann and _table()["versions"].get(npu[1])
-    if right and version_of(right) != version_of(cann[1]):
-        notes.append(
-            tr(
-                "torch_npu {npu} belongs to CANN {right}, and the log names CANN {cann} (Ascend/pytorch, COMPATIBILITY.md)",
-                npu=npu[1],
-                right=right,
-                cann=cann[1],
+
+    def named(package):
+        form = r"[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
+        return _named(str, rf"(?<![\w-]){package}(?:_VERSION)?" + form, text, "")
+
+    npu, ascend = named("torch[_-]npu"), named("vllm[_-]ascend")
+    for package, version, other, right in (
+        ("torch_npu", npu, "CANN", _table()["versions"].get(npu)),
+        ("torch_npu", npu, "torch", npu.split(".post")[0]),
+        ("vllm_ascend", ascend, "vllm", ascend.split(".post")[0]),
+    ):
+        if right and named(other) not in ("", right):
+            notes.append(
+                tr(
+                    "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
+                    package=package,
+                    version=version,
+                    other=other,
+                    right=right,
+                    named=named(other),
+                )
             )
-        )
     return tuple(notes)
 
 
@@ -337,7 +346,8 @@ def _repeat(op, text: str, product, version) -> str:
     tensors = {}
     for parameter in (p for p in op.c_parameters if p.name in op.tensors):
         at = re.search(rf"\b{parameter.name}\b\W{{1,4}}{TENSOR}", text)
-        dtype = at and TYPES.get((at[1] or at[3] or "").lower())
+        named = at and (at[1] or at[3] or "").upper()
+        dtype = at and vars(codes).get(f"ACL_{ALSO.get(named, named)}")
         if dtype is not None:
             shape = tuple(int(n) for n in re.findall(r"\d+", at[2]))
             tensors[parameter.name] = TensorDescriptor(
