@@ -1,7 +1,6 @@
 """Pictures: panels with marks and words, described once, which Matplotlib and the browser draw alike."""
 
-from aclnn_viz.pictures.error_plot import error_plot
-from aclnn_viz.pictures.error_runs import error_runs
+from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.judgement import Judged, Judgement, judge

@@ -1,32 +1,29 @@
-"""Plot error against value: a dot for each element, the running median, the bounds of correct arithmetic, the largest error
-with its name.
+"""Plot error against the size of the value: of one run a dot for each element and the bounds of correct arithmetic, of several,
+on one axis, the running median and maximum of each.
 
-The idea of dots with a running statistic over ordinals is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and
-verdicts are this kit's.
+The idea of dots with a running statistic is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and verdicts are this kit's.
 """
+
+from collections.abc import Mapping
 
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
-from aclnn_viz.dtypes import FloatFormat
-from aclnn_viz.errors import need
+from aclnn_viz.errors import need, problem
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
-from aclnn_viz.pictures.ordinal_axis import OrdinalAxis, ordinal_axis
+from aclnn_viz.pictures.palette import RUNS
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
-from aclnn_viz.pictures.windows import Windows, thinned, windows
-from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
-DOTS = 4000
-MARKS = 400  # of each verdict that is not "explained", beside those among the dots
+DOTS = 4000  # of each kind, evenly, and the largest error
+WINDOWS, LEAST_ELEMENTS = 16, 8  # across the sample, and in a window, where there are as many
 TALL = 330  # pixels
 GREY = 4
-BOUND, EXPECTED = message("hard bound, the largest nearby"), message("expected, 6σ (inside)")
 
 
 @legible
@@ -45,140 +42,182 @@ def error_plot(errors: Errors) -> Picture:
         "an error plot shows Errors",
         "pass what errors(actual, truth, provenance) returns",
     )
-    about, output = {"": e}, tr(e.provenance.output)
-    if e.nothing():
-        return framed(tr(NOTHING, output=output), about, tr(STATISTIC))
-    shown, moving = drawn(e), windows(e)
-    axis = ordinal_axis(np.append(moving.start, moving.end), e.format)
-    low, peak, high = limits(e.ulps, moving.expected)
 
-    def line(values):
-        """Positions and heights, between the ends of the axis, of a line through the windows."""
-        at, height = moving.curve(np.nan_to_num(values, nan=np.inf), axis)
-        return at, np.where(np.isnan(at), np.nan, np.clip(height, low, high))
+    def marks(high, end):
+        widths = (
+            (e.bound, message("hard bound, the largest nearby")),
+            (
+                e.expected,
+                message("expected, 6σ (inside)"),
+            ),
+        )
+        bands = [
+            Band(x, np.full(x.size, FLOOR / 1.6), top, GREY, tr(label))
+            for values, label in widths
+            if values is not None
+            for x, top in [running(e, np.max, values, end)]
+        ]
+        median = Line(*running(e, np.median, e.ulps, high), GREY, tr("running median"), 2.6)
+        return [*bands, *_dots(e, high), median]
 
-    marks = []
-    for values, label in ((moving.bound, BOUND), (moving.expected, EXPECTED)):
-        if values is not None:
-            at, top = line(values)
-            marks.append(Band(at, np.full(at.size, low / 1.6), top, GREY, tr(label)))
-    x, y = axis.x(e.place[shown]), np.clip(e.ulps[shown], low, peak)
-    for here, kind, label, size in _groups(e, shown):
-        if here.any():
-            marks.append(Dots(x[here], y[here], kind, tr(label), size))
-    marks += [Line(*line(moving.median), GREY, tr("running median"), 2.6), half()]
-    marks += named(e, e.worst, e.peak(), axis)
-    panel = Panel("errors", "", tuple(marks), *value_axes(axis, e.format, low, high), 20, TALL)
-    there = e.beside(e.worst)
-    return framed(
-        _title(e),
-        about,
-        tr("; ").join(_statistic(e, moving, shown)),
-        (panel,),
-        _lines(e, moving),
-        (tr("Largest error where {inputs}.", inputs=there),) if there else (),
-    )
-
-
-def drawn(errors: Errors) -> np.ndarray:
-    """The positions of the elements that are drawn: some of all, and of those that are not explained or infinite."""
-    order, worst = errors.order, errors.worst
-    shown = [order[thinned(order.size, DOTS)], [worst] if errors.placed[worst] else []]
-    if errors.differing:
-        apart = np.flatnonzero(np.isinf(errors.ulps) & errors.placed)
-        shown.append(apart[thinned(apart.size, MARKS)])
-    if errors.verdict is not None:
-        for kind in (NOT_EXPLAINED, UNDECIDED):
-            found = order[errors.verdict[order] == kind]
-            shown.append(found[thinned(found.size, MARKS)])
-    return np.unique(np.concatenate(shown)).astype(np.intp)
-
-
-def _title(e: Errors) -> str:
-    return tr(
+    title = tr(
         "{output}: maximum {largest} ulp, median {median} ulp",
         output=tr(e.provenance.output),
-        largest=number(e.ulps[e.worst]),
+        largest=number(e.ulps.max(initial=0.0)),
         median=number(e.median),
-    ) + judged(e)
-
-
-def _statistic(e: Errors, moving: Windows, shown: np.ndarray) -> list[str]:
-    """What is drawn, for the small print."""
-    medians = (
-        message("medians of {n} elements at a time")
-        if e.bound is None
-        else message("medians of {n} elements at a time, and the largest of their envelopes")
     )
-    statistic = [tr(STATISTIC), tr(medians, n=f"{moving.size:,}")]
-    if e.differing:
-        statistic.append(
-            tr(
-                "{n} infinite errors (only one side finite, or another infinity)",
-                n=f"{e.differing:,}",
+    return _plotted(title + judged(e), {"": e}, marks)
+
+
+@legible
+def error_runs(runs: dict[str, Errors]) -> Picture:
+    """Return the picture of one to five runs of the same case, by the name of the plan or device.
+
+    Raises ValueError for another number of runs, and for runs whose formats or truths differ.
+
+    >>> from aclnn_viz.pictures.errors import errors
+    >>> from aclnn_viz.pictures.provenance import Provenance
+    >>> e = errors(np.float16([1, 2]), np.array([1, 2.001]), Provenance("out", "host"))
+    >>> error_runs({"host": e}).title
+    'out: the largest error is 0.512 ulp, by host'
+    """
+    check_runs(runs)
+    first = next(iter(runs.values()))
+    for name, other in runs.items():
+        if not np.array_equal(first.truth, other.truth, equal_nan=True):
+            raise ValueError(
+                problem(
+                    "runs on one axis must share one truth",
+                    f"another truth for {name}",
+                    "run the same case everywhere",
+                )
+            )
+
+    def marks(high, end):
+        return [
+            Line(
+                *running(e, statistic, e.ulps, high),
+                kind,
+                tr("{name}: {what}", name=name, what=tr(what)),
+                width,
+            )
+            for kind, (name, e) in enumerate(runs.items())
+            for statistic, what, width in (
+                (np.median, message("median"), 2.6),
+                (np.max, message("maximum"), 1.2),
+            )
+        ]
+
+    worst = max(runs, key=lambda name: runs[name].ulps.max(initial=0.0))
+    title = tr(
+        "{output}: the largest error is {error} ulp, by {run}",
+        output=tr(first.provenance.output),
+        error=number(runs[worst].ulps.max(initial=0.0)),
+        run=worst,
+    )
+    said = [_label(name, e) for name, e in runs.items() if e.size]
+    return _plotted(title, {worst: runs[worst]} | runs, marks, said)
+
+
+def check_runs(runs) -> None:
+    """Raise ValueError for another number of runs than can be told apart, and for formats or shapes that differ."""
+    if not isinstance(runs, Mapping) or not 1 <= len(runs) <= RUNS:
+        raise ValueError(
+            problem(
+                f"one picture holds 1 to {RUNS} runs",
+                f"{len(runs)}" if isinstance(runs, Mapping) else repr(runs),
+                'pass such as {"host": errors(...)}',
             )
         )
-    if shown.size < np.count_nonzero(e.placed):
-        statistic.append(tr("{n} elements drawn", n=f"{shown.size:,}"))
-    return statistic
-
-
-def _groups(errors: Errors, shown: np.ndarray) -> list[tuple]:
-    """(Which of the elements `shown`, kind of mark, label, size) of each group of dots."""
-    beyond = np.isinf(errors.ulps[shown])
-    infinite = beyond, 2, message("infinite error"), 4.5
-    if errors.verdict is None:
-        return [(~beyond, 0, message("one element"), 2.0), infinite]
-    verdict = np.where(beyond, -1, errors.verdict[shown])
-    return [
-        (verdict == EXPLAINED, 0, message("explained"), 2.0),
-        (verdict == UNDECIDED, 3, message("undecided"), 3.5),
-        (verdict == NOT_EXPLAINED, 1, message("not explained"), 3.5),
-        infinite,
-    ]
-
-
-def _lines(e: Errors, w: Windows) -> list[str]:
-    """The numbers of the plot, as lines of text."""
-    columns = [w.count.tolist(), w.first, w.last, w.median, w.maximum]
-    columns += [] if w.bound is None else [w.bound, w.expected]
-    header = [
-        tr("elements"),
-        tr("truth from"),
-        tr("to"),
-        tr("median ulp"),
-        tr("maximum ulp"),
-        tr("hard bound"),
-        tr("expected"),
-    ]
-    lines = [
-        tr(
-            "maximum {error} ulp at {place}: output {output}, truth {truth}",
-            error=number(e.ulps[e.worst]),
-            place=e.where(e.worst),
-            output=number(e.actual[e.worst]),
-            truth=number(e.truth[e.worst]),
-        )
-    ]
-    if counts := e.counts():
-        lines.append(
-            tr(", ").join(
-                tr("{count} {verdict}", count=f"{count:,}", verdict=tr(name))
-                for name, count in counts.items()
+    alike = {f"{e.format.name} {list(e.shape)}" for e in runs.values()}
+    if len(alike) > 1:
+        raise ValueError(
+            problem(
+                "runs of one picture must have one format and shape",
+                " and ".join(sorted(alike)),
+                "compare the same output",
             )
         )
-    rows = [[number(value) for value in row] for row in zip(*columns)]
-    return [*lines, *as_text(header[: len(columns)], rows)]
 
 
-def half() -> Rule:
-    return Rule("y", 0.5, tr("½ ulp"), GREY)
+def _plotted(title: str, runs: dict[str, Errors], marks, said=()) -> Picture:
+    """The picture of `marks(high, end)`, which names the largest error of the first run."""
+    e, statistic = next(iter(runs.values())), tr(STATISTIC)
+    if any(e.nothing() for e in runs.values()):
+        return framed(tr(NOTHING, output=tr(e.provenance.output)), runs, statistic)
+    tops = [values for e in runs.values() for values in (e.ulps, e.expected) if values is not None]
+    top = min(max(_largest(values) for values in tops), 1e200)
+    # infinite errors stand above the finite ones, and below the name of the largest
+    high, end = (top * (top / FLOOR) ** share for share in (0.06, 0.26))
+    named = (
+        [Rule("x", float(e.size_of_truth[e.worst]), e.peak(), GREY)] if e.placed[e.worst] else []
+    )
+    half = Rule("y", 0.5, tr("½ ulp"), GREY)
+    size = Axis(tr("|truth|"), scale="log")
+    error = Axis(
+        tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), FLOOR / 1.6, end, "log"
+    )
+    panel = Panel("errors", "", (*marks(high, end), half, *named), size, error, 20, TALL)
+    largest = tr(
+        "maximum {error} ulp at {place}: output {output}, truth {truth}",
+        error=number(e.ulps[e.worst]),
+        place=e.where(e.worst),
+        output=number(e.actual[e.worst]),
+        truth=number(e.truth[e.worst]),
+    )
+    return framed(title, runs, statistic, (panel,), (largest, *said))
 
 
-def named(errors: Errors, flat: int, label: str, axis: OrdinalAxis) -> list[Rule]:
-    """The rule that names an element; none where its truth is nan."""
-    return (
-        [Rule("x", float(axis.x(errors.place[flat])), label, GREY)] if errors.placed[flat] else []
+def running(e: Errors, statistic, values, high: float) -> tuple[np.ndarray, np.ndarray]:
+    """The places and heights of a statistic of the finite elements, window after window by the size of the truth, as steps."""
+    count = min(WINDOWS, max(1, e.order.size // LEAST_ELEMENTS))
+    parts = np.array_split(e.order, count)
+    x = e.size_of_truth[[part[k] for part in parts for k in (0, -1)]]
+    heights = np.repeat([statistic(np.nan_to_num(values[part], nan=np.inf)) for part in parts], 2)
+    return x, np.clip(heights, FLOOR, high)
+
+
+def _dots(e: Errors, high: float) -> list[Dots]:
+    """A dot for each element whose truth is a number, by verdict; of many every so many-th, and the largest."""
+    beyond = np.isinf(e.ulps)
+    groups = [(beyond, 2, message("infinite error"), 4.5)]
+    if e.verdict is None:
+        groups.append((~beyond, 0, message("one element"), 2.0))
+    else:
+        groups += [
+            (~beyond & (e.verdict == verdict), kind, name, size)
+            for verdict, kind, name, size in (
+                (EXPLAINED, 0, message("explained"), 2.0),
+                (UNDECIDED, 3, message("undecided"), 3.5),
+                (NOT_EXPLAINED, 1, message("not explained"), 3.5),
+            )
+        ]
+    made = []
+    for there, kind, name, size in reversed(groups):
+        at = np.flatnonzero(there & e.placed)
+        some = {*at[:: -(-at.size // DOTS) or 1], *at[at == e.worst]}
+        shown = np.array(sorted(some), np.intp)
+        y = np.clip(e.ulps[shown], FLOOR, high)
+        made += [Dots(e.size_of_truth[shown], y, kind, tr(name), size)] if some else []
+    return made
+
+
+def _label(name: str, e: Errors) -> str:
+    missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
+    text = (
+        message(
+            "{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding"
+        )
+        if missed
+        else message("{run}: median {median} ulp, maximum {largest} ulp at {place}")
+    )
+    return tr(
+        text,
+        run=name,
+        median=number(e.median),
+        largest=number(e.ulps[e.worst]),
+        place=list(e.index(e.worst)),
+        missed=f"{missed or 0:,}",
     )
 
 
@@ -200,34 +239,6 @@ def judged(errors: Errors) -> str:
     return tr(text, missed=f"{missed:,}", all=f"{errors.size:,}", undecided=f"{undecided:,}")
 
 
-def value_axes(axis: OrdinalAxis, fmt: FloatFormat, low: float, high: float) -> tuple[Axis, Axis]:
-    """The axes of a plot of errors against values, from `low` to `high` ulps."""
-    left, right = axis.x(np.array([axis.low, axis.high]))
-    margin = 0.03 * (right - left) or 0.5
-    return (
-        Axis(
-            tr("truth; every number of {dtype} has equal space", dtype=fmt.name),
-            left - margin,
-            right + margin,
-            ticks=axis.ticks(),
-        ),
-        Axis(
-            tr("error in ulp ({least}: that or less)", least=f"{FLOOR:g}"), low / 1.6, high, "log"
-        ),
-    )
-
-
-def limits(*ulps) -> tuple[float, float, float]:
-    """Three places on a logarithmic axis of errors, for arrays of `ulps` (None: no such array).
-
-    Its lower end, below which errors are drawn as if they were that large; the height at which infinite errors are
-    drawn, above every finite one; and its upper end, which leaves space for a name over the infinite ones.
-    """
-    top = min(max(_largest(v) for v in ulps if v is not None), 1e200)
-    return FLOOR, top * (top / FLOOR) ** 0.06, top * (top / FLOOR) ** 0.26
-
-
 def _largest(values: np.ndarray) -> float:
     """The largest finite number, at least 1."""
-    most = float(values.max(initial=1.0))
-    return most if np.isfinite(most) else float(values.max(where=np.isfinite(values), initial=1.0))
+    return float(values.max(where=np.isfinite(values), initial=1.0))

@@ -13,6 +13,7 @@ from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
 from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 WIDTH = 900  # pixels of a picture
@@ -62,10 +63,16 @@ class Errors:
         )
 
     @cached_property
+    def size_of_truth(self) -> np.ndarray:
+        """|truth| as it is drawn on a logarithmic axis: 0 stands where the least other number does."""
+        sizes = np.abs(self.truth)
+        return np.clip(sizes, max(sizes.min(where=sizes > 0, initial=1.0), 1e-200), 1e200)
+
+    @cached_property
     def order(self) -> np.ndarray:
-        """The flat positions of the finite elements in the order of their truths; equal ones as they stand."""
+        """The flat positions of the finite elements by the size of their truths; equal ones as they stand."""
         kept = np.flatnonzero(self.finite)
-        return kept[np.argsort(self.place[kept], kind="stable")]
+        return kept[np.argsort(self.size_of_truth[kept], kind="stable")]
 
     @cached_property
     def differing(self) -> int:
@@ -79,7 +86,7 @@ class Errors:
 
     @cached_property
     def median(self) -> float:
-        return float(np.median(self.ulps))
+        return float(np.median(self.ulps)) if self.size else 0.0
 
     def counts(self) -> dict[str, int]:
         """How many elements have each verdict; empty without an envelope."""
@@ -90,32 +97,17 @@ class Errors:
     def index(self, flat: int) -> tuple[int, ...]:
         return tuple(int(k) for k in np.unravel_index(flat, self.shape))
 
-    def inputs_at(self, flat: int) -> dict[str, float]:
-        """The inputs of one element: arrays of the output's rank whose axes have its length or 1."""
-        index, found = self.index(flat), {}
+    def where(self, flat: int) -> str:
+        """The place of an element, and its inputs: of arrays of the output's rank whose axes have its length or 1."""
+        index, found = self.index(flat), []
         for name, value in self.inputs.items():
             lengths = np.shape(value)
-            if len(lengths) == len(self.shape) and all(
-                a in (1, b) for a, b in zip(lengths, self.shape)
-            ):
-                found[name] = float(
-                    np.asarray(value)[tuple(0 if n == 1 else k for n, k in zip(lengths, index))]
-                )
-        return found
-
-    def beside(self, flat: int) -> str:
-        """`inputs_at` in words; empty when there are none."""
-        return tr(", ").join(
-            f"{name} = {number(value)}" for name, value in self.inputs_at(flat).items()
-        )
-
-    def where(self, flat: int) -> str:
-        there = self.beside(flat)
-        return (
-            tr("{run} ({device})", run=list(self.index(flat)), device=there)
-            if there
-            else f"{list(self.index(flat))}"
-        )
+            if len(lengths) == len(index) and all(a in (1, b) for a, b in zip(lengths, self.shape)):
+                at = tuple(0 if n == 1 else k for n, k in zip(lengths, index))
+                found.append(f"{name} = {number(float(np.asarray(value)[at]))}")
+        if not found:
+            return f"{list(index)}"
+        return tr("{run} ({device})", run=list(index), device=tr(", ").join(found))
 
     def peak(self) -> str:
         """The largest error and its place, in words."""
@@ -212,19 +204,15 @@ def errors(
     )
 
 
-def framed(
-    title: str, runs: dict[str, Errors], statistic: str, panels=(), lines=(), headline=()
-) -> Picture:
-    """Return panels of runs, by name, as a Picture that says where its numbers come from; `lines` say them in words.
+def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), headline=()) -> Picture:
+    """Return panels of runs, by name, as a Picture that says where its numbers come from.
 
     Without panels it says why there is nothing to show.
     """
-    first = next(iter(runs.values()))
+    first, sources = next(iter(runs.values())), {name: e.provenance for name, e in runs.items()}
     if not panels:
-        lines = headline = tuple(filter(None, (e.nothing() for e in runs.values())))[:1]
-    warned = warning({name: e.provenance for name, e in runs.items()})
-    small = caption(
-        statistic, first.format.name, first.shape, first.size, [e.provenance for e in runs.values()]
-    )
-    text = "\n".join([title, *lines, *filter(None, (warned, small))])
-    return Picture(headline, panels, text, (small,), title, warned, WIDTH)
+        headline = tuple(filter(None, (e.nothing() for e in runs.values())))[:1]
+    warned = warning(sources)
+    small = caption(statistic, first.format.name, first.shape, first.size, sources.values())
+    text = [title, *headline, *in_words(panels), *filter(None, (warned, small))]
+    return Picture(headline, panels, "\n".join(text), (small,), title, warned, WIDTH)

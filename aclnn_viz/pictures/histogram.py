@@ -2,23 +2,19 @@
 
 import numpy as np
 
-from aclnn_viz.pictures.error_runs import check_runs
+from aclnn_viz.pictures.error_plot import check_runs
 from aclnn_viz.pictures.errors import Errors, framed
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Bars, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.style import power_of_ten
-from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, said, tr
 
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
 STEPS = message(
     "Steps of the format from the rounded truth to the output; nan: only one of the two is"
-)
-STEPS_OF_EACH = message(
-    "Steps of the format from the rounded truth to the output; nan: only one of the two is; n of each run"
 )
 ALONE, STRIP = 260, 105  # pixels of the panel of one run, and of each of several
 
@@ -37,32 +33,17 @@ def ulp_histogram(runs: dict[str, Errors]) -> Picture:
     """
     check_runs(runs)
     first = next(iter(runs.values()))
-    output, size = tr(first.provenance.output), first.size
-    statistic = tr(STEPS_OF_EACH if len(runs) > 1 else STEPS)
-    if any(e.nothing() for e in runs.values()):
-        return framed(tr("{output}: no ulps to count", output=output), runs, statistic)
+    output = tr(first.provenance.output)
     counts = {name: classes(e.steps) for name, e in runs.items()}
-    if len(runs) == 1:
-        title = tr("{title}: {texts}", title=output, texts=summary(*counts.values()))
-    else:
-        least, most = (
-            choose(counts, key=lambda name: counts[name][EXACT]) for choose in (min, max)
-        )
-        title = tr(
-            "{output}: {low} ({least}) to {high} ({most}) correctly rounded",
-            output=output,
-            least=least,
-            most=most,
-            low=_percent(counts[least][EXACT], size),
-            high=_percent(counts[most][EXACT], size),
-        )
-    rows = [[said(name), *(f"{count:,}" for count in each)] for name, each in counts.items()]
-    most = max(each.max() for each in counts.values())
+    if any(e.nothing() for e in runs.values()):
+        return framed(tr("{output}: no ulps to count", output=output), runs, tr(STEPS))
+    most, alone = max(each.max() for each in counts.values()), len(runs) == 1
     panels = tuple(
-        strip(said(name) if len(runs) > 1 else "", each, most, k)
+        strip("" if alone else said(name), each, most, k)
         for k, (name, each) in enumerate(counts.items())
     )
-    return framed(title, runs, statistic, panels, as_text([tr("ulps"), *map(tr, CLASSES)], rows))
+    title = tr("{title}: {texts}", title=output, texts=summary(sum(counts.values())))
+    return framed(title, runs, tr(STEPS), panels)
 
 
 def classes(steps: np.ndarray) -> np.ndarray:

@@ -17,8 +17,7 @@ from aclnn_viz.devices import open_device
 from aclnn_viz.errors import by_name, is_device, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
-from aclnn_viz.pictures.error_plot import error_plot
-from aclnn_viz.pictures.error_runs import error_runs
+from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import Errors, errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance

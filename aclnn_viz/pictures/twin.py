@@ -28,7 +28,7 @@ PLACES_WRITTEN = 64  # places that are written out; of more, the least, the grea
 
 def in_words(panels) -> list[str]:
     """Return what panels show, in lines: titles, series as tables over their common x, matrices, and words on marks."""
-    return [line for panel in panels for line in ("", panel.title, *_marks(panel))]
+    return [line for panel in panels for line in ("", *filter(None, [panel.title]), *_marks(panel))]
 
 
 def _marks(panel: Panel) -> list[str]:
@@ -95,6 +95,8 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
     at, columns = marks[0][1], {}
     for mark, x, parts in marks:
         for part, values in parts.items():
+            if part == "low" and not np.ptp(values):  # a ground, which tells nothing
+                continue
             name = mark.label or panel.y.label or part
             if x.size < at.size:
                 known = dict(zip(x, values))

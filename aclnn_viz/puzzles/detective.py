@@ -2,7 +2,7 @@
 
 import html
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,8 +15,9 @@ from aclnn_viz.errors import problem
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
+from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.puzzles.progress import keep
-from aclnn_viz.puzzles.symptoms import Symptom, outputs_of
+from aclnn_viz.puzzles.symptoms import outputs_of
 from aclnn_viz.puzzles.verdict import Reply, nth_hint, quoted
 from aclnn_viz.tables import GREEN, GREY
 from aclnn_viz.words.messages import kept, message, named, tr
@@ -87,10 +88,10 @@ class Detective:
             for label, options in self.experiments
         ]
 
-    @cached_property
-    def symptom(self) -> Symptom:
+    @property
+    def symptom(self) -> Picture:
         """What is seen of the broken kernel."""
-        return self.show(self.prepared, self.kernel)
+        return replace(self.show(self.prepared, self.kernel), headline=(tr(self.title),))
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1 on; ValueError for another number."""
@@ -177,12 +178,10 @@ class Detective:
         return f"{self._head}\n{tr(self.story)}\n\n{self.symptom}\n\n{self._listed}"
 
     def _repr_html_(self) -> str:
-        seen = f"{self.symptom._repr_html_()}<pre>{html.escape(self._listed)}</pre>".replace(
-            "</pre><pre>", "\n\n"
+        head, story, seen = map(
+            html.escape, (self._head, tr(self.story), f"{self.symptom}\n\n{self._listed}")
         )
-        return (
-            f"<strong>{html.escape(self._head)}</strong><p>{html.escape(tr(self.story))}</p>{seen}"
-        )
+        return f"<strong>{head}</strong><p>{story}</p><pre>{seen}</pre>"
 
 
 def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:

@@ -1,47 +1,36 @@
-"""Draw puzzles: the wanted function as a curve, or which inputs one output is made of; and symptoms of a broken kernel.
+"""Draw puzzles: the wanted function as a curve, or which inputs one output is made of.
 
 Which inputs an output is made of is found by moving each element of an input: then the output moves, too.
 """
 
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.errors import problem
 from aclnn_viz.pictures.fonts import legible
-from aclnn_viz.pictures.marks import Box, Dots, Heat, Line, Note, Rule
+from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.puzzles.puzzle import Curve, Puzzle
-from aclnn_viz.puzzles.solutions import solution_of
-from aclnn_viz.puzzles.symptoms import Symptom
+from aclnn_viz.puzzles.symptoms import COLUMNS, ROW, WIDE
+from aclnn_viz.puzzles.verdict import right_answer
 from aclnn_viz.words.messages import enumerated, tr
 
-POINTS, YOURS_POINTS = 601, 41
+POINTS = 601
 JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is drawn as a gap
-SPEC, YOURS, OUTPUT = 2, 1, 0  # kinds of boxes
-CURVES, YOURS_CURVE = (2, 1, 0, 4), 3  # kinds of lines: a lonely one is solid
-ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
-WIDE = 800  # pixels: shrunk into a narrow window, its words can still be read
-FEWEST_ULPS = 1e-3  # on a logarithmic axis
+READ, OUTPUT = 2, 0  # kinds of boxes
+CURVES = 2, 1, 0, 4  # kinds of lines: a lonely one is solid
 # of an element, as (factor, addend): a small one may stay in a piece that is constant, a large one may leave it
 MOVES = (1.0, 0.37), (-2.3, -0.11), (0.999, 1e-4)
 
 
-class Made(NamedTuple):
-    """An output, and by floating input a mask of the elements that its chosen element is made of."""
-
-    output: np.ndarray
-    reads: dict[str, np.ndarray]
-
-
 @legible
-def picture(of, answer=None) -> Picture:
-    """Return the picture of a puzzle, with that of an answer beside it if there is one, or that of a detective case.
+def picture(of) -> Picture:
+    """Return the picture of a puzzle, or that of a detective case.
 
     Raises TypeError for anything else, and ValueError for a puzzle that has no picture.
 
@@ -50,7 +39,7 @@ def picture(of, answer=None) -> Picture:
     dgamma[1] is made of dy (2 of 6), x (2 of 6), rstd (2 of 2)
     """
     if isinstance(of, Detective):
-        return symptom(of.symptom, tr(of.title))
+        return of.symptom
     if not isinstance(of, Puzzle):
         raise TypeError(
             problem(
@@ -67,273 +56,114 @@ def picture(of, answer=None) -> Picture:
                 "print the puzzle",
             )
         )
-    return _curve(of, answer) if isinstance(of.picture, Curve) else _reads(of, answer)
+    lines, panels = (_curve if isinstance(of.picture, Curve) else _reads)(of)
+    return Picture(lines, panels, "\n".join([*lines, *in_words(panels)]), width=WIDE)
 
 
-def _curve(puzzle: Puzzle, answer) -> Picture:
-    wanted, panels, lines = puzzle.picture, {}, []
+def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
+    """A panel for each output and each set of the other inputs."""
+    wanted, found = puzzle.picture, []
     x, marked = np.linspace(wanted.low, wanted.high, POINTS), np.array(wanted.marks)
-    sparse = np.linspace(wanted.low, wanted.high, YOURS_POINTS)
-    # two curves beside each other are easier to read
-    apart = len(puzzle.outputs) == 1 and len(wanted.series) == 2
-    for count, fixed in enumerate(wanted.series):
-        text = tr(", ").join(f"{name} = {value}" for name, value in fixed.items())
-        curves, at = (
-            _outputs(puzzle, puzzle.spec, {wanted.over: xs} | fixed) for xs in (x, marked)
-        )
-        yours, complaint = _drawable(
-            lambda: _outputs(puzzle, answer, {wanted.over: sparse} | fixed), answer
-        )
+    for fixed in wanted.series:
+        curves, at = (right_answer(puzzle, {wanted.over: xs} | fixed) for xs in (x, marked))
+        others = tr(", ").join(f"{name} = {value}" for name, value in fixed.items())
         for name in puzzle.outputs:
-            place = (name, text) if apart else (name, "")
-            marks = panels.setdefault(place, [])
+            marks = []
             for k, row in enumerate(np.atleast_2d(curves[name])):
-                label = f"{name}[{k}]" if curves[name].ndim > 1 else text if not apart else ""
-                kind, dots = CURVES[count * (not apart) + k], np.atleast_2d(at[name])[k]
-                marks += [Line(x, _with_gaps(row), kind, label), Dots(marked, dots, kind, "", 3.5)]
-                values = tr(", ").join(f"{number(u)}: {number(v)}" for u, v in zip(marked, dots))
-                curve = tr(", ").join(filter(None, [name, text, label if label != text else ""]))
-                lines.append(
-                    tr(
-                        "{curve}: from {low} to {high}; at {input} = {values}",
-                        curve=curve,
-                        low=number(row.min()),
-                        high=number(row.max()),
-                        input=wanted.over,
-                        values=values,
-                    )
-                )
-            if yours:
-                marks += [
-                    Dots(sparse, row, YOURS_CURVE, tr("yours"), 2.5)
-                    for row in np.atleast_2d(yours[name])
-                ]
-    drawn = tuple(
+                label = f"{name}[{k}]" if curves[name].ndim > 1 else ""
+                dots = np.atleast_2d(at[name])[k]
+                line = Line(x, _with_gaps(row), CURVES[k], label)
+                marks += [line, Dots(marked, dots, CURVES[k], "", 3.5)]
+            found.append((name, others, tuple(marks)))
+    panels = tuple(
         Panel(
-            name + text,
-            _over(name, wanted.over, text),
-            tuple(marks),
+            name + others,
+            tr(
+                "{output} over {input}",
+                output=name,
+                input=tr(", ").join(filter(None, [wanted.over, others])),
+            ),
+            marks,
             Axis(wanted.over),
-            Axis(),
-            COLUMNS // len(panels),
-            230,
+            span=COLUMNS // len(found),
         )
-        for (name, text), marks in panels.items()
+        for name, others, marks in found
     )
-    head = (
-        tr(
-            "{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.",
-            title=puzzle.title,
-            function=puzzle.name,
-        ),
-        *filter(None, [complaint]),
+    head = tr(
+        "{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.",
+        title=puzzle.title,
+        function=puzzle.name,
     )
-    return Picture(head, drawn, "\n".join([*head, *lines]), width=WIDE)
-
-
-def _over(output: str, over: str, fixed: str) -> str:
-    if fixed:
-        return tr("{output} over {input}, {fixed}", output=output, input=over, fixed=fixed)
-    return tr("{output} over {input}", output=output, input=over)
-
-
-def _drawable(make, answer):
-    """(What `make` makes of an answer, or None; why not): whatever that does, the picture of what is wanted stays."""
-    if answer is None:
-        return None, ""
-    try:
-        return make(), ""
-    except Exception as error:  # somebody else's code may raise anything
-        return None, tr("Yours cannot be drawn: {error}", error=str(error)[:200])
-
-
-def _outputs(puzzle: Puzzle, function, inputs: dict, rank: int = 1) -> dict[str, np.ndarray]:
-    """The outputs of a function by name; ValueError where it returns anything else, or outputs of a lower rank."""
-    with np.errstate(all="ignore"):
-        found = function(**inputs)
-    found = tuple(found.get(name) for name in puzzle.outputs) if isinstance(found, dict) else found
-    found = found if isinstance(found, tuple) else (found,)
-    if len(found) != len(puzzle.outputs) or any(
-        part is None or np.ndim(part) < rank for part in found
-    ):
-        raise ValueError(
-            problem(
-                f"{puzzle.name} returns {', '.join(puzzle.outputs)}",
-                "something else",
-                "write its body",
-            )
-        )
-    return dict(zip(puzzle.outputs, (np.asarray(part, np.float64) for part in found)))
+    return (head,), panels
 
 
 def _with_gaps(row: np.ndarray) -> np.ndarray:
     """The curve, interrupted where it jumps."""
-    steps = np.abs(np.diff(row))
-    shown = row.copy()
-    shown[1:][steps > JUMP * np.ptp(row)] = np.nan
-    return shown
+    steps = np.abs(np.diff(row, prepend=row[:1]))
+    return np.where(steps > JUMP * np.ptp(row), np.nan, row)
 
 
-def _reads(puzzle: Puzzle, answer) -> Picture:
+def _reads(puzzle: Puzzle) -> tuple[tuple, tuple]:
+    """A panel for each array, with boxes around the elements of which the chosen one is made."""
     wanted = puzzle.picture
-    spec = _made(puzzle, solution_of(puzzle).function)
-    yours, complaint = _drawable(lambda: _made(puzzle, answer), answer)
-    arrays = {
-        name: value
-        for name, value in wanted.inputs.items()
-        if isinstance(value, np.ndarray) and value.ndim
-    }
+    arrays = {name: value for name, value in wanted.inputs.items() if np.ndim(value)}
     rest = tr(", ").join(
-        f"{name} = {number(value.item()) if isinstance(value, np.ndarray) else value}"
-        for name, value in wanted.inputs.items()
-        if name not in arrays
+        f"{name} = {value}" for name, value in wanted.inputs.items() if name not in arrays
     )
-    panels = [
-        _cells(
-            name,
-            value,
-            _boxes(_mask(spec, value, name), SPEC, 0.0)
-            + _boxes(_mask(yours, value, name), YOURS, 0.14),
-        )
-        for name, value in arrays.items()
-    ]
-    chosen = np.zeros(np.shape(spec.output), bool)
+    read = {name: _moved_by(puzzle, name) for name in arrays}
+    output = right_answer(puzzle, wanted.inputs)[wanted.output]
+    chosen = np.zeros(output.shape, bool)
     chosen[wanted.index] = True
-    panels.append(_cells(wanted.output, spec.output, _boxes(chosen, OUTPUT, 0.0)))
+    panels = [_cells(name, value, read[name], READ) for name, value in arrays.items()]
+    panels.append(_cells(wanted.output, output, chosen, OUTPUT))
+    inputs = [
+        tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size)
+        for name, mask in read.items()
+        if mask.any()
+    ]
     place = f"{wanted.output}{list(wanted.index) if wanted.index else ''}"
-    lines = [
-        tr("{output} is made of {inputs}", output=place, inputs=_in_words(spec)),
-        *[tr("with {inputs}", inputs=rest)] * bool(rest),
-    ]
-    lines += (
-        [tr("yours is made of {inputs}: dotted", inputs=_in_words(yours))]
-        if yours
-        else [complaint]
-        if complaint
-        else []
-    )
-    values = [
-        f"{name} = {np.array2string(np.asarray(value), precision=4, separator=', ')}"
-        for name, value in [*arrays.items(), (wanted.output, spec.output)]
-    ]
-    return Picture(tuple(lines), tuple(panels), "\n".join([*lines, *values]), width=WIDE)
+    made = enumerated(inputs) if inputs else tr("no element of a floating input")
+    lines = [tr("{output} is made of {inputs}", output=place, inputs=made)]
+    return (*lines, *[tr("with {inputs}", inputs=rest)] * bool(rest)), tuple(panels)
 
 
-def _made(puzzle: Puzzle, function) -> Made:
-    """The output of the picture, and what its chosen element is made of."""
+def _moved_by(puzzle: Puzzle, name: str) -> np.ndarray:
+    """Of an input the elements that move the chosen one of the output; integers are not moved."""
     wanted = puzzle.picture
+    values = wanted.inputs[name]
 
-    def computed(**changed):
-        inputs = {
-            name: np.copy(value) if isinstance(value, np.ndarray) else value
-            for name, value in (wanted.inputs | changed).items()
-        }
-        return _outputs(puzzle, function, inputs, rank=0)[wanted.output]
+    def chosen(changed):
+        return right_answer(puzzle, wanted.inputs | {name: changed})[wanted.output][wanted.index]
 
-    def moves(name: str, place: tuple[int, ...]) -> bool:
-        for factor, addend in MOVES:
-            moved = wanted.inputs[name].copy()
+    def moves(place):
+        for factor, addend in MOVES * (values.dtype.kind == "f"):
+            moved = values.copy()
             moved[place] = factor * moved[place] + addend
-            if not np.array_equal(computed(**{name: moved})[wanted.index], still, equal_nan=True):
+            if chosen(moved) != still:
                 return True
         return False
 
-    output = computed()
-    still, reads = output[wanted.index], {}
-    for name, value in wanted.inputs.items():
-        if isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            mask = [moves(name, place) for place in np.ndindex(value.shape)]
-            reads[name] = np.reshape(mask, value.shape)
-    return Made(output, reads)
+    still = chosen(values)
+    return np.reshape([moves(place) for place in np.ndindex(values.shape)], values.shape)
 
 
-def _mask(made: Made | None, value: np.ndarray, name: str) -> np.ndarray:
-    """Where the chosen element is made of an input; integers are not moved."""
-    return (
-        made.reads.get(name, np.zeros(value.shape, bool)) if made else np.zeros(value.shape, bool)
+def _cells(name: str, values: np.ndarray, boxed: np.ndarray, kind: int) -> Panel:
+    """Any array as rows of cells, with boxes of a kind around some."""
+    cells, boxed = (
+        np.asarray(each, np.float64).reshape(-1, each.shape[-1] if each.ndim else 1)
+        for each in (values, boxed)
     )
-
-
-def _in_words(made: Made) -> str:
-    read = [
-        tr("{input} ({n} of {all})", input=name, n=int(mask.sum()), all=mask.size)
-        for name, mask in made.reads.items()
-        if mask.any()
+    boxes = [
+        Box(column - 0.46, row - 0.46, column + 0.46, row + 0.46, kind=kind)
+        for row, column in np.argwhere(boxed)
     ]
-    return enumerated(read) if read else tr("no element of a floating input")
-
-
-def _flat(values) -> np.ndarray:
-    """Any array as rows of cells."""
-    values = np.asarray(values)
-    return values.reshape(-1, values.shape[-1]) if values.ndim else values.reshape(1, 1)
-
-
-def _boxes(mask: np.ndarray, kind: int, inset: float) -> list[Box]:
-    reach = 0.46 - inset
-    return [
-        Box(column - reach, row - reach, column + reach, row + reach, "", kind)
-        for row, column in np.argwhere(_flat(mask))
-    ]
-
-
-def _cells(name: str, values, boxes: list[Box]) -> Panel:
-    values = np.asarray(values)
-    cells = _flat(values).astype(np.float64)
-    rows, columns = cells.shape
     words = f"{name} {list(values.shape)}" if values.ndim else name
-    none = Axis(ticks=())
     return Panel(
         name,
         words,
         (Heat(cells, *scale(cells), digits=True), *boxes),
-        none,
-        none,
-        min(COLUMNS, max(5, columns + 1, ceil(len(words) / 4))),
-        ROW * rows + 30,
+        Axis(ticks=()),
+        Axis(ticks=()),
+        min(COLUMNS, max(5, cells.shape[1] + 1, ceil(len(words) / 4))),
+        ROW * len(cells) + 30,
     )
-
-
-@legible
-def symptom(seen: Symptom, title: str) -> Picture:
-    """Return the picture of what is seen of a broken kernel."""
-    if seen.kind == "table":
-        rows, columns = (tuple(enumerate(map(tr, names))) for names in (seen.rows, seen.columns))
-        panel = Panel(
-            "table",
-            tr("share of wrong elements"),
-            (Heat(seen.values, "sequential", 0.0, 1.0, digits=True),),
-            Axis(ticks=columns),
-            Axis(ticks=rows),
-            min(COLUMNS, 8 + 4 * len(columns)),
-            ROW * len(rows) + 50,
-        )
-    elif seen.kind == "map":
-        largest = np.max(np.abs(seen.values), initial=0.0, where=np.isfinite(seen.values)) or 1.0
-        rows, columns = seen.values.shape
-        words = [Note(column, row, "nan") for row, column in np.argwhere(np.isnan(seen.values))]
-        panel = Panel(
-            "map",
-            tr("error of every element"),
-            (Heat(seen.values, "diverging", -largest, largest), *words),
-            Axis(),
-            Axis(),
-            min(COLUMNS, max(11, columns)),
-            max(120, 18 * rows + 40),
-        )
-    else:
-        truth, ulps = np.maximum(seen.values, ((0.0,), (FEWEST_ULPS,)))
-        marks = (
-            Dots(truth[truth > 0], ulps[truth > 0], 0, "", 1.5),
-            Rule("y", 0.5, tr("½ ulp: rounded once"), 2),
-        )
-        panel = Panel(
-            "ulps",
-            tr("error of every element over its size"),
-            marks,
-            Axis(tr("|truth|"), scale="log"),
-            Axis(tr("ulp"), scale="log"),
-            COLUMNS,
-            260,
-        )
-    return Picture((title,), (panel,), f"{title}\n{seen}", width=WIDE)

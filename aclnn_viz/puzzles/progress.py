@@ -138,21 +138,9 @@ class Progress:
         return "\n".join([self.head, *self._lines(), *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
-        """What comes next, then a line an operator, and every one behind a click."""
-        groups = {}
-        for operator, title, _, state in self.rows:
-            groups.setdefault(operator, []).append((tr(title), state.startswith("solved")))
-        rows = [
-            [
-                name,
-                "".join("□■"[solved] for _, solved in each),
-                next((title for title, solved in each if not solved), tr("done")),
-            ]
-            for name, each in groups.items()
-        ]
-        header = tr("operator"), tr("solved"), tr("next there")
+        """What comes next, and every one behind a click."""
         notes, every = filter(None, [self.complaint]), "\n".join(self._lines())
-        return as_html(self.head, header, rows, notes, every, opens=tr("every one"))
+        return as_html(self.head, (), (), notes, every, opens=tr("every one"))
 
 
 def progress_of(items) -> Progress:

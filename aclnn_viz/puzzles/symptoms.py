@@ -1,53 +1,22 @@
-"""Show the symptoms of a broken kernel whose mistake is to be found (a detective case): failing experiments, places of errors,
+"""Draw the symptoms of a broken kernel whose mistake is to be found (a detective case): failing experiments, places of errors,
 standards that refuse it.
 """
-
-import html
-from dataclasses import dataclass
 
 import numpy as np
 
 from aclnn_viz.accuracy import compare
 from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.checking.judge import Miss, judge
-from aclnn_viz.dtypes import float_format, round_to, ulp
-from aclnn_viz.tables import as_html, as_text
-from aclnn_viz.words.messages import english, kept, message, tr
+from aclnn_viz.pictures.errors import errors
+from aclnn_viz.pictures.marks import Dots, Heat, Note, Rule
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.tables import as_text
+from aclnn_viz.words.messages import tr
 
-
-@dataclass(frozen=True, eq=False)
-class Symptom:
-    """A symptom as text and as numbers to draw.
-
-    kind "table": the share of wrong elements, experiments x outputs, nan where an output is absent. "map": the error of
-    every element of a 2-D output, nan where the kernel gives nan. "standards": |truth| and the error in ulps, (2, n).
-    """
-
-    kind: str
-    lines: tuple[str | tuple[str, ...], ...]  # a table has its cells
-    values: np.ndarray
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-
-    @property
-    def text(self) -> str:
-        """What is seen, in English."""
-        with english():
-            return str(self)
-
-    def _lines(self) -> list:
-        return [tr(line) if isinstance(line, str) else [*map(tr, line)] for line in self.lines]
-
-    def __str__(self) -> str:
-        text = self._lines()
-        return "\n".join(as_text(text[0], text[1:]) if self.kind == "table" else text)
-
-    def _repr_html_(self) -> str:
-        # letters of two columns are aligned by a table alone
-        if self.kind == "table" and not str(self).isascii():
-            header, *rows = self._lines()
-            return as_html("", header, rows)
-        return f"<pre>{html.escape(str(self))}</pre>"
+ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
+WIDE = 800  # pixels: shrunk into a narrow window, its words can still be read
+FEWEST_ULPS = 1e-3  # on a logarithmic axis
 
 
 def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:
@@ -57,34 +26,41 @@ def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:
     return outputs, {miss.output: miss for miss in judge(one, outputs)}
 
 
-def table(experiments, kernel) -> Symptom:
-    """Which outputs are wrong in which experiments."""
+def _seen(lines, *panel, span=COLUMNS, height=260) -> Picture:
+    return Picture((), (Panel(*panel, span, height),), "\n".join(lines), width=WIDE)
+
+
+def table(experiments, kernel) -> Picture:
+    """Which outputs are wrong in which experiments: the share of wrong elements."""
     columns = tuple(dict.fromkeys(name for _, one in experiments for name in one.expected))
-    rows, shares, cells = tuple(label for label, _ in experiments), [], []
-    for _, one in experiments:
-        _, misses = outputs_of(kernel, one)
-        counts = {
-            name: int(misses[name].wrong.sum()) if name in misses else 0 for name in one.expected
-        }
-        sizes = {name: part.truth.size for name, part in one.expected.items()}
-        shares.append(
-            [counts[name] / max(sizes[name], 1) if name in counts else np.nan for name in columns]
-        )
-        cells.append(
-            [
-                "-"
-                if name not in counts
-                else message("right")
-                if not counts[name]
-                else message("wrong in {n} of {all}", n=counts[name], all=sizes[name])
-                for name in columns
-            ]
-        )
-    lines = (("", *columns), *((label, *text) for label, text in zip(rows, cells)))
-    return Symptom("table", lines, np.array(shares), rows, columns)
+    shares, words = np.full((2, len(experiments), len(columns)), np.nan, object)
+    for row, (_, one) in enumerate(experiments):
+        misses = outputs_of(kernel, one)[1]
+        for column, name in enumerate(columns):
+            words[row, column] = "-"
+            if name in one.expected:
+                n, size = (
+                    int(misses[name].wrong.sum()) if name in misses else 0,
+                    one.expected[name].truth.size,
+                )
+                shares[row, column] = n / max(size, 1)
+                words[row, column] = (
+                    tr("wrong in {n} of {all}", n=n, all=size) if n else tr("right")
+                )
+    rows = [tr(label) for label, _ in experiments]
+    return _seen(
+        as_text(["", *columns], [[label, *cells] for label, cells in zip(rows, words)]),
+        "table",
+        tr("share of wrong elements"),
+        (Heat(shares.astype(np.float64), "sequential", 0.0, 1.0, words=tuple(words.ravel())),),
+        Axis(ticks=tuple(enumerate(columns))),
+        Axis(ticks=tuple(enumerate(rows))),
+        span=min(COLUMNS, 8 + 5 * len(columns)),
+        height=ROW * len(rows) + 50,
+    )
 
 
-def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
+def error_map(experiments, kernel, output: str, at: tuple) -> Picture:
     """Where the elements of one output of one experiment are wrong; `at` is the index that leaves two axes of it."""
     ((label, one),) = experiments
     outputs, misses = outputs_of(kernel, one)
@@ -94,37 +70,57 @@ def error_map(experiments, kernel, output: str, at: tuple) -> Symptom:
     )
     wrong = misses[output].wrong[at] if output in misses else np.zeros(truth.shape, bool)
     with np.errstate(all="ignore"):
-        errors = np.where(wrong, actual - truth, 0.0)
-    signs = np.where(np.isnan(errors), "?", np.where(wrong, "#", "."))
-    head = message("{output}, {case}: # is wrong, . is right, ? is nan", output=output, case=label)
-    return Symptom("map", (head, *map(" ".join, signs)), errors)
+        error = np.where(wrong, actual - truth, 0.0)
+    signs = np.where(np.isnan(error), "?", np.where(wrong, "#", "."))
+    head = tr("{output}, {case}: # is wrong, . is right, ? is nan", output=output, case=tr(label))
+    largest = np.max(np.abs(error), initial=0.0, where=np.isfinite(error)) or 1.0
+    rows, columns = error.shape
+    return _seen(
+        [head, *map(" ".join, signs)],
+        "map",
+        tr("error of every element"),
+        (
+            Heat(error, "diverging", -largest, largest),
+            *(Note(column, row, "nan") for row, column in np.argwhere(np.isnan(error))),
+        ),
+        Axis(),
+        Axis(),
+        span=min(COLUMNS, max(11, columns)),
+        height=max(120, 18 * rows + 40),
+    )
 
 
-def standards(experiments, kernel, output: str) -> Symptom:
+def standards(experiments, kernel, output: str) -> Picture:
     """Which standards accept one output of one experiment, and how far its elements are off."""
     ((label, one),) = experiments
     actual, truth = outputs_of(kernel, one)[0][output], one.expected[output].truth
-    report = compare(actual, truth)
-    judged = {name: verdict for name, verdict in report.verdicts.items() if verdict in (PASS, FAIL)}
-    lines = [
-        message(
-            "{standard}: {outcome}, {reason}",
-            standard=kept(name),
-            outcome=kept(verdict.outcome),
-            reason=verdict.reason,
-        )
-        for name, verdict in judged.items()
-    ]
-    fmt = float_format(actual)
-    with np.errstate(all="ignore"):
-        off = np.abs(actual.astype(np.float64) - truth) / ulp(
-            round_to(truth, fmt).astype(np.float64), fmt
-        )
-    head = message(
+    report, off = compare(actual, truth), errors(actual, truth, output)
+    head = tr(
         "{output}, {case}: largest error {ulps} ulp, mean relative error {mean}",
         output=output,
-        case=label,
+        case=tr(label),
         ulps=f"{report.max_ulp:.4g}",
         mean=f"{report.mere:.3g}",
     )
-    return Symptom("standards", (head, *lines), np.stack([np.abs(truth).ravel(), off.ravel()]))
+    lines = [
+        tr(
+            "{standard}: {outcome}, {reason}",
+            standard=tr(name),
+            outcome=tr(verdict.outcome),
+            reason=tr(verdict.reason),
+        )
+        for name, verdict in report.verdicts.items()
+        if verdict.outcome in (PASS, FAIL)
+    ]
+    size = off.size_of_truth
+    return _seen(
+        [head, *lines],
+        "ulps",
+        tr("error of every element over its size"),
+        (
+            Dots(size, np.maximum(off.ulps, FEWEST_ULPS), 0, "", 1.5),
+            Rule("y", 0.5, tr("½ ulp: rounded once"), 2),
+        ),
+        Axis(tr("|truth|"), scale="log"),
+        Axis(tr("ulp"), scale="log"),
+    )

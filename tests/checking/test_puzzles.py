@@ -16,7 +16,7 @@ EVERY = (*puzzles(), *tile_puzzles())
 ALL = pytest.mark.parametrize("name", [one.name for one in EVERY])
 PARTS = pytest.mark.parametrize("name", [one.name for one in EVERY if one.cases])
 MISTAKES = [(one.name, mistake) for one in EVERY for mistake in solution_of(one).mistakes]
-WHOLE = "hardswish_kernel", "rms_kernel", "gn_kernel"
+WHOLE = "hardswish_kernel", "rms_kernel"
 
 
 # Of a row of length 0, which the suites hold, NumPy warns; what it returns is judged.

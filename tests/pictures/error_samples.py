@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import Envelope
-from aclnn_viz.pictures.error_plot import error_plot
-from aclnn_viz.pictures.error_runs import error_runs
+from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import errors
 from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance

@@ -1,18 +1,15 @@
 """The numbers behind pictures of numeric error, by hand: errors, verdicts, provenance, axes and running statistics."""
 
-import re
-
 import numpy as np
 import pytest
 from pictures.error_samples import ATLAS, few
 
 from aclnn_viz import case, open_device, operator
 from aclnn_viz.accuracy.envelopes import Envelope, envelope, explain
-from aclnn_viz.dtypes import FLOAT16, FLOAT32, FORMATS, ordinals, ulp
+from aclnn_viz.dtypes import FORMATS, ulp
+from aclnn_viz.pictures.error_plot import running
 from aclnn_viz.pictures.errors import errors
-from aclnn_viz.pictures.ordinal_axis import ordinal_axis, value_at
 from aclnn_viz.pictures.provenance import Provenance, warning
-from aclnn_viz.pictures.windows import windows
 
 # Where numbers come from
 
@@ -105,66 +102,24 @@ def test_inputs_are_looked_up_where_they_broadcast_in_place():
             "epsilon": 1e-6,
         },
     )
-    assert (e.worst, e.index(e.worst), e.inputs_at(e.worst)) == (3, (1, 1), {"x": 3, "rstd": 8})
+    assert e.where(e.worst) == "[1, 1] (x = 3, rstd = 8)"
 
 
-# The axis of values
+# The axis of values, and running statistics
 
 
-@pytest.mark.parametrize("fmt", FORMATS, ids=lambda f: f.name)
-def test_ordinals_have_a_way_back(fmt):
-    values = np.float64([-fmt.largest, -1.5, -fmt.smallest_subnormal, 0, 2.0**-14, 3])
-    assert value_at(ordinals(values.astype(fmt.numpy)), fmt).tolist() == values.tolist()
-
-
-def test_equal_room_for_every_number_and_a_gap_around_zero():
-    axis = ordinal_axis(ordinals(np.float16([-4, -1, 0, 1, 4])), FLOAT16)
-    far, near, zero, *rest = axis.x(ordinals(np.float16([-4, -1, 0, 1, 4])))
-    assert (
-        [zero, *rest] == [0, -near, -far]
-        and near - far == 2 * 1024
-        and -near == axis.gap == 0.05 * 4 * 1024
-    )
-
-
-def test_ticks_increase_and_lie_where_their_labels_say():
-    places = ordinals(np.float32([-3e4, -1e-5, 1e-5, 3e4]))
-    axis = ordinal_axis(places, FLOAT32)
-    at, labels = (list(each) for each in zip(*axis.ticks()))
-    ascii_ = str.maketrans("−⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "--0123456789")
-    plain = [
-        float(re.sub("10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", "1e", label).translate(ascii_)) for label in labels
-    ]
-    assert len(at) >= 5 and sorted(at) == at and 0.0 in plain
-    assert axis.x(ordinals(np.float32(plain))).tolist() == at
-
-
-def test_a_short_axis_gets_round_numbers_and_one_value_one_tick():
-    assert ordinal_axis(ordinals(np.float16([1.5, 1.9])), FLOAT16).ticks()[0][1] == "1.52"
-    assert ordinal_axis(ordinals(np.float16([1.5])), FLOAT16).ticks()[0][1] == "1.5"
-
-
-# Running statistics
+def test_a_truth_of_0_stands_beside_the_least_other_one():
+    e = few([-4, 0, 0.5, np.inf, np.nan], [-4, 0, 0.5, np.inf, np.nan])
+    assert e.size_of_truth[:4].tolist() == [4, 0.5, 0.5, 1e200] and not e.placed[4]
 
 
 def test_windows_by_hand():
-    truth = np.float64([*range(1, 17), -1, 0, 0])
-    w = windows(few(truth + np.arange(19) * 2**-9, truth))
-    assert (w.size, w.count.tolist()) == (8, [1, 2, 8, 8, 8])
-    assert w.first.tolist() == [-1, 0, 1, 5, 9] and w.last.tolist() == [-1, 0, 8, 12, 16]
-    e = few(truth + np.arange(19) * 2**-9, truth)
-    assert w.median.tolist()[2] == np.median(e.ulps[:8]) and w.maximum[4] == e.ulps[8:16].max()
-
-
-def test_a_running_line_breaks_at_zero():
-    e = few([-1, 0, 1, 2], [-1, 0, 1, 2])
-    w, axis = windows(e), ordinal_axis(e.place, FLOAT16)
-    x, y = w.curve(w.median, axis)
-    assert np.isnan(x).sum() == np.isnan(y).sum() == 3
-    # negative, zero, positive: the last line has a length of its own
-    parts = x.reshape(3, 4)[:, :3]
-    assert np.allclose(parts[:2].mean(1), axis.x(e.place)[:2]) and (
-        parts[2, 0],
-        parts[2, 2],
-    ) == tuple(axis.x(e.place)[2:])
-    assert (np.ptp(parts, axis=1) > 0.01 * np.ptp(axis.x(e.place))).all()
+    truth = np.float64([*range(16, 0, -1), -17, 0])
+    e = few(truth + np.arange(18) * 2**-9, truth)
+    x, height = running(e, np.max, e.ulps, 1e9)
+    assert x.tolist() == [1, 8, 9, 17]  # the first window has the 0, too, which is drawn at 1
+    assert height.tolist() == [
+        *[e.ulps[[17, *range(8, 16)]].max()] * 2,
+        *[e.ulps[[*range(8), 16]].max()] * 2,
+    ]
+    assert running(e, np.median, e.ulps, 0.5)[1].max() == 0.5

@@ -7,9 +7,8 @@ from together import in_one
 from aclnn_viz import operator
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.puzzles import detective, detectives, puzzle, puzzles
-from aclnn_viz.puzzles.pictures import SPEC, YOURS, picture
+from aclnn_viz.puzzles.pictures import READ, picture
 from aclnn_viz.puzzles.puzzle import Curve
-from aclnn_viz.puzzles.solutions import solution_of
 
 PNG = b"\x89PNG\r\n"
 CURVES = [one.name for one in puzzles() if isinstance(one.picture, Curve)]
@@ -26,7 +25,7 @@ def marks(found, kind, panel=None):
     ]
 
 
-def outlined(found, name, kind=SPEC):
+def outlined(found, name, kind=READ):
     """The cells of a panel with a box of a kind, as (row, column)."""
     return {
         (round((box.y0 + box.y1) / 2), round((box.x0 + box.x1) / 2))
@@ -57,7 +56,7 @@ def test_the_value_on_a_kink_is_marked_and_reported():
     found = picture(puzzle("hardswish_slope"))
     dots = marks(found, Dots)[0]
     assert dots.x.tolist() == [-3.0, 3.0] and dots.y.tolist() == [-0.5, 1.5]
-    assert "at x = -3: -0.5, 3: 1.5" in str(found)
+    assert [line.split() for line in str(found).splitlines()[-2:]] == [["-3", "-0.5"], ["3", "1.5"]]
 
 
 @in_one
@@ -104,38 +103,12 @@ def test_what_is_read_is_what_changes_the_output(name):
         assert outlined(found, array) == moved, array
 
 
-def test_a_wrong_answer_is_drawn_beside_what_is_wanted():
-    one = puzzle("rms_dx")
-    # rstd taken for a constant
-    found = picture(one, solution_of(one).wrong(solution_of(one).mistakes[0]))
-    assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and outlined(found, "x", YOURS) == set()
-    assert outlined(found, "dy", YOURS) == {
-        (0, 1)
-    } and "yours is made of dy (1 of 6), rstd (1 of 2)" in str(found)
-    curve = picture(puzzle("hardswish_slope"), lambda x: 0 * x)
-    assert [mark.y.tolist() for mark in marks(curve, Dots) if mark.label == "yours"] == [[0.0] * 41]
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [lambda **inputs: None, lambda **inputs: 1 / 0, lambda **inputs: np.linalg.norm(inputs["x"])],
-)
-def test_an_answer_that_cannot_be_drawn_leaves_what_is_wanted(answer):
-    found = picture(puzzle("rms_dx"), answer)
-    assert outlined(found, "x") == {(0, 0), (0, 1), (0, 2)} and "Yours cannot be drawn" in str(
-        found
-    )
-    curve = picture(puzzle("hardswish_slope"), lambda x: answer(x=x))
-    assert marks(curve, Line) and "Yours cannot be drawn" in str(curve)
-
-
 @pytest.mark.parametrize("name", [one.name for one in detectives()])
 @pytest.mark.sampled(4)
 def test_every_symptom_is_drawn_and_reported(name):
     found = picture(detective(name))
-    assert found._repr_mimebundle_()["image/png"].startswith(PNG) and str(
-        detective(name).symptom
-    ) in str(found)
+    assert found._repr_mimebundle_()["image/png"].startswith(PNG)
+    assert str(found) in str(detective(name)) and found.headline == (detective(name).title,)
     assert detective(name).culprit not in str(found)
 
 
@@ -159,7 +132,7 @@ def test_a_map_shows_the_error():
 
 def test_pictures_are_narrow_enough_to_be_read_in_a_narrow_window():
     found = [picture(detective(one.name)) for one in detectives()[:4]] + [
-        picture(puzzle(name)) for name in ("gn_kernel", "hardswish_slope")
+        picture(puzzle(name)) for name in ("gn_xhat", "hardswish_slope")
     ]
     assert all(one.width <= 800 and min(panel.span for panel in one.panels) >= 5 for one in found)
 

@@ -108,25 +108,6 @@ def grid_row_gradient(row, x, gradOutput):
     return grad
 
 
-def grid_reflected_gradient(row, x, gradOutput):
-    """The gradient by x (P,) of bilinear samples of one row of pixels (W,), reflected at the outer edges of the end
-    pixels: the mirrors turn it around, and between a mirror and the last centre it is 0."""
-    grad = np.zeros_like(x)
-    for point in range(x.size):
-        u = ((x[point] + 1.0) * row.size - 1.0) / 2.0
-        slope = row.size / 2.0
-        while not -0.5 <= u < row.size - 0.5:  # a mirror that is reached exactly counts
-            mirror = -0.5 if u < -0.5 else row.size - 0.5
-            slope = -slope
-            if u == mirror:
-                break
-            u = 2.0 * mirror - u
-        if 0.0 < u < row.size - 1.0:
-            left = math.floor(u)
-            grad[point] = gradOutput[point] * (row[left + 1] - row[left]) * slope
-    return grad
-
-
 def grid_bicubic_slopes(t):
     """The derivatives by t of the four bicubic weights (4, n): the taps lie at -1, 0, 1 and 2, t (n,) is in [0, 1), and
     A is -0.75."""

@@ -48,17 +48,6 @@ def grid_row_gradient(row, x, gradOutput):
     return gradOutput * (pixel(left + 1) - pixel(left)) * (width - 1) / 2
 
 
-def grid_reflected_gradient(row, x, gradOutput):
-    width, u = row.size, ((x + 1) * row.size - 1) / 2
-    phase = np.remainder(np.abs(u + 0.5), 2 * width)
-    place = np.minimum(phase, 2 * width - phase) - 0.5
-    slope = np.where((phase >= width) == (u >= -0.5), -1.0, 1.0) * width / 2
-    slope = slope * ((place > 0) & (place < width - 1))
-    left = np.floor(np.clip(place, 0, width - 1)).astype(int)
-    right = np.minimum(left + 1, width - 1)
-    return gradOutput * (row[right] - row[left]) * slope
-
-
 def grid_bicubic_slopes(t):
     A = -0.75
     near = lambda d: (3 * (A + 2) * d - 2 * (A + 3)) * d

@@ -7,11 +7,6 @@ import math
 import numpy as np
 
 
-def sigmoid(t):
-    """1 / (1 + exp(-t)) for one number, without overflow."""
-    return 1.0 / (1.0 + math.exp(-t)) if t >= 0.0 else math.exp(t) / (1.0 + math.exp(t))
-
-
 def swish_slope(z, swishScale):
     """The slope of z sigmoid(s z) with s = swishScale, for z (n,) of any size: both tails are asked for."""
     slope = np.zeros_like(z)
@@ -75,50 +70,3 @@ def gn_parameters(dz, xhat):
                 dgamma[c] += dz[n, c, p] * xhat[n, c, p]
                 dbeta[c] += dz[n, c, p]
     return dgamma, dbeta
-
-
-def gn_kernel(
-    dy,
-    mean,
-    rstd,
-    x,
-    gamma,
-    beta,
-    numGroups,
-    dataFormatOptional,
-    swishScale,
-    dgammaIsRequire,
-    dbetaIsRequire,
-):
-    """The whole kernel: x (N, C, ...) of any rank, sums of 16-bit inputs in float32, every output in the format of its
-    input, dgammaOut and dbetaOut only if they are asked for; a dict by the vendor's names."""
-    wide = np.promote_types(x.dtype, np.float32).type
-    per_group = x.shape[1] // numGroups
-    n = per_group * math.prod(x.shape[2:])
-    dx, dgamma, dbeta = np.zeros_like(x), np.zeros(gamma.shape, wide), np.zeros(beta.shape, wide)
-    for sample, group in np.ndindex(x.shape[0], numGroups):
-        along = shift = 0.0
-        places = [
-            (sample, group * per_group + k) + p
-            for k in range(per_group)
-            for p in np.ndindex(x.shape[2:])
-        ]
-        xhats, dxhats = {}, {}
-        for at in places:
-            g, b = float(gamma[at[1]]), float(beta[at[1]])
-            xhat = (float(x[at]) - float(mean[sample, group])) * float(rstd[sample, group])
-            t = swishScale * (xhat * g + b)
-            dz = float(dy[at]) * sigmoid(t) * (1.0 + t * sigmoid(-t))
-            dgamma[at[1]] += dz * xhat
-            dbeta[at[1]] += dz
-            along, shift = along + dz * g * xhat / n, shift + dz * g / n
-            xhats[at], dxhats[at] = xhat, dz * g
-        for at in places:
-            dx[at] = (dxhats[at] - xhats[at] * along - shift) * float(rstd[sample, group])
-    parts = {
-        "dgammaOut": (dgamma, gamma, dgammaIsRequire),
-        "dbetaOut": (dbeta, beta, dbetaIsRequire),
-    }
-    return {"dxOut": dx} | {
-        name: total.astype(like.dtype) for name, (total, like, asked) in parts.items() if asked
-    }
