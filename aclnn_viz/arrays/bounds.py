@@ -104,6 +104,8 @@ def branches(decision, here, there, open_):
 
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
+# 2**(x * log2(e)): log2(e) is at most half a unit off, the product one; in every format e**-FARTHEST is 0
+POWER, FARTHEST = 1.5, 746.0
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
 CONTINUOUS = 4.0
 
@@ -331,6 +333,10 @@ def _exp(xp, value, decisions, a):
     )
     if variance is not None:
         variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
+        if xp.plan.exp_as_power:
+            unit = POWER * float_format(value.dtype).unit_roundoff
+            moved = np.expm1(unit * np.minimum(np.abs(a.wide), FARTHEST))
+            error = error + times(value.wide, moved)
     size, least = value.wide, None
     if np.isinf(size).any():
         # e**700 is a number

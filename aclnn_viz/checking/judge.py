@@ -35,7 +35,11 @@ from aclnn_viz.words.messages import message
 
 FREEDOM = 4.0
 FLOAT32 = Plan(
-    message("any float32 kernel"), coordinates="float32", order=SEQUENTIAL, division_ulps=2.0
+    message("any float32 kernel"),
+    coordinates="float32",
+    order=SEQUENTIAL,
+    division_ulps=2.0,
+    exp_as_power=True,
 )
 JITTER = 2.0**-21
 DRAWS = 4

@@ -9,7 +9,7 @@ import pytest
 from checking import arrangements, rewritings
 from checking.arrangements import kernels
 from checking.rewritings import planned
-from checking.wrong import ARRANGEMENTS, SLIPS, edited, kernel
+from checking.wrong import ARRANGEMENTS, SLIPS, edited, kernel, loaded, source
 from checking.wrong.common import asked, wide
 from machine import taught
 
@@ -99,6 +99,28 @@ def layer_norm_as_aten(
     return asked(outputs, outputMask)
 
 
+# Triton and flash attention have exp so
+POWER = """import numpy as np
+
+
+def power(x):
+    return np.exp2(x * x.dtype.type(1.4426950408889634))
+
+
+def sigmoid(x):
+    return 1 / (1 + power(-x))
+
+
+"""
+
+
+def of_powers():
+    for name in SLIPS:
+        text = source(name).replace("np.exp(", "power(").replace("import sigmoid, ", "import ")
+        if text != source(name):
+            yield name, "powers of two", loaded(f"{name}_of_powers", POWER + text)
+
+
 def all_right():
     """(operator, arrangement, kernel) of those in NumPy alone."""
     ours = [op.name for op in taught()]
@@ -115,6 +137,7 @@ def all_right():
         for how, kernel in rewritings.rewritings(op.name)
         if how not in ("the kit's own", "by hand")
     )
+    yield from of_powers()
     yield "layer_norm", "as aten", layer_norm_as_aten
     for name, rows in ARRANGEMENTS.items():
         op = operator(name)
