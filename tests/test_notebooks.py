@@ -22,9 +22,7 @@ from notebooks.gallery import outputs
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HELD = tomllib.loads((ROOT / "tests" / "lessons.toml").read_text("utf-8"))
 LESSONS, CHECKS = HELD["explorers"], HELD["checks"]
-ZOOMED = (
-    "05_cross_entropy_loss 06_group_norm_swish 10_from_formula_to_tiles 20_softmax_and_its_losses"
-)
+ZOOMED = "06_group_norm_swish 10_from_formula_to_tiles 20_softmax_and_its_losses"
 SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ZOOMED.split())]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
 HAS_ALL = {  # what stands in the code of a lesson on an operator
