@@ -244,7 +244,7 @@ def changed(notebook, old, new):
     ("lesson", "old", "new"),
     table("""
 02_hardswish         | 2001 explained    | 2000 explained
-02_hardswish         | -0.004167         | -0.004267
+02_hardswish         | 0.004167          | 0.004267
 zh/02_hardswish      | 在折点上              | 在拐点上
 03_rms_norm          | against N         | against row
 03_rms_norm          | 7e-04             | 5e-04
