@@ -15,7 +15,7 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
-from aclnn_viz.explorers import attention, indices, losses, norms, planes, slopes, softmax
+from aclnn_viz.explorers import attention, indices, losses, norms, planes, slopes, softmax, volume
 from aclnn_viz.explorers.arrays import XP, double, element, paged, sweep
 from aclnn_viz.pictures.marks import Box, Heat
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -32,6 +32,7 @@ STAGES = (
     (planes, planes.is_plane, planes.plane),
     (indices, indices.is_indices, indices.indices),
     (attention, attention.is_attention, attention.attention),
+    (volume, volume.is_volume, volume.volume),
 )
 
 

@@ -13,7 +13,7 @@ from aclnn_viz.explorers.tiles_stage import Scene, laid
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
-STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss flash_attention_score embedding nll_loss numeric_error tiles two_phase zoom".split()
+STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss flash_attention_score embedding nll_loss grid_sampler_3d numeric_error tiles two_phase zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
 
 
@@ -151,6 +151,22 @@ def test_a_cell_of_a_plane_says_its_number(panel, opened):
     k = found.chosen(np)
     values = {"arrived": found.arrived, "sends": found.gradient, "weights": found.weights[k]}[panel]
     assert float(hint(panel, 1, 2).rsplit(" ", 1)[1]) == pytest.approx(values[2, 1], rel=1e-3)
+
+
+def test_a_voxel_says_its_number_and_the_point_goes_by_keys(opened):
+    page, data, hint = opened("grid_sampler_3d")
+    found = data.answer
+    assert hint("volume", 0, 0) == f"input[0, 0, 0] = {found.voxels[0, 0, 0]:.4g}"
+    assert hint("back", 2, 7) == f"slice, row 1, 2, column 2: {found.weights[3]:.4g}"
+    assert float(hint("point", 1, -0.1).rsplit(" ", 1)[1]) == pytest.approx(
+        found.back(np)[1], rel=1e-3
+    )
+    for grip, key in zip(page.locator(".ae-grip").all(), ("ArrowRight", "Shift+ArrowRight")):
+        assert grip.bounding_box()["width"] >= 44
+        before = page.locator("[data-panel=back] canvas").screenshot()
+        grip.focus()
+        page.keyboard.press(key)
+        assert page.locator("[data-panel=back] canvas").screenshot() != before
 
 
 def test_a_column_of_softmax_says_its_element(opened):

@@ -1,0 +1,258 @@
+"""Interactive picture (explorer) of a sampler in a volume, to see which voxels a point reads, and what comes back to them and to it.
+
+The slices of the input stand behind each other, and the point is dragged in its plane and along the depth. It reads the corners of its
+cell, each by a weight that is drawn as an area. The sentence to teach: the gradient goes back to the eight voxels that were read, in the
+shares in which they were read, and the point is told where a step changes most.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aclnn_viz.explorers.arrays import point, sweep
+from aclnn_viz.explorers.state import real
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
+from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
+from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.words.messages import message, tr
+
+NAMES, START = ("x", "y", "z"), (-0.1, 0.1, 0.3)
+FAR = 1.2, 1.2, 1.0  # of x, y and z, where the edges are 1
+STEP = 0.82, -0.36  # from a slice to the one behind it, in widths and heights of a slice
+FAINT = 0.45  # slices of which nothing is read
+NAMED = 600  # voxels that say their number where one points
+
+
+def is_volume(op) -> bool:
+    return hasattr(op.page, "taps_3d")
+
+
+def fields_with(op, others: list) -> list[tuple]:
+    """The place of the point, as the grid has it."""
+    group = message("Element")
+    places = zip(NAMES, START, FAR)
+    return [*others, *((name, real(at, -far, far, 0.01, name, group)) for name, at, far in places)]
+
+
+@dataclass(frozen=True, eq=False)
+class Volume:
+    """What a point reads of one channel, by corner (n,): places, weights and their slopes; none outside."""
+
+    state: object
+    voxels: np.ndarray  # (depth, height, width)
+    at: list  # of the point, in voxels: x, y, z
+    scales: list  # (offset, factor) of what the grid says, by voxels
+    places: list  # of corners: x, y, z
+    weights: np.ndarray
+    slopes: list  # of the weights, by x, y, z
+    values: np.ndarray
+    inside: np.ndarray
+
+    def plays(self) -> tuple[dict, ...]:
+        return sweep(tr("push the point through the slices"), "z", ends=(-1.0, 1.0))
+
+    def out(self, xp):
+        return xp.sum(self.weights * self.values)
+
+    def back(self, xp) -> list:
+        """The gradient of the point for a gradient of 1: x, y, z."""
+        return [xp.sum(slope * self.values) for slope in self.slopes]
+
+    def count(self, xp):
+        return xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0))
+
+    def headline(self, xp) -> list[str]:
+        names = dict(zip(NAMES, map(signed, self.back(xp))))
+        says = message("Of a gradient of 1 the point gets ({x}, {y}, {z}), and out is {out}.")
+        return [tr(says, out=number(self.out(xp)), **names)]
+
+    def caption(self, xp):
+        n, total = self.count(xp), xp.sum(self.weights)
+        names = {"n": written(n, ".0f")}
+        if self.weights.size == 1:
+            whole = tr(
+                "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing."
+            )
+        else:
+            whole = tr(
+                "The [7:point] lies in a cell between slices and reads its [5:{n} corners]: areas are weights. [b:Its] [8:gradient] [b:goes back to these {n}, in the same shares.]",
+                **names,
+            )
+        few = tr(
+            "The [7:point] is at the edge: it reads [5:{n} voxels], and the rest of its cell is empty. [b:What falls there is lost,] the [8:gradient] too.",
+            **names,
+        )
+        none = tr(
+            "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
+        )
+        return choose(xp.where(n == 0.0, 0, xp.where(total < 1.0 - 1e-9, 1, 2)), none, few, whole)
+
+    def panels(self, xp) -> list[Panel]:
+        return [_slices(xp, self), _grad(xp, self), _point(xp, self)]
+
+
+def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
+    """Return what the stage shows of the first sample and channel."""
+    known, voxels = arranged.attributes, arrays["input"][0, 0]
+    modes = [known[name] for name in ("interpolationMode", "paddingMode", "alignCorners")]
+    size = voxels.shape
+    grid = xp.reshape(xp.concat([point(getattr(state, name)) for name in NAMES]), (1, 1, 3))
+    corners = [*op.page.taps_3d(xp, grid, size, *modes)]
+
+    def flat(parts):
+        return xp.concat([xp.reshape(part + 0.0, (1,)) for part in parts])
+
+    z, y, x = (flat(place[k] for place, _, _ in corners) for k in range(3))
+    inside, index = x == x, 0.0
+    for at, n in zip((z, y, x), size):
+        inside = inside & (at >= 0.0) & (at < n)
+        index = index * n + at
+    index = xp.astype(xp.where(inside, index, 0.0), xp.int64)
+    lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
+    # voxel u lies at (u + first) / half - 1
+    first = [0.0 if modes[2] else 0.5] * 3
+    return Volume(
+        state,
+        voxels,
+        [(getattr(state, name) + 1.0) * n - f for name, n, f in zip(NAMES, lengths, first)],
+        [(f / n - 1.0, 1.0 / n) for n, f in zip(lengths, first)],
+        [x, y, z],
+        xp.where(inside, flat(weight for _, weight, _ in corners), 0.0),
+        [xp.where(inside, flat(one[k] for _, _, one in corners), 0.0) for k in range(3)],
+        xp.take(xp.reshape(voxels, (-1,)), index),
+        inside,
+    )
+
+
+def _slices(xp, found: Volume) -> Panel:
+    """Slices behind each other, the cell of the point, its weights as areas, and what comes back to the point."""
+    depth, height, width = found.voxels.shape
+    right, up = STEP[0] * width, STEP[1] * height
+    x, y, z = found.at
+    cx, cy, cz = found.places
+    low, high = found.voxels.min(), found.voxels.max() + 1e-30
+
+    def seen(x, y, z):
+        return x + right * z, y + up * z
+
+    marks, edge = [], (width - 0.15, height - 0.5)
+    for k in reversed(range(depth)):
+        a, b = seen(0.0, 0.0, float(k))
+        here = xp.sum(xp.where(found.inside & (cz == k), found.weights, 0.0))
+        marks += [
+            Image(found.voxels[k], "picture", low, high, a, b, xp.where(here > 0.0, 1.0, FAINT)),
+            Box(a - 0.5, b - 0.5, a + width - 0.5, b + height - 0.5, kind=GUIDE),
+            Note(a - 0.5, b - 0.75, tr("slice {k}", k=k), "left"),
+        ]
+        for at in range(found.weights.size):
+            own = found.inside[at : at + 1] & (cz[at : at + 1] == k)
+            size = 0.5 * xp.sqrt(xp.maximum(found.weights[at], 0.0))
+            px, py = seen(xp.where(own[0], cx[at], np.nan), cy[at], cz[at])
+            weight = choose(size > 0.2, "", written(found.weights[at], ".2f"))
+            marks.append(Box(px - size, py - size, px + size, py + size, weight, READ, 0.85))
+    if found.weights.size == 8:
+        way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]  # along the edges of the cell
+        px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
+        marks.append(Line(px, py, READ, tr("the cell of the point"), 1.2))
+    px, py = seen(x, y, z)
+    ends = seen(edge[0], edge[1], np.array([0.0, depth - 1.0]))
+    near = xp.floor(z)
+    needle = seen(x, y, xp.concat([point(near), point(near + 1.0)]))
+    marks += [Line(*ends, PALE, "", 4.0), Line(*needle, INK, "", 1.2)]
+    marks += [*_arrows(xp, found, seen, (px, py)), *_named(found, seen)]
+    marks.append(Note(ends[0][-1] + 0.3, ends[1][-1], tr("depth"), "left"))
+    (ox, fx), (oy, fy), (oz, fz) = found.scales
+    here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
+    label = tr("the point in its slice")
+    marks.append(Grip(px, py, NAMES[:2], here, label, MOVED, look="move"))
+    rail, unit = seen(edge[0], edge[1], z), (oz - fz * edge[0] / right, fz / right, 0)
+    marks.append(Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"))
+    rest = right * (depth - 1)
+    return Panel(
+        "volume",
+        tr("input, slice behind slice: drag the point, and beside it its depth"),
+        tuple(marks),
+        Axis("", -0.8, width + rest + 1.9, ticks=()),
+        Axis("", height, up * (depth - 1) - 1.1, ticks=()),
+        13,
+        0,
+        square=True,
+        rows=2,
+    )
+
+
+def _named(found: Volume, seen):
+    """The number of each voxel, those in front over those behind."""
+    if found.voxels.size > NAMED:
+        return
+    places = [*np.ndindex(found.voxels.shape)][::-1]
+    z, y, x = np.array(places, float).T
+    a, b = seen(x, y, z)
+    texts = [f"input[{', '.join(map(str, at))}] = {number(found.voxels[at])}" for at in places]
+    order = np.argsort(-z, kind="stable")
+    yield Spots(
+        *(side[order] for side in (a - 0.5, b - 0.5, a + 0.5, b + 0.5)),
+        tuple(texts[k] for k in order),
+    )
+
+
+def _arrows(xp, found: Volume, seen, at):
+    """Where a step of the point makes out larger: along x, y and the depth."""
+    back = found.back(xp)
+    most = xp.max(xp.concat([point(xp.abs(one)) for one in back])) + 1e-30
+    x, y, z = (one / most for one in back)
+    a, b = seen(0.0, 0.0, 0.6 * z)
+    dx, dy = (
+        xp.concat([point(x), point(0.0), point(a)]),
+        xp.concat([point(0.0), point(y), point(b)]),
+    )
+    there = xp.where(dx * dx + dy * dy > 0.0, 0.0, np.nan)
+    ends = (
+        xp.stack([start + there, start + there + step, there * np.nan], axis=-1)
+        for start, step in zip(at, (dx, dy))
+    )
+    yield Line(*(xp.reshape(end, (-1,)) for end in ends), GRADIENT, "", 3.0)
+    yield Arrows(at[0] + there, at[1] + there, dx, dy, GRADIENT, "gridGrad")
+
+
+def _grad(xp, found: Volume) -> Panel:
+    """What comes back to each voxel, the slices below each other."""
+    depth, height, width = found.voxels.shape
+    columns, rows = np.arange(float(width)), np.arange(float(height))
+    x, y, z = found.places
+    parts, ticks = [], []
+    for k in range(depth):
+        there = (y == rows[:, None, None]) & (x == columns[:, None]) & (z == k)
+        parts += [xp.sum(xp.where(there, found.weights, 0.0), axis=-1), np.full((1, width), np.nan)]
+        ticks += [(k * (height + 1.0) + row, f"{k}, {row}") for row in range(height)]
+    back = xp.concat(parts[:-1], axis=0)
+    most, ground = xp.max(found.weights) + 1e-30, np.zeros((depth * (height + 1) - 1, width))
+    ground[height :: height + 1] = np.nan
+    return Panel(
+        "back",
+        tr("inputGrad of a gradient of 1: the same shares"),
+        (
+            Image(ground, "diverging", -1.0, 1.0),
+            Heat(xp.where(back == 0.0, np.nan, back), "diverging", -most, most, digits=True),
+        ),
+        Axis(tr("column")),
+        Axis(tr("slice, row"), ticks=tuple(ticks)),
+        7,
+        260,
+    )
+
+
+def _point(xp, found: Volume) -> Panel:
+    back, at = found.back(xp), np.arange(3.0)
+    gradient = xp.concat([point(one) for one in back])
+    high = 1.2 * xp.max(xp.abs(gradient)) + 1e-30
+    return Panel(
+        "point",
+        tr("gridGrad: what a step of the point changes"),
+        (Bars(at, gradient, GRADIENT, "", 0.5), Rule("y", 0.0, kind=GUIDE)),
+        Axis("", -0.6, 2.6, ticks=tuple(zip(at.tolist(), NAMES))),
+        Axis("", -high, high),
+        7,
+        110,
+    )

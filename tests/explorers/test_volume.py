@@ -1,0 +1,63 @@
+"""The stage of a sampler in a volume, beside weights that are written as products of hats."""
+
+import numpy as np
+import pytest
+
+import aclnn_viz as av
+from aclnn_viz.explorers import default
+from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.pictures.text import unmarked
+
+STEP = 1e-6
+
+
+def opened(**values):
+    made = default.of(av.operator("grid_sampler_3d"))
+    data = made.compute(made.state(**values))
+    return made, data, data.answer
+
+
+def hats(shape, x, y, z):
+    """The weight of each voxel: of every axis what is left of 1 less the distance."""
+    at = [((place + 1) * n - 1) / 2 for place, n in zip((z, y, x), shape)]
+    far = [np.maximum(1 - np.abs(np.arange(n) - u), 0) for u, n in zip(at, shape)]
+    return np.einsum("i,j,k->ijk", *far)
+
+
+@pytest.mark.parametrize("place", [(-0.1, 0.1, 0.3), (0.7, -0.5, -0.2), (1.1, 0.2, 0.9)])
+def test_shares_and_what_a_step_changes_are_those_of_hats(place):
+    made, data, found = opened(**dict(zip("xyz", place)))
+    shape, panels = found.voxels.shape, {panel.name: panel for panel in made.panels(data)}
+    back = np.nan_to_num(panels["back"].marks[1].values)
+    for k, slice_ in enumerate(hats(shape, *place)):
+        np.testing.assert_allclose(back[k * (shape[1] + 1) :][: shape[1]], slice_, atol=1e-12)
+    for at, gradient in enumerate(panels["point"].marks[0].y):
+        step = STEP * np.eye(3)[at]
+        there = [np.sum(hats(shape, *(place + s * step)) * found.voxels) for s in (1, -1)]
+        assert gradient == pytest.approx((there[0] - there[1]) / (2 * STEP), abs=1e-6)
+
+
+def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
+    made, data, found = opened()
+    assert found.count(XP) == 8 and min(map(abs, found.back(XP))) > 0.5
+    grips = [mark for mark in made.panels(data)[0].marks if type(mark).__name__ == "Grip"]
+    assert [grip.sets for grip in grips] == [("x", "y"), ("z",)]
+    for grip in grips:  # where it lies is what it would set
+        for name, (offset, factor, axis) in zip(grip.sets, grip.units):
+            at = (grip.x, grip.y)[axis]
+            assert offset + factor * at == pytest.approx(getattr(data.state, name))
+
+
+@pytest.mark.parametrize(
+    "values, says",
+    [
+        ({}, "reads its 8 corners"),
+        ({"z": 0.0}, "reads its 4 corners"),
+        ({"z": 1.0}, "What falls there is lost"),
+        ({"x": 1.2, "axis_4": 64}, "lies outside"),
+        ({"z": 1.0, "paddingMode": 1}, "reads its 4 corners"),
+        ({"interpolationMode": 1}, "the point gets none"),
+    ],
+)
+def test_the_caption_says_what_is_read(values, says):
+    assert says in unmarked(opened(**values)[2].caption(XP))
