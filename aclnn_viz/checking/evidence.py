@@ -24,7 +24,7 @@ from aclnn_viz.checking.judge import (
     once_per_case,
     suite_recipes,
 )
-from aclnn_viz.checking.kernel_call import Outcome, repeated, repeats, run
+from aclnn_viz.checking.kernel_call import Outcome, remembers, repeated, repeats, run
 from aclnn_viz.checking.meter import CASE, METER
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
 from aclnn_viz.dtypes import float_format
@@ -253,13 +253,18 @@ def examine(
                 seen.prepared.seconds if seen.prepared.made_at < evidence.start else 0.0
             )
             if not fault and not unlike and number < REPEATED:
-                evidence.tried.calls = 2
+                first, evidence.tried.calls = evidence.tried.calls == 1, 2
                 fault = unlike = repeats(
                     tested.kernel,
                     ready.case,
                     list(seen.prepared.expected),
                     outcome.outputs,
                     tested.limit,
+                ) or (
+                    first
+                    and not misses
+                    and remembers(tested.kernel, seen.prepared, outcome.outputs, tested.limit)
+                    or ""
                 )
                 evidence.blame(fault, ready)
         if fault or misses:

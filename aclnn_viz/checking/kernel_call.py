@@ -4,7 +4,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from numbers import Number
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.cases import Case
-from aclnn_viz.checking.judge import Prepared, documented
+from aclnn_viz.checking.judge import Prepared, documented, judge
 from aclnn_viz.checking.meter import KERNEL, METER
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
@@ -151,6 +151,27 @@ def repeats(
     return fault_of_memory(kernel, case, names, seconds) or message(
         "is not deterministic: {outputs} differs between two calls",
         outputs=linked("{some}, {more}", differing),
+    )
+
+
+def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float | None) -> str:
+    """Return which outputs are those of the call before although half of the gradient has the other sign, or an empty text."""
+    case = ready.case
+    turned = {n: np.array(case.arrays[n]) for n in case.operator.upstream if n in case.arrays}
+    for value in turned.values():
+        value.flat[value.size // 2 :] *= -1
+    other = replace(case, inputs=case.inputs | turned)
+    changed = [miss.output for miss in judge(ready, case.operator.backward(**other.inputs))]
+    again = run(kernel, other, list(ready.expected), seconds).outputs if changed else None
+    same = [name for name in changed if again and bits_alike(again.get(name), first[name])]
+    return (
+        message(
+            "keeps a result: {outputs} stays as it was when half of {inputs} changes its sign",
+            outputs=linked("{some}, {more}", same),
+            inputs=linked("{some}, {more}", turned),
+        )
+        if same
+        else ""
     )
 
 

@@ -208,6 +208,18 @@ def test_a_kernel_that_is_not_deterministic_is_reported():
     assert any("not deterministic" in what for what in result.misbehaviour)
 
 
+def test_a_result_that_is_kept_for_another_gradient_is_reported():
+    kept = {}
+
+    def kernel(gradOutput, self):
+        if (start := self.tobytes()[:64]) not in kept:
+            kept.clear()
+        return kept.setdefault(start, SWISH.backward(gradOutput=gradOutput, self=self)["out"])
+
+    (said,) = check("hardswish", kernel, depth="quick").misbehaviour
+    assert said == "keeps a result: out stays as it was when half of gradOutput changes its sign"
+
+
 def test_padding_bytes_are_no_difference_between_two_calls():
     result = check("hardswish", swish(lambda out: out.astype(np.longdouble)))
     assert not result.passed and not result.misbehaviour and "dtype" in str(result.counterexample)
