@@ -35,11 +35,15 @@ NAMED = re.compile(
     r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
-FRAME = re.compile(r'File "((?!.*/torch/nn/modules/)[^"]+)", line (\d+)')
+FRAME = re.compile(
+    r'File "(?!.*/torch/nn/modules/)(?:.*-packages/|[^"]*?)((?:[^/"]+/){0,4}[^/"]+", line \d+)'
+)
 RAISED = re.compile(  # what speaks of the code, not of the machine
     r"\b(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
-WORD = re.compile("error|fail|exception|fault|abort|错误|失败", re.IGNORECASE)
+WORD = re.compile(
+    r"^(?!.*(?:Traceback |\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
+)
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
 ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
@@ -52,7 +56,7 @@ class Meaning:
     """A code or a kind of line: what it means, what caused it in public threads, (cause, thread), the most frequent first.
 
     `level` is one of LEVELS; `line` is where the log says it, `place` the file and line of Python that raised it; `advice` what
-    to do; `hazard` the kit's name for it, which `command` shows.
+    to do; `command` shows it.
     """
 
     name: str
@@ -63,7 +67,6 @@ class Meaning:
     line: str = ""
     place: str = ""
     advice: str = ""
-    hazard: str = ""
     command: str = ""
 
     @property
@@ -90,13 +93,7 @@ class Meaning:
     def tries(self):
         if self.advice:
             yield tr("try: {advice} ({source})", advice=self.advice, source=self.source)
-        if self.hazard:
-            yield tr(
-                "try: {command} runs it without a device, where its hazard is: {name}",
-                command=self.command,
-                name=tr(self.hazard),
-            )
-        elif self.command:
+        if self.command:
             yield tr("try: {command} shows the same without a device", command=self.command)
 
 
@@ -179,7 +176,6 @@ def _meaning(name: str, line: str, place: str) -> Meaning:
         line,
         place,
         entry.get("rat" if chinese else "try", ""),
-        entry.get("hazard", ""),
         entry.get("command", ""),
     )
 
@@ -270,8 +266,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
     ]
     for time, at, line in [("", 0, text)] if code else _lines(text):
         if frame := FRAME.search(line):
-            path = frame[1].split("-packages/")[-1].split("/")
-            place = f"{'/'.join(path[-5:])}, {frame[2]}"
+            place = frame[1].replace('"', "")
         raised = RAISED.search(line)
         named = [code] if code else [number or word for number, word in NAMED.findall(line)]
         here = [

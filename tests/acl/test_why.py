@@ -12,7 +12,6 @@ from together import in_one
 import aclnn_viz as av
 from aclnn_viz import cli
 from aclnn_viz.acl.why import LEVELS, VARIES, _known
-from aclnn_viz.tiles import KINDS
 from aclnn_viz.words.messages import in_language, tr
 
 LOGS, THREADS = (
@@ -76,7 +75,7 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert "why is unknown" in str(av.why("EZ9999: Inner Error!\nfailed: 507015"))
     assert names(av.why("Warning: it must not be 1, out of memory\nfailed: 507015"))[0] == "507015"
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
-    assert "raised in: a/b.py, 3;" in str(av.why(f"{frame}TypeError: None"))
+    assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))
     assert "a/b.py" not in str(av.why(f"{frame}RuntimeError: out of memory"))
 
 
@@ -85,9 +84,6 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
 def test_an_entry_is_whole_and_what_it_finds_holds_a_sign(entry):
     assert entry["meaning"] and entry["chinese"] and entry["source"]
     assert ("try" in entry) == ("rat" in entry) and entry.get("level", "call") in LEVELS
-    assert entry.get("hazard", "unwritten") in KINDS and (
-        "command" in entry or "hazard" not in entry
-    )
     for line in "\n".join(log["text"] for log in LOGS + THREADS).splitlines():
         if re.search(entry.get("pattern", "(?!)"), line):
             assert any(sign in line for sign in entry["signs"]), line
