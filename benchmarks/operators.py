@@ -32,30 +32,28 @@ COLUMNS = (
 HEAD = f"""# The vendor's backward operators
 
 The vendor documents {{documents}} backward operators; {{made}} of them are in the kit. Each number says how many were tried and
-held, "3 of 4" where one did not. `python benchmarks/operators.py` writes this page; nothing here ran on Atlas hardware.
+held, "3 of 4" where one did not. Nothing here ran on Atlas hardware.
 
 - *lines*: of page and declaration;
-- *proved*: outputs that are the derivative of forward, for all sizes, under each combination of options;
-- *verified*: checks of `aclnn-viz verify`: the suite against truth, kinks, the two phases on each product of
-  the emulator and its status codes;
-- *PyTorch*: random cases in float64 in which the gradients are those of PyTorch to 1e-10 of their terms ({CASES:,}; "-": it has no such function;
-  where layer norm differs in one, a row has one element, its gradient of the weight is 0, and PyTorch's a rounding error of 1e-13);
-- *passed*: cases of `check` in which the page's own kernel is right, as it must be;
-- *explorer*: panels of the picture, each with its twin in words;
-- *engines*: cases of `check` on which the devices torch, jax and numba, where they compute the operator, give the page's numbers within the
-  bound, or what their documented differences say (what is missing are numbers below the least normal one, which XLA sets to 0);
-- *tiles*: cases of the suite of up to {SMALL} elements in a tensor that the tile programs take, eager, late and in drawn orders, on 48, 7 and
-  1 cores, without a hazard and within the bound; "-": no program, for the page is not straight ([tiles.md](tiles.md));
-- *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} drawn in each of the three formats that the product takes;
+- *proved*: outputs that are the derivative of forward, for all sizes and options;
+- *verified*: checks of `aclnn-viz verify`;
+- *PyTorch*: random cases in float64 whose gradients are PyTorch's to 1e-10 of their terms ({CASES:,}; "-": PyTorch has no such function; layer
+  norm differs where a row has one element);
+- *passed*: cases of `check` in which the page's own kernel is right;
+- *explorer*: panels of the picture;
+- *engines*: cases on which torch, jax and numba give the page's numbers within the bound, or their documented differences (numbers below the
+  least normal one are missing: XLA sets them to 0);
+- *tiles*: cases of up to {SMALL} elements in a tensor that tile programs compute without a hazard and within the bound, in eager, late and drawn
+  orders, on 48, 7 and 1 cores; "-": no program;
+- *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} in each of three formats;
 - *conventions*: kinks, ties, numbers that are not finite and empty tensors at which the kernel, and PyTorch, return what is recorded;
-- *errata*: sentences of the vendor's documents that are recomputed and do not hold.
+- *errata*: sentences of the vendor's documents that do not hold.
 
 {line("operator", "kit", *COLUMNS)}{line("---", "---", *["---:"] * len(COLUMNS))}"""
 TAIL = """
 ## Not in the kit yet
 
-Each has a document in the vendor's public repositories, whose C prototype `aclnn-viz new` takes
-([adding_an_operator.md](adding_an_operator.md) goes on from there):
+`aclnn-viz new` takes the C prototype of each document ([Adding an operator](adding_an_operator.md)):
 
 | family | documents |
 | --- | --- |
