@@ -37,14 +37,14 @@ held, "3 of 4" where one did not. Nothing here ran on Atlas hardware.
 - *lines*: of page and declaration;
 - *proved*: outputs that are the derivative of forward, for all sizes and options;
 - *verified*: checks of `aclnn-viz verify`;
-- *PyTorch*: random cases in float64 whose gradients are PyTorch's to 1e-10 of their terms ({CASES:,}; "-": PyTorch has no such function; layer
-  norm differs where a row has one element);
+- *PyTorch*: random cases in float64, of {CASES:,}, whose gradients are PyTorch's to 1e-10 of their terms. Layer norm differs where a row has one
+  element. "-": PyTorch has no such function;
 - *passed*: cases of `check` in which the page's own kernel is right;
 - *explorer*: panels of the picture;
-- *engines*: cases on which torch, jax and numba give the page's numbers within the bound, or their documented differences (numbers below the
-  least normal one are missing: XLA sets them to 0);
-- *tiles*: cases of up to {SMALL} elements in a tensor that tile programs compute without a hazard and within the bound, in eager, late and drawn
-  orders, on 48, 7 and 1 cores; "-": no program;
+- *engines*: cases on which torch, jax and numba give the page's numbers within the bound, or their documented differences. XLA misses numbers
+  below the least normal one;
+- *tiles*: cases of up to {SMALL} elements that tile programs compute without a hazard and within the bound, in several orders, on 48, 7 and 1
+  cores. "-": no program;
 - *sweep*: cases of `aclnn-viz sweep` on the host that are right, {SEEDS} in each of three formats;
 - *conventions*: kinks, ties, numbers that are not finite and empty tensors at which the kernel, and PyTorch, return what is recorded;
 - *errata*: sentences of the vendor's documents that do not hold.
