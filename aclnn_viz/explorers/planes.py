@@ -13,17 +13,18 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import XP, element, sweep
+from aclnn_viz.explorers.arrays import XP, element, point, sweep
 from aclnn_viz.explorers.norms import block_of
-from aclnn_viz.explorers.state import real, whole
-from aclnn_viz.pictures.marks import Box, Heat
+from aclnn_viz.explorers.state import choice, real, vendors, whole
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import MOVED, READ
-from aclnn_viz.pictures.text import choose, written
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
+from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # outputs of a plane whose windows are known
-TALL = 380
+GAP, WEIGHED = 2, 64  # cells between the planes; pixels that have room for their weights
+LOW = 170
 
 
 def outer(op, arranged, given: dict):
@@ -57,6 +58,7 @@ def is_plane(op) -> bool:
 def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
     """The output that is looked at, and how many have sent their gradients."""
     group = message("Element")
+    others = [(name, _tried(made)) for name, made in others]
     return [
         *others,
         ("row", whole(int(row), 0, 63, message("row"), group, moves=True)),
@@ -74,6 +76,15 @@ def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
             ),
         ),
     ]
+
+
+def _tried(made):
+    """Of a real number a few values: what an output reads is computed of each by itself."""
+    control = made.metadata["control"]
+    if control["kind"] != "real":
+        return made
+    few = {value: f"{value:g}" for value in (made.default, 0.5, 2.0)}
+    return vendors(choice(made.default, few, control["label"], control["group"], names=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,7 +168,10 @@ class Plane:
         then = choose(
             m > 1,
             tr("[b:No other output reads there,] so nothing is added."),
-            tr("Up to {m} outputs read the same pixel: [b:it adds up what they send.]", **names),
+            tr(
+                "Up to {m} outputs read the same pixel: [b:it] [8:adds up] [b:what they send.]",
+                **names,
+            ),
         )
         count = len(self.weights)
         return choose(
@@ -199,65 +213,110 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
 
 
 def _panels(xp, found: Plane) -> list[Panel]:
-    k, columns = found.chosen(xp), found.gradient.shape[1]
-    gone = xp.clip(found.sending - np.arange(float(len(found.weights))), 0.0, 1.0)
-    each = found.weights * found.gradient.ravel()[: len(found.weights), None, None]
+    k, many, rows = found.chosen(xp), len(found.weights), found.weights.shape[1:]
+    gone = xp.clip(found.sending - np.arange(float(many)), 0.0, 1.0)
+    each = found.weights * found.gradient.ravel()[:many, None, None]
     sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
     arrived = xp.where(found.state.sent < 1.0, sending, found.arrived)
-    most = max(np.abs(found.arrived).max(initial=0.0), np.abs(each).max(initial=0.0)) or 1.0
-    weights, top = element(xp, found.weights, k), np.abs(found.weights).max(initial=0.0) or 1.0
-    row, column = k // columns, k % columns
-    windows = _windows(found.weights)
-    ends = [element(xp, windows[:, at], k) for at in range(4)]
-    window = Box(*ends, kind=READ)
-    high = np.abs(found.gradient).max(initial=0.0) or 1.0
-    read = xp.where(weights == 0.0, np.nan, weights)
-    bare = Axis(ticks=())
+    most = max(np.abs(part).max(initial=0.0) for part in (found.arrived, found.gradient, each))
+    read = found.weights != 0.0
+    window = [element(xp, _windows(read)[:, at], k) for at in range(4)]
+    readers = read.sum(axis=0).astype(float)
+    # of each window the pixel that most outputs read
+    pixel = element(xp, np.array([np.where(one, readers, -1.0).argmax() for one in read]), k)
+    parts = gone * element(xp, each.reshape(many, -1), pixel, axis=1)
+    high = 1.15 * np.abs(each).sum(axis=0).max(initial=0.0) or 1.0
     return [
-        Panel(
-            "arrived",
-            tr("{output}: what has arrived", output=found.output),
-            (Heat(arrived, "diverging", -most, most, digits=True), window),
-            Axis(tr("column")),
-            Axis(tr("row")),
-            8,
-            TALL,
-            square=True,
-        ),
-        Panel(
-            "sends",
-            tr("{upstream}: choose an output", upstream=found.upstream),
-            (
-                Heat(found.gradient, "diverging", -high, high, digits=True),
-                Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
-            ),
-            bare,
-            bare,
-            6,
-            TALL,
-            ("column", "row"),
-            square=True,
-        ),
-        Panel(
-            "weights",
-            tr("what it reads, and its weights"),
-            (
-                Heat(read, "diverging", -top, top, digits=True),
-                window,
-            ),
-            bare,
-            bare,
-            6,
-            TALL,
-            square=True,
-        ),
+        _both(xp, found, arrived, most or 1.0, window),
+        _counts(readers, window, np.prod(rows) <= WEIGHED),
+        _adds(xp, found, parts, (pixel // rows[1], pixel % rows[1]), high),
     ]
 
 
-def _windows(weights: np.ndarray) -> np.ndarray:
+def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
+    """The gradients that arrive, and what comes back: from the chosen output to the pixels that it read."""
+    k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
+    row, column, far = k // columns, k % columns, columns + GAP
+    both = np.full((max(height, rows), far), np.nan)
+    both[:height, :columns] = found.gradient
+    below = np.full((len(both) - rows, wide), np.nan)
+    left, top, right, bottom = (end + far * (at in (0, 2)) for at, end in enumerate(window))
+    beam = (
+        (column + 0.5, left, np.nan, column + 0.5, left),
+        (row - 0.5, top, np.nan, row + 0.5, bottom),
+    )
+    marks = [
+        Heat(
+            xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1),
+            "diverging",
+            -most,
+            most,
+            digits=True,
+        ),
+        Note((columns - 1) / 2, -0.85, found.upstream),
+        Note(far + (wide - 1) / 2, -0.85, found.output),
+        Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 1.6),
+        Box(left, top, right, bottom, kind=READ),
+        Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
+    ]
+    weights = element(xp, found.weights, k)
+    for r, c in np.ndindex(rows, wide) if rows * wide <= WEIGHED else ():
+        tag = [xp.where(weights[r, c] != 0.0, c + far + side, np.nan) for side in (-0.42, 0.42)]
+        share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
+        marks.append(Box(tag[0], r + 0.18, tag[1], r + 0.46, share, READ, 0.9))
+    known = [*np.ndindex(height, columns)][: len(found.weights)]
+    r, c = np.array(known, float).reshape(-1, 2).T
+    texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
+    sets = tuple((("row", y), ("column", x)) for y, x in known)
+    label, units = tr("the output that is looked at"), ((-0.42, 1.0, 0), (-0.42, 1.0, 1))
+    marks += [
+        Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, tuple(texts), sets),
+        Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),
+    ]
+    across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
+    down = tuple((y, f"{y}") for y in range(len(both)))
+    return Panel(
+        "planes",
+        tr("where does the gradient of an output go? Drag its frame."),
+        tuple(marks),
+        Axis(tr("column"), -0.5, far + wide - 0.5, ticks=tuple(across)),
+        Axis(tr("row"), len(both) - 0.5, -1.2, ticks=down),
+        11,
+        0,
+        square=True,
+    )
+
+
+def _counts(readers, window, few: bool) -> Panel:
+    shades = Image(readers, "sequential", 0.0, 2.0 * readers.max(initial=1.0), opacity=0.3)
+    words = [Note(c, r, f"{n:.0f}") for (r, c), n in np.ndenumerate(readers) if few]
+    marks, over, up = (shades, *words, Box(*window, kind=READ)), tr("column"), tr("row")
+    title = tr("how many outputs read each pixel")
+    return Panel("counts", title, marks, Axis(over), Axis(up), 4, LOW, square=True)
+
+
+def _adds(xp, found: Plane, parts, pixel, high: float) -> Panel:
+    """What all outputs send to one of the pixels that the chosen one reads."""
+    many, columns = len(found.weights), found.gradient.shape[1]
+    end = np.full(1, many + 0.5)
+    named = tuple((k, f"{k // columns},{k % columns}") for k in range(many))
+    row, column = (written(at, "d") for at in pixel)
+    marks = (
+        Rule("y", 0.0, kind=GUIDE),
+        Bars(np.arange(float(many)), parts, INK, tr("an output sends"), 0.7),
+        Bars(end, point(xp.sum(parts)), GRADIENT, tr("the pixel gets"), 0.7),
+    )
+    title = tr(
+        "pixel {row}, {column} of {output} adds up", output=found.output, row=row, column=column
+    )
+    over = Axis(tr("output"), -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum"))))
+    return Panel("adds", title, marks, over, Axis("", -high, high), 5, LOW)
+
+
+def _windows(read: np.ndarray) -> np.ndarray:
     """The rectangle around the pixels that each output reads: (outputs, 4), nan where it reads none."""
-    made = np.full((len(weights), 4), np.nan)
-    for at, one in enumerate(weights != 0.0):
+    made = np.full((len(read), 4), np.nan)
+    for at, one in enumerate(read):
         rows, columns = np.nonzero(one)
         if rows.size:
             made[at] = columns.min() - 0.5, rows.min() - 0.5, columns.max() + 0.5, rows.max() + 0.5

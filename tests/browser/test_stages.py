@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from aclnn_viz.explorers import live, subject_of, two_phase
+from aclnn_viz.explorers import live, planes, subject_of, two_phase
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
@@ -144,13 +144,21 @@ def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
     assert float(grip.get_attribute("aria-valuenow")) == pytest.approx(-0.2)
 
 
-@pytest.mark.parametrize("panel", ["arrived", "sends", "weights"])
-def test_a_cell_of_a_plane_says_its_number(panel, opened):
-    _, data, hint = opened("avg_pool")
+def test_a_cell_of_a_plane_says_its_number_and_the_frame_goes_by_keys(opened):
+    page, data, hint = opened("avg_pool")
     found = data.answer
-    k = found.chosen(np)
-    values = {"arrived": found.arrived, "sends": found.gradient, "weights": found.weights[k]}[panel]
-    assert float(hint(panel, 1, 2).rsplit(" ", 1)[1]) == pytest.approx(values[2, 1], rel=1e-3)
+    far = found.gradient.shape[1] + planes.GAP
+    assert hint("planes", 1, 2) == f"gradOutput[2, 1] = {found.gradient[2, 1]:.4g}"
+    assert hint("planes", far + 3, 1) == f"row 1, column 3: {found.arrived[1, 3]:.4g}"
+    assert hint("counts", 2, 1) == "row 1, column 2: 2"
+    sent = found.weights[3] * found.gradient[1, 0]
+    assert hint("adds", 3, -0.1) == f"output 1,0\nan output sends: {sent[1, 1]:.4g}"
+    grip = page.locator("[data-panel=planes] .ae-grip")
+    assert grip.bounding_box()["width"] >= 44
+    before = page.locator("[data-panel=adds] figcaption").text_content()
+    grip.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("[data-panel=adds] figcaption").text_content() != before
 
 
 def test_a_voxel_says_its_number_and_the_point_goes_by_keys(opened):

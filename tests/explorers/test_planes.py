@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from panelled_explorer import mark
+from panelled_explorer import mark, marks
 
 import aclnn_viz as av
 from aclnn_viz.explorers import planes, subject_of
 from aclnn_viz.explorers.state import build
-from aclnn_viz.pictures.marks import Box, Heat
+from aclnn_viz.pictures.marks import Bars, Box, Heat, Image
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
@@ -58,14 +58,17 @@ def test_the_weights_are_those_of_plain_windows():
 def test_half_way_half_of_the_outputs_have_sent(name):
     subject, data, found = opened(name, sent=0.5)
     shown, n = subject.show(data), len(found.weights)
-    arrived = mark(shown, "arrived", Heat).values
+    rows, columns = found.arrived.shape
+    arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     whole = n // 2
     wanted = sum(found.gradient.ravel()[k] * found.weights[k] for k in range(whole))
     rest = found.gradient.ravel()[whole] * found.weights[whole] * (n / 2 - whole)
     np.testing.assert_allclose(arrived, wanted + rest, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
-    box, columns = mark(shown, "sends", Box), found.gradient.shape[1]
+    box, columns = marks(shown, "planes", Box)[1], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
+    *sent, got = (bars.y for bars in marks(shown, "adds", Bars))
+    assert got[0] == pytest.approx(sent[0].sum()) and not sent[0][whole + 1 :].any()
 
 
 @EVERY
@@ -79,8 +82,18 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     shared = (found.weights != 0).sum(axis=0)[read].max()
     assert (f"Up to {shared} outputs" if shared > 1 else "No other output") in said
     assert ("negative weight" in said) == bool((found.weights[k] < 0).any())
-    window = mark(subject.show(data), "weights", Box)
-    rows, columns = np.nonzero(read)
+    shown, rows, columns = subject.show(data), *np.nonzero(read)
+    window, far = mark(shown, "counts", Box), planes.GAP + found.gradient.shape[1]
     assert (window.x0, window.y1) == (columns.min() - 0.5, rows.max() + 0.5)
-    values = mark(subject.show(data), "weights", Heat).values
-    np.testing.assert_array_equal(np.nan_to_num(values), found.weights[k])
+    np.testing.assert_array_equal(
+        mark(shown, "counts", Image).values, (found.weights != 0).sum(axis=0)
+    )
+    tags = {
+        (int(box.y0), int(box.x0 + 0.5) - far): box.label
+        for box in marks(shown, "planes", Box)[2:]
+        if np.isfinite(box.x0)
+    }
+    assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
+    sent, got = (bars.y for bars in marks(shown, "adds", Bars))
+    pixel = np.flatnonzero(np.isclose(found.arrived, got[0]))
+    assert pixel.size and sent.sum() == pytest.approx(got[0]) and (sent != 0).sum() <= shared
