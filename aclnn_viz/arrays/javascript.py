@@ -16,7 +16,7 @@ import numpy as np
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.sums import sum_axes
-from aclnn_viz.dtypes import float_format, ordinal_distance, round_to, ulp
+from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.errors import problem
 
 ELEMENTWISE = set(
@@ -30,7 +30,7 @@ ELEMENTWISE = set(
 # of what a variable of JavaScript holds
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
-EXACT = {"round_to": round_to, "ulp": ulp, "ordinal_distance": ordinal_distance}
+EXACT = {"round_to": round_to, "ulp": ulp}
 
 
 def _looked(*_, **__):
@@ -348,22 +348,6 @@ class TracedArrays(Guards):
             self._made("ulp", ulp(x.held, dtype), x, *_format(float_format(dtype)))
             if isinstance(x, Traced)
             else ulp(x, dtype)
-        )
-
-    def ordinal_distance(self, a, b):
-        if not isinstance(a, Traced) and not isinstance(b, Traced):
-            return ordinal_distance(a, b)
-        held = np.asarray(ordinal_distance(_held(a), _held(b)))
-        if (fmt := float_format(_held(a).dtype)).bits > 32:
-            raise TypeError(
-                problem(
-                    "ordinals that are traced are counted in numbers of float64",
-                    fmt.name,
-                    "use another format",
-                )
-            )
-        return self._made(
-            "ordinal_distance", held, *(self._spread(x, held.shape) for x in (a, b)), *_format(fmt)
         )
 
     def argsort(self, x, stable=True):

@@ -1,8 +1,8 @@
 """The array functions with which interactive pictures (explorers) compute, so that one code runs in Python and is traced to
 JavaScript for the browser.
 
-The data and the panels of an explorer are functions over a namespace `xp`. What a person can move, what a kernel returned
-and its truth are arrays of it, never turned into Python's numbers; choices and sizes of the state are fixed in a picture.
+The data and the panels of an explorer are functions over a namespace `xp`. What a person can move, and what a kernel
+returned are arrays of it, never turned into Python's numbers; choices and sizes of the state are fixed in a picture.
 """
 
 from dataclasses import fields, replace
@@ -10,18 +10,14 @@ from dataclasses import fields, replace
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.dtypes import ordinal_distance, round_to, ulp
+from aclnn_viz.dtypes import round_to, ulp
 from aclnn_viz.pictures.text import STILL, choose
 
 
 class ExplorerArrays(NumPyArrays):
-    """The namespace of pages with the three steps that count in numbers of a format, as `aclnn_viz.dtypes` has them."""
+    """The namespace of pages with the two steps that count in numbers of a format, as `aclnn_viz.dtypes` has them."""
 
-    round_to, ulp, ordinal_distance = (
-        staticmethod(round_to),
-        staticmethod(ulp),
-        staticmethod(ordinal_distance),
-    )
+    round_to, ulp = staticmethod(round_to), staticmethod(ulp)
     where = staticmethod(np.where)  # plain numbers among its arguments, too
 
 

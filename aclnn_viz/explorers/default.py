@@ -1,8 +1,8 @@
 """Interactive picture (explorer) of any operator that has none of its own, made from the declared parameters and shapes.
 
-What is varied: every attribute, every length of the main shape, the dtype, the seed, and what computes the gradient. What is seen: the
-stage that the operator has by its declaration (see `response`); folded beside it every input, every output, and how many
-ulps its elements are from the truth. What is understood: what the operator takes and gives, and where it loses digits.
+What is varied: every attribute, every length of the main shape, the dtype and the seed. What is seen: the
+stage that the operator has by its declaration (see `response`); folded beside it every input and every output. What is understood:
+what the operator takes and gives.
 """
 
 import re
@@ -17,8 +17,7 @@ import numpy as np
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers import attention, fields, indices, lift, losses, norms, response, slopes
-from aclnn_viz.explorers.arrays import XP, double, element
-from aclnn_viz.explorers.device import computed_by
+from aclnn_viz.explorers.arrays import XP, double
 from aclnn_viz.explorers.state import (
     StateError,
     check_indices,
@@ -34,33 +33,23 @@ from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.text import STILL, choose, count, number, unmarked, written
+from aclnn_viz.pictures.text import STILL, unmarked
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
 TALL = 150  # pixels of the panel of a tensor
-# ulps that a truth in float64 may be beside a tie: each of its steps rounds by up to 2e-9 ulps of float32
-TIE = 1e-7
-EXACT = message("{output}: {exact} of {all} elements are as near to the truth as {dtype} allows.")
-WORST = message(
-    "{output}: {exact} of {all} elements are as near to the truth as {dtype} allows; the largest error is {error} ulp "
-    "at {place}: {value}, truth {truth}."
-)
 CUT = message(", first {n} rows and {n} columns")
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn: tensors by the vendor's names; errors are in ulps of the truth, in the format of the output."""
+    """What is drawn: tensors by the vendor's names, and how one element answers."""
 
     xp: object
     state: object
     inputs: dict  # of op.backward
     outputs: dict
-    truth: dict
-    errors: dict
-    computed_by: str
     answer: object = None  # of one element: a Slope, a Spread, or why there is none
     notices: tuple[str, ...] = ()
 
@@ -77,14 +66,14 @@ def of(op) -> Subject:
         lambda state: op,
         state_of(op),
         lambda state: inputs(op, state),
-        lambda state, backward=None: compute(op, state, backward),
+        lambda state, backward=None: compute(op, state),
         panels,
-        headline,
+        None,
         lambda data: text(op, data),
         lambda subject, state: lift.pytest_of_case(op, options(op, state) | _by_hand(op, state)),
-        caption=lambda data: data.answer.caption(data.xp) if _has_stage(data) else tr(data.answer),
+        caption=_said,
         plays=lambda data: data.answer.plays() if _has_stage(data) else (),
-        live=(lambda state, backward, xp, traced: gathered(op, state, backward, xp, traced), data),
+        live=(lambda state, _, xp, traced: gathered(op, state, xp, traced), Data),
         drawn_of=lambda state: {
             name: value
             for name, value in drawn(op, state).inputs.items()
@@ -98,7 +87,7 @@ def of(op) -> Subject:
 
 @cache
 def state_of(op) -> type:
-    """Return the class of states: attributes, lengths, dtype, seed, device; each starts where `av.case` does."""
+    """Return the class of states: attributes, lengths, dtype, seed; each starts where `av.case` does."""
     start, (stage, _) = case(op).inputs, response.stage_of(op)
     made = {p.name: _control(op, p, start) for p in _parameters(op)}
     moved = [(name, vendors(control)) for name, control in made.items() if control]
@@ -113,13 +102,7 @@ def state_of(op) -> type:
         help = message("which row, and which matrix of tensors with more than two axes")
         show = whole(response.first_seen(op), 0, 63, message("show"), message("Tensors"), help)
         moved.append(("plane", show))
-    moved += [
-        ("seed", fields.seed()),
-        ("device", fields.device()),
-        ("soc", fields.soc()),
-        ("cann", fields.cann()),
-        ("plan", fields.plan()),
-    ]
+    moved.append(("seed", fields.seed()))
     if stage is slopes:  # what adds up elements changes nothing of one
         moved.sort(key=lambda pair: pair[0] == "reduction")
     listed = [(name, type(made.default), made) for name, made in moved]
@@ -307,18 +290,14 @@ def _by_hand(op, state) -> dict:
 # What is computed
 
 
-def compute(op, state, backward=None) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
-
-    What the emulated product refuses is computed by the kit's own kernel, and the notice says why. Raises StateError
-    for a state that does not fit, and whatever an Atlas or a predicted precision raises.
-    """
+def compute(op, state) -> Data:
+    """Return what is drawn for a state; raises StateError for one that does not fit."""
     with np.errstate(all="ignore"):
-        return data(XP, state, **gathered(op, state, backward))
+        return Data(XP, state, **gathered(op, state))
 
 
-def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
-    """Return what kernels make of a state, and their truth: the arguments of `data`."""
+def gathered(op, moved, xp=XP, traced=None) -> dict:
+    """Return what kernels make of a state: the arguments of `Data`."""
     state = (
         moved
         if xp is XP
@@ -331,34 +310,14 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
             },
         )
     )
-    notices, author = (), computed_by(state)
     given, attributes = _moving(op, state, moved, xp, traced or op)
-    try:
-        outputs, notices = (
-            backward(state, given | attributes) if backward else (op.backward(**given), ())
-        )
-    except StateError as error:
-        if state.device != "host" or state.plan == "device":
-            raise
-        outputs, notices = (
-            op.backward(**given),
-            (
-                message(
-                    "Refused by {soc}, CANN {cann}: {error}",
-                    soc=state.soc,
-                    cann=state.cann,
-                    error=error,
-                ),
-            ),
-        )
-        author = message("this kit's own kernel, as the product refuses it")
+    outputs, notices = (traced or op).backward(**given | attributes), ()
     lengths = _lengths(op, state)
     if lengths and lengths != (shape := options(op, state)["shape"]):
         said = message(
             "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
         )
-        notices = (*notices, said)
-    right = (traced or op).truth(**given | attributes)
+        notices = (said,)
     answer = response.response(
         xp,
         traced or op,
@@ -367,12 +326,10 @@ def gathered(op, moved, backward=None, xp=XP, traced=None) -> dict:
         getattr(traced, "both", None),
     )
     return {
-        "given": given,
+        "inputs": given,
         "outputs": outputs,
-        "truth": right,
-        "author": author,
         "answer": answer,
-        "notices": tuple(notices),
+        "notices": notices,
     }
 
 
@@ -385,8 +342,8 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
     given, (stage, _) = drawn(op, state).inputs, response.stage_of(op)
     moving = {
         p.name: 10.0**value if _is_power(op, p) else value
-        for p in _parameters(op)
-        if not _stays(value := getattr(moved, p.name, 0))
+        for p in _parameters(op)  # a dot may be called as a tensor is
+        if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
     if hasattr(stage, "moved"):
         known = _of_forward(op, state) | moving
@@ -403,38 +360,23 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
-def data(
-    xp, state, given: dict, outputs: dict, truth: dict, author: str, answer=None, notices=()
-) -> Data:
-    """Return what is drawn of a state, of `given` inputs, their outputs and the truth, all arrays of `xp`."""
-    errors = {}
-    for name, values in outputs.items():
-        wrong = xp.abs(double(xp, values) - truth[name])
-        errors[name] = xp.where(
-            wrong == 0, 0.0, double(xp, wrong / xp.ulp(double(xp, truth[name]), values.dtype))
-        )
-    return Data(xp, state, given, outputs, truth, errors, author, answer, notices)
-
-
 # What is seen
 
 
 def panels(data: Data) -> list[Panel]:
-    """Return how one element answers, and folded a panel for each tensor, and for the errors of each output."""
+    """Return how one element answers, and folded a panel for each tensor."""
     xp = data.xp
     made = [
         _tensor(data, name, value, scale(double(xp, value), xp))
         for name, value in (data.inputs | data.outputs).items()
         if hasattr(value, "dtype") and _stays(getattr(data.state, name, ""))
     ]
-    for name, errors in data.errors.items():
-        there = xp.where(xp.isfinite(errors), errors, 0.0) if errors.size else np.zeros(1)
-        top = xp.maximum(xp.max(there), 0.5)
-        panel = _tensor(data, name, errors, ("sequential", 0.0, top))
-        title = tr("{output}: ulps off the truth", output=panel.title)
-        made.append(replace(panel, name=f"{name} error", title=title))
     answered = data.answer.panels(xp) if _has_stage(data) else []
     return [*answered, *(replace(panel, more=bool(answered)) for panel in made)]
+
+
+def _said(data: Data):
+    return data.answer.caption(data.xp) if _has_stage(data) else tr(data.answer)
 
 
 def _has_stage(data: Data) -> bool:
@@ -459,37 +401,6 @@ def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
 # In words
 
 
-def headline(data: Data) -> list[str]:
-    """What the stage tells of its numbers, one sentence an output, and who computed it."""
-    tell = getattr(data.answer, "headline", None)
-    return [
-        *(tell(data.xp) if tell else [] if _has_stage(data) else [tr(data.answer)]),
-        *(_sentence(data, name) for name in list(data.errors)[:4]),
-        tr("Computed by {who}.", who=tr(data.computed_by)),
-    ]
-
-
-def _sentence(data: Data, name: str) -> str:
-    """How many elements are exact, and of the others the worst one: its place, what is there and what should be."""
-    xp, errors, out = data.xp, data.errors[name], data.outputs[name]
-    found = {"output": name, "all": count(errors.size), "dtype": out.dtype}
-    exact = xp.sum(double(xp, errors <= 0.5 + TIE))
-    if not errors.size:
-        return tr(EXACT, exact=count(exact), **found)
-    at = xp.argmax(xp.where(xp.isnan(errors), np.inf, errors))
-    error, value, truth = (
-        number(element(xp, xp.reshape(double(xp, values), (-1,)), at))
-        for values in (errors, out, data.truth[name])
-    )
-    place, rest = "", at
-    for size in reversed(errors.shape):
-        index = written(rest % size, "d")
-        place, rest = index + ", " + place if place else index, rest // size
-    found |= {"exact": count(exact), "error": error, "value": value, "truth": truth}
-    worst = tr(WORST, place="[" + place + "]", **found)
-    return choose(exact == errors.size, worst, tr(EXACT, **found))
-
-
 def text(op, data: Data) -> str:
     """Return the whole picture in words and numbers."""
     asked = ", ".join(
@@ -501,8 +412,7 @@ def text(op, data: Data) -> str:
     return "\n".join(
         [
             tr("{output}: {text}", output=first, text=asked) if asked else first,
-            *([unmarked(data.answer.caption(data.xp))] if _has_stage(data) else []),
-            *headline(data),
+            unmarked(_said(data)),
             *in_words(panels(data)),
             *map(tr, data.notices),
         ]

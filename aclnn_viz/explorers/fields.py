@@ -1,4 +1,4 @@
-"""Controls that most interactive pictures (explorers) have: the dtype, the seed, and what runs the backward operator."""
+"""Controls that several interactive pictures (explorers) have: the dtype, the seed, what runs a kernel, and as which product."""
 
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS
@@ -12,10 +12,6 @@ def dtype(group: str = "Operator"):
 
 def seed(group: str = "Tensors"):
     return whole(0, 0, 9999, "seed", group)
-
-
-def device():
-    return choice("host", devices(), "device", "Device", "what runs the backward")
 
 
 def devices() -> dict[str, str]:
@@ -36,14 +32,4 @@ def soc():
 def cann():
     return choice(
         CANN, {v: v for v in VERSIONS}, "cann", "Device", "the CANN version that the host emulates"
-    )
-
-
-def plan():
-    return choice(
-        "documented",
-        {"documented": "documented", "device": "device"},
-        "precision",
-        "Device",
-        "as documented, or the rounding predicted for the product",
     )

@@ -19,8 +19,6 @@ from math import prod
 import numpy as np
 
 from aclnn_viz.arrays.javascript import Traced, TracedArrays
-from aclnn_viz.errors import problem
-from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS, script, style, wording
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators.parameters import bind
@@ -48,7 +46,7 @@ LARGEST = 3_000_000  # bytes of a page
 # what the kit's own kernel, and the host, must not be asked again for
 KEPT = ("seed", "device", "soc", "cann", "plan")
 NOTICE = message(
-    "This page computes its picture without Python, as the kit's own kernel does; the truth is computed in float64. "
+    "This page computes its picture without Python, as the kit's own kernel does. "
     "It moves {alive}; everything else needs Python."
 )
 HELD = message(
@@ -60,7 +58,7 @@ NEEDS = message("{field} stays as it was saved: open the explorer in Python to c
 
 
 class TracedOperator:
-    """An operator whose forward, backward and truth run over traced arrays: its pages, rounded once as declared."""
+    """An operator whose forward and backward run over traced arrays: its pages, rounded once as declared."""
 
     def __init__(self, op, xp):
         self._op, self._xp = op, xp
@@ -73,22 +71,6 @@ class TracedOperator:
 
     def backward(self, /, **given):
         return self._run("backward", given)
-
-    def truth(self, /, **given):
-        moves = any(isinstance(value, Traced) for value in given.values())
-        if moves and any(
-            getattr(value, "dtype", None) == np.float64
-            for name, value in given.items()
-            if name in self._op.tensors
-        ):
-            raise TypeError(
-                problem(
-                    "the truth of float64 takes more digits than a page has",
-                    "inputs of float64",
-                    "choose another dtype",
-                )
-            )
-        return self._run("backward", given, np.dtype(np.float64))
 
     def arrange_backward(self, /, **given):
         return self._arranged("backward", given)
@@ -122,23 +104,25 @@ class TracedOperator:
             },
         )
 
-    def _run(self, way: str, given, wide=None):
+    def _run(self, way: str, given):
         xp, op = self._xp, self._op
         # nothing moves: as exact as ever
         if not any(isinstance(value, Traced) for value in given.values()):
-            return (op.truth if wide else getattr(op, way))(**given)
+            return getattr(op, way)(**given)
         arranged = self._arranged(way, given)
-        arrays, compute = arranged.arrays, wide or arranged.compute
+        arrays = arranged.arrays
         if arranged.prelude is not None:
             arrays = arrays | arranged.prelude(xp, arrays)
         arrays = {
-            name: array if array is None or array.dtype.kind in "iub" else xp.astype(array, compute)
+            name: array
+            if array is None or array.dtype.kind in "iub"
+            else xp.astype(array, arranged.compute)
             for name, array in arrays.items()
         }
         found = self.both(getattr(op.page, way), arrays | arranged.attributes)
         return {
             name: xp.reshape(
-                xp.astype(found[name], wide) if wide else xp.round_to(found[name], result.format),
+                xp.round_to(found[name], result.format),
                 result.documented_shape,
             )
             for name, result in arranged.results.items()
@@ -412,7 +396,7 @@ class _Page:
             name, *shape = handles
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
         gathered, data = self.subject.live
-        return self._described(xp, data(xp, moved, **gathered(moved, host(op), xp, op))) | (
+        return self._described(xp, data(xp, moved, **gathered(moved, None, xp, op))) | (
             {"dragged": handles} if handles else {}
         )
 
@@ -424,9 +408,7 @@ class _Page:
             with in_language(name):
                 pictures[name] = {
                     "panels": [self._pooled(form.panel(one)) for one in self.subject.panels(data)],
-                    "headline": [
-                        self._pooled(form.plain(one)) for one in self.subject.headline(data)
-                    ],
+                    "headline": [self._pooled(form.plain(one)) for one in self.subject.told(data)],
                     "caption": self._pooled(form.plain(self.subject.said(data))),
                     "plays": self._pooled(form.plain(self.subject.plays(data))),
                 }

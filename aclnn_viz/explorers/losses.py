@@ -19,7 +19,7 @@ from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Not
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 LEAST, MOST = 0.002, 0.98  # of a row that hands can give to its classes
@@ -117,29 +117,6 @@ class Loss:
     def plays(self) -> tuple[dict, ...]:
         raised = sweep(tr("raise the target"), "lead", 6.0, (-3.0, 9.0))
         return raised + sweep(tr("ignore row after row"), "ignored")
-
-    def headline(self, xp) -> list[str]:
-        row, column = self.chosen
-        sums = xp.abs(xp.sum(self.gradient, axis=1))
-        found = {"row": written(row, "d"), "column": written(column, "d"), "output": self.output}
-        return [
-            tr(
-                "Row {row}, class {column}: strength {strength} × (softmax {softmax} − target {wanted}) = {output} {gradient}.",
-                strength=number(self.of_row(self.strength)),
-                softmax=number(self.at(self.softmax)),
-                wanted=number(self.at(self.wanted)),
-                gradient=signed(self.at(self.gradient)),
-                **found,
-            ),
-            tr(
-                "{n} of {rows} rows count. Row {row} of {output} adds up to {sum}, and its softmax to 1 within {apart}.",
-                n=written(xp.sum(double(xp, self.counted)), ".0f"),
-                rows=len(self.target),
-                sum=number(self.of_row(sums)),
-                apart=number(xp.abs(xp.sum(self.of_row(self.softmax)) - 1.0)),
-                **found,
-            ),
-        ]
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)

@@ -17,7 +17,7 @@ from aclnn_viz.explorers.state import flag, real, whole
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
@@ -157,29 +157,6 @@ class Norm:
 
     def plays(self) -> tuple[dict, ...]:
         return take_away()
-
-    def headline(self, xp) -> list[str]:
-        k, line = self.chosen, self.taken * self.times
-        arriving, taken, remains = (
-            element(xp, values, k) for values in (self.arriving, line, self.arriving - line)
-        )
-        return [
-            tr(
-                "Element {k}: {arriving} arrives, {taken} is taken away; {remains} times rstd {rstd} is its {output}, {dx}.",
-                k=written(k, "d"),
-                output=self.output,
-                **{
-                    name: number(value)
-                    for name, value in (
-                        ("arriving", arriving),
-                        ("taken", taken),
-                        ("remains", remains),
-                        ("rstd", self.rstd),
-                        ("dx", remains * self.rstd),
-                    )
-                },
-            )
-        ]
 
     def caption(self, xp):
         state, share = self.state, self.epsilon * self.rstd**2

@@ -104,19 +104,6 @@ class Slope:
         at = (k + 1) * (POINTS + 1)
         return self.slope[at - 2], self.slope[at]
 
-    def headline(self, xp) -> list[str]:
-        return [
-            tr(
-                "At the kink {name} = {kink} the slope is {at}; just below it {below}, just above {above}.",
-                name=self.name,
-                kink=number(self.kinks[k]),
-                at=number(self.at[k]),
-                below=number(self.beside_kink(k)[0]),
-                above=number(self.beside_kink(k)[1]),
-            )
-            for k in range(self.kinks.size)
-        ] or [tr("No kink of {name} is declared.", name=self.name)]
-
     def caption(self, xp):
         x, _, slope = self.here
         on = np.zeros(()) > 1

@@ -10,6 +10,7 @@ from aclnn_viz.explorers.state import controls, worded
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
+from aclnn_viz.pictures.text import unmarked
 from aclnn_viz.words.messages import tr
 
 
@@ -24,8 +25,8 @@ class Subject:
     >>> data = hardswish.compute(hardswish.state())
     >>> [panel.name for panel in hardswish.panels(data) if not panel.more]
     ['forward', 'beside', 'slope', 'share']
-    >>> hardswish.show(data).headline[0]
-    'At the kink self = -3 the slope is -0.5; just below it 0, just above -0.5.'
+    >>> hardswish.show(data).headline[0].partition(":")[0]
+    'On the kink there is no derivative'
     """
 
     name: str  # as `explore` takes it
@@ -34,7 +35,9 @@ class Subject:
     inputs: Callable  # state -> inputs of that operator's backward
     compute: Callable  # (state, backward) -> data, which holds its state
     panels: Callable  # data -> panels
-    headline: Callable  # data -> sentences; they and the text may take longer than the panels
+    headline: (
+        Callable | None
+    )  # data -> sentences beside the caption; they and the text may take longer than the panels
     text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
@@ -57,7 +60,7 @@ class Subject:
         """Return what the browser says."""
         return {
             "caption": self.said(data),
-            "headline": list(self.headline(data)),
+            "headline": self.told(data),
             "text": self.text(data),
             "notices": list(self.notices(data)),
         }
@@ -66,10 +69,14 @@ class Subject:
         """Return the caption of the main picture: the first sentence, where an explorer has none of its own."""
         return self.caption(data) if self.caption else self.headline(data)[0]
 
+    def told(self, data) -> list:
+        """Return what is said beside the caption."""
+        return list(self.headline(data)) if self.headline else []
+
     def show(self, data) -> Picture:
         """Return panels and words as one picture."""
         return Picture(
-            tuple(self.headline(data)),
+            tuple(self.told(data)) or (unmarked(self.said(data)),),
             tuple(self.panels(data)),
             self.text(data),
             tuple(self.notices(data)),

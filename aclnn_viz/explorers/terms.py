@@ -1,8 +1,7 @@
 """Take an operator's formulas apart into terms to zoom into: the array of each step, the formula that makes it, and the name
 that it has in the code.
 
-A run may take the numbers of its first steps from another run; the difference of two such runs is what the rounding of one step adds
-to all later ones. Each step records which elements it makes of which, so that one element can be followed through every term.
+Each step records which elements it makes of which, so that one element can be followed through every term.
 """
 
 from dataclasses import dataclass
@@ -177,10 +176,10 @@ class Noted(NDArrayOperatorsMixin):
 
 
 class Steps:
-    """The namespace of a page whose steps are noted: `made` in their order; the first ones have the numbers `kept`."""
+    """The namespace of a page whose steps are noted: `made` in their order."""
 
-    def __init__(self, kept=()):
-        self.kept, self.made = kept, {}
+    def __init__(self):
+        self.made = {}
 
     def __getattr__(self, name):
         function = getattr(PLAIN, name)
@@ -236,13 +235,7 @@ class Steps:
         )
         if key not in self.made:
             term.links = tuple(linked(name, taken, np.shape(values), takes, how) for taken in noted)
-            self.made[key] = Noted(
-                self,
-                self.kept[term.place].astype(values.dtype)
-                if term.place < len(self.kept)
-                else values,
-                term,
-            )
+            self.made[key] = Noted(self, values, term)
         return self.made[key]
 
 
@@ -299,12 +292,12 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
     return places
 
 
-def stepped(op, arranged, dtype, kept=()) -> tuple[dict, list, dict]:
+def stepped(op, arranged, dtype) -> tuple[dict, list, dict]:
     """Run the backward page of an operator on arranged inputs in a type: its inputs and outputs by name, between them its steps, all Noted.
 
     Raises NotSupported for a page that does more than arithmetic, sums and choices.
     """
-    xp, arrays = Steps(kept), arranged.arrays
+    xp, arrays = Steps(), arranged.arrays
     with np.errstate(all="ignore"):
         arrays = arrays | (arranged.prelude(PLAIN, arrays) if arranged.prelude else {})
         arrays = {

@@ -49,10 +49,8 @@ LETTER, DIGITS, TABLE = (
 )  # pixels across: of a letter, of a number in a cell, of the instructions
 PIPES = 2, 1, 0, 3  # MTE2, V, S and MTE3
 EXACT = message("No step has rounded it.")
-OFF = message(
-    "It is off by {off}, that is {error} ulp; the largest part, {share} ulp, comes from rounding {step}."
-)
-FORMULA, THE_OUTPUT = message("{formula}"), message("the output")
+OFF = message("It is off by {off}, that is {error} ulp.")
+FORMULA = message("{formula}")
 TILE = message("core {core}, tile {tile}")
 ABOVE = message(
     "{value} Below each part stands what it is made of. [b:Click a part to see its tensor.]"
@@ -227,24 +225,14 @@ def index(z, k: int, at):
 
 
 def sentences(z, k: int):
-    """A number of a term, and how far off it is and why, as a function of `at`, which takes what a table (rows, columns) has for its element."""
-    shown, parts = z.shown[k], z.parts[k]
-    steps = np.flatnonzero(parts.any(axis=(1, 2))).tolist() or [0]
-    most, inexact = np.abs(parts[steps]).argmax(axis=0), parts.any(axis=0)
-    share = np.take_along_axis(parts[steps], most[None], 0)[0]
+    """A number of a term, and how far off it is, as a function of `at`, which takes what a table (rows, columns) has for its element."""
 
     def lines(at):
-        cause = picked(at(most), len(steps), lambda n: tr([*z.causes, THE_OUTPUT][steps[n]]))
-        off = tr(
-            OFF,
-            off=written(at(z.values[k] - z.truth[k]), ".1g"),
-            error=number(at(parts.sum(axis=0))),
-            share=number(at(share)),
-            step=cause,
-        )
-        here = {"term": shown.term.label, "index": index(z, k, at)}
+        off = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.errors[k]))
+        here = {"term": z.terms[k].label, "index": index(z, k, at)}
         value = tr("{term} {index} is {value}.", **here, value=number(at(z.values[k])))
-        return [value, choose(at(inexact), tr(EXACT), off)]
+        said = tr(OFF, off=off[0], error=off[1])
+        return [value, choose(at(z.errors[k] != 0.0), tr(EXACT), said)]
 
     return lines
 
@@ -322,7 +310,7 @@ def caption(data: Data):
 
 
 def headline(data: Data) -> list[str]:
-    """The number of the element and why it is off."""
+    """The number of the element and how far it is off."""
     z = data.zoomed
     lines = cache(lambda k: sentences(z, k)(data.at))
     return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]

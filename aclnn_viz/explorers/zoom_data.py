@@ -1,10 +1,9 @@
-"""Numbers of the interactive picture (explorer) that zooms: terms of the backward formulas, the error that each step adds, what
-tile instructions wrote.
+"""Numbers of the interactive picture (explorer) that zooms: terms of the backward formulas, their errors, what tile
+instructions wrote.
 
-The reader chooses an element of the first output; in each term the element that belongs to it is marked. The page runs once for each
-step: the steps up to it with numbers rounded to their format, all later ones in float64. The difference of two such runs is what the
-rounding of one step adds, and these parts add up to the whole error. The tile machine runs the same inputs; what an instruction
-wrote is shown with the term whose numbers it holds.
+The reader chooses an element of the first output; in each term the element that belongs to it is marked. The page runs with numbers
+rounded to their format, and in float64: the difference is the error. The tile machine runs the same inputs; what an instruction wrote
+is shown with the term whose numbers it holds.
 """
 
 from contextlib import suppress
@@ -22,7 +21,6 @@ from aclnn_viz.explorers.terms import Term, same_element, stepped
 from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
-from aclnn_viz.words.messages import message
 
 ALL_TILES = 10**6  # tiles of a core
 REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
@@ -74,7 +72,7 @@ class Shown(NamedTuple):
 
 
 class Zoomed(NamedTuple):
-    """All of a state but the element: arrays (terms, rows, columns), of the errors in ulps `parts` (terms, steps, rows, columns).
+    """All of a state but the element: arrays (terms, rows, columns), `errors` in ulps.
 
     `goes` names the output that a term goes to, `tile` says which of the tiles stores an element of it, and `place` in which element of it.
     """
@@ -83,8 +81,7 @@ class Zoomed(NamedTuple):
     shown: list
     values: np.ndarray
     truth: np.ndarray
-    parts: np.ndarray
-    causes: list
+    errors: np.ndarray
     work: tiles_data.Work
     tiles: list
     tile: np.ndarray
@@ -216,26 +213,17 @@ def zoomed(*machine) -> Zoomed:
     state = Machine(*machine)
     op, given = tiles_data.operator_of(state), tiles_data.inputs(state)
     arranged, steps, outputs, inputs, shown, elements = read(op, given)
-    runs = [
-        [
-            one.values
-            for one in stepped(op, arranged, np.dtype(float), [one.values for one in steps[:k]])[1]
-        ]
-        for k in range(len(steps) + 1)
-    ]
-    final, found, parts, terms = op.backward(**given), [], [], [one.term for one in shown]
+    exact, final = stepped(op, arranged, np.dtype(float))[1], op.backward(**given)
+    found, errors, terms = [], [], [one.term for one in shown]
     for one in terms:
-        at, result = elements[one], arranged.results.get(one.name)
-        each = [
-            np.asarray(run[one.place] if one.takes else inputs[one].values, float).reshape(-1)[at]
-            for run in runs
-        ]
-        each.append(final[one.name].astype(float).reshape(-1)[at] if result else each[-1])
-        found.append(each)
-        parts.append(
-            np.diff(each, axis=0)
-            / ulp(each[0], result.format if result else float_format(arranged.compute))
+        result = arranged.results.get(one.name)
+        right, made = (
+            (exact[one.place], steps[one.place]) if one.takes else (inputs[one], inputs[one])
         )
+        both = right.values, final[one.name] if result else made.values
+        found.append([np.asarray(each, float).reshape(-1)[elements[one]] for each in both])
+        fmt = result.format if result else float_format(arranged.compute)
+        errors.append((found[-1][1] - found[-1][0]) / ulp(found[-1][0], fmt))
     found, work = np.array(found), tiles_data.ran(state)
     places = {name: elements[one.term] for name, one in outputs.items()}
     tiles, owner = tiles_of(work, found[:, 0], places)
@@ -248,8 +236,7 @@ def zoomed(*machine) -> Zoomed:
         shown,
         found[:, -1],
         found[:, 0],
-        np.nan_to_num(parts),
-        [message("{formula}", formula=one.term.label) for one in steps],
+        np.nan_to_num(errors),
         work,
         tiles,
         np.array([owner[name][places[name]] for name in goes]),

@@ -74,9 +74,3 @@ def test_a_key_turns_a_slider(explorer):
     explorer.page.locator("[data-field=rotate]").focus()
     explorer.page.keyboard.press("ArrowRight")
     assert checked(explorer).rotate == 16.0
-
-
-def test_what_a_product_lacks_is_said_beside_the_device(explorer):
-    explorer.set(("cann", 1), ("interpolationMode", 2))
-    explorer.settle()
-    assert "interpolationMode must be 0 to 1" in explorer.problem()

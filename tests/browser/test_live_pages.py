@@ -36,7 +36,7 @@ MOVE = """async ([field, count]) => {
     }
     return taken;
 }"""
-SAID = """() => [...document.querySelectorAll(".ae-headline li"), document.querySelector(".ae-twin pre")].map((at) => at.textContent)"""
+SAID = """() => [...document.querySelectorAll(".caption, .ae-headline li"), document.querySelector(".ae-twin pre")].map((at) => at.textContent)"""
 
 
 class Page:
@@ -55,13 +55,13 @@ class Page:
         )
         self.page.goto(address)
         self.page.wait_for_function(READY)
-        # an open text is written with the headline, a closed one some time later
+        # an open text is written with the caption, a closed one some time later
         for fold in (".more", ".ae-twin"):
             self.page.locator(f"{fold} > summary").click()
         self.becomes("said.at(-1).startsWith(said[0])")
 
     def said(self):
-        """Each line of the headline, and the picture in words."""
+        """The caption, each line below it, and the picture in words."""
         return self.page.evaluate(SAID)
 
     def becomes(self, what, given=None):
@@ -170,7 +170,7 @@ def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
     stepped = page.said()
     page.page.locator("[aria-label='one step on']").click()
     page.becomes("said.join() === given.join()", before)
-    assert "row" in stepped[0] and page.faults == []
+    assert "point" in stepped[0] and page.faults == []
 
 
 def test_a_change_of_mode_glides_and_delays_no_move(browser, sampler):
@@ -239,16 +239,16 @@ def test_words_that_come_and_go_draw_only_the_panels_whose_size_they_change(brow
 
 def test_a_number_out_of_range_is_said_beside_its_field_and_the_rest_goes_on(browser, sampler):
     page = Page(browser, sampler)
-    before, row = page.said()[1], page.page.locator("[data-field=row]")
+    before, row = page.said()[0], page.page.locator("[data-field=row]")
     row.fill("99")
     problem = page.page.locator(".ae-group", has=row).locator(".ae-problem:not(:empty)")
     problem.wait_for()
     assert (
         problem.text_content() == "row must be a number from 0 to 15. The picture shows 5."
-        and page.said()[1] == before
+        and page.said()[0] == before
     )
     page.page.locator("[data-field=rotate]").fill("40")
-    page.becomes("said[1] !== given", before)
+    page.becomes("said[0] !== given", before)
     assert problem.text_content() and page.faults == []
     row.fill("6")
     page.becomes("!document.querySelector('.ae-problem:not(:empty)')")
@@ -343,7 +343,7 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_instructions_and_ba
     assert page.said()[0].startswith(f"{name} [")
     click(5, 2, f"{name} {place} is {number(z.values[k, 2, 5])}.\n", "tile")
     said = page.said()
-    assert said[0] == f"{name} {place} is {number(z.values[k, 2, 5])}."
+    assert said[1] == f"{name} {place} is {number(z.values[k, 2, 5])}."
     tile = z.tiles[z.tile[k, 2, 5]]
     words = page.page.locator("figcaption").text_content()
     assert f"core {tile.core}, tile {tile.number}" in words

@@ -174,7 +174,7 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
     wrong = [
         pair
         for pair in zip(
-            [line for line in subject.headline(data) if line], shown["headline"], strict=True
+            [line for line in subject.told(data) if line], shown["headline"], strict=True
         )
         if not alike(*pair)
     ]

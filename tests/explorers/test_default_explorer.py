@@ -13,7 +13,6 @@ from panelled_explorer import (
 
 from aclnn_viz import explore, operator
 from aclnn_viz import language as av_language
-from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators import registry
@@ -21,8 +20,6 @@ from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.panels import described
 
 OPERATORS = [op.name for op in sampled(__name__)]
-#: Float inputs have no device, and a predicted plan may round as documented does.
-SILENT = {"device", "soc", "cann", "plan"}
 
 
 @pytest.fixture(params=OPERATORS)
@@ -43,7 +40,7 @@ def test_an_operator_without_an_explorer_gets_this_one(bare):
     outputs = list(subject_operator(bare).outputs)
     panels, tensors = (
         [panel.name for panel in shown(bare).panels],
-        [*names, *outputs, *(f"{name} error" for name in outputs)],
+        [*names, *outputs],
     )
     assert panels[-len(tensors) :] == tensors and len(panels) > len(tensors)
 
@@ -64,7 +61,7 @@ def test_every_control_answers(bare):
         p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")
     } <= set(fields)
     for name in fields:
-        if name not in SILENT | {"ignoreIndex"}:  # whose value no target has, until it is drawn
+        if name != "ignoreIndex":  # whose value no target has, until it is drawn
             assert_control_answers(bare, bare.subject.show, name)
 
 
@@ -80,26 +77,10 @@ def test_everything_is_lifted_out(bare):
         assert_lifted_pictures(bare)
 
 
-def test_errors_are_in_ulps_of_the_truth(bare):
-    bare.values = {**bare.values, "dtype": "float16"}
-    for name, out in bare.data.outputs.items():
-        steps = np.abs(np.float64(out) - bare.data.truth[name]) / np.spacing(
-            np.abs(round_to(bare.data.truth[name], out.dtype))
-        )
-        fine = np.abs(bare.data.truth[name]) > 1e-3  # away from powers of two both spacings agree
-        mantissa = np.abs(np.frexp(bare.data.truth[name])[0])
-        fine &= (mantissa > 0.51) & (mantissa < 0.99)
-        np.testing.assert_allclose(bare.data.errors[name][fine], np.float64(steps)[fine], rtol=1e-6)
-
-
 def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     picture, data = shown(bare), bare.data
-    assert (
-        all(sentence in picture.text for sentence in picture.headline)
-        and 2 <= len(picture.headline) <= 6
-    )
-    for _name, errors in data.errors.items():
-        assert f"{int((errors <= 0.5).sum())} of {errors.size} elements" in picture.text
+    assert picture.headline[0] in picture.text and len(picture.headline) == 1
+    assert all(f"\n{name} [" in picture.text for name in data.outputs)
     used = 0
     for panel in picture.panels:
         used += panel.span * panel.rows * (not panel.more)
@@ -111,18 +92,6 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         if name.partition(".")[0]
         not in ("forward", "slope", "norm", "weights", "row", "map", "scores", "volume", "back", "planes")
     )
-
-
-def test_what_the_product_refuses_is_computed_by_the_kit_and_said():
-    made = default.of(operator("rms_norm"))
-    data = made.compute(made.state(), refuse)
-    assert "own kernel" in data.computed_by and "refused" in made.show(data).notices[0]
-    with pytest.raises(StateError, match="refused"):
-        made.compute(made.state(plan="device"), refuse)
-
-
-def refuse(state, given):
-    raise StateError("dtype", "refused", "float64", "choose another")
 
 
 def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():

@@ -24,15 +24,7 @@ from aclnn_viz.explorers.state import StateError, build, controls
 HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 STATES = HELD["alone"]
 #: Controls of which the default state refuses every other value.
-REFUSED = {
-    ("cross_entropy_loss", "soc"),
-    ("group_norm_swish", "cann"),
-    ("scaled_masked_softmax", "fixTriuMask"),
-}
-SAME = {
-    ("grid_sampler_2d", "soc"),
-    ("grid_sampler_2d", "cann"),  # which only a refusal shows there
-}
+REFUSED = {("scaled_masked_softmax", "fixTriuMask")}
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +40,7 @@ def opened():
 @pytest.mark.sampled(8)
 def test_every_control_answers(name, opened):
     """Of each explorer one control, with the soak all: which it has is not asked while tests are collected, by every worker."""
-    found = [
-        control["field"]
-        for control in controls(subject_of(name).state)
-        if (name, control["field"]) not in SAME
-    ]
+    found = [control["field"] for control in controls(subject_of(name).state)]
     for field in found if SOAK else Random(name).sample(found, 1):
         assert_control_answers(
             opened(name),

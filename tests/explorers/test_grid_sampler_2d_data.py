@@ -183,15 +183,6 @@ def test_the_surround_is_the_image_as_the_mode_continues_it(mode, aligned):
         np.testing.assert_equal(data.surround[row + rows, column + columns], np.float64(expected))
 
 
-def test_a_coarser_dtype_shows_its_larger_error():
-    assert (
-        compute(State(dtype="float64")).errors[0]
-        < 1e-13
-        < 1e-4
-        < compute(State(dtype="bfloat16")).errors[1]
-    )
-
-
 @pytest.mark.parametrize(
     "values",
     [

@@ -11,7 +11,6 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
     READ,
     caption,
     describe,
-    headline,
     plays,
     subject,
 )
@@ -189,13 +188,13 @@ def test_the_words_tell_the_numbers():
     data = compute(State())
     words = describe(data)
     for text in (
-        f"column {data.read[0, 0]:.4g}",
+        f"column {data.read[0, 0]:.3g}",
         "16 x 16 points on 32 x 32 pixels",
         "alignCorners False",
         unmarked(caption(data)),
     ):
         assert text in words
-    assert "slope -16 in x" in headline(data)[0] and words != describe(compute(State(rotate=16.0)))
+    assert words != describe(compute(State(rotate=16.0)))
 
 
 @in_one

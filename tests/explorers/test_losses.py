@@ -4,11 +4,10 @@ from math import exp
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks, panel
+from panelled_explorer import mark, marks
 
 import aclnn_viz as av
 from aclnn_viz.explorers import losses, subject_of
-from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.state import build
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
@@ -120,13 +119,3 @@ def test_the_caption_says_what_is_seen(values, said):
     subject, data, found = opened(**values)
     assert unmarked(subject.said(data)).startswith(said)
     assert np.isnan(found.gradient).all() == said.startswith("No row counts")
-
-
-def test_what_a_product_does_not_compute_is_said():
-    subject = subject_of("cross_entropy_loss")
-    device = DeviceOfState(subject.operator)
-    state = build(subject.state, {"labelSmoothing": 0.1})
-    data = subject.compute(state, device.backward)
-    assert any("labelSmoothing must be 0" in one for one in map(str, subject.notices(data)))
-    assert panel(subject.show(data), "row").title == "row 1: drag a bar"
-    device.close()

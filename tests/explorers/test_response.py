@@ -42,10 +42,8 @@ def test_a_slope_says_what_it_is_of_and_what_is_held(name, held):
 
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
-    assert found.headline(np) == [
-        "At the kink self = -0.5 the slope is 0; just below it 0, just above 1.",
-        "At the kink self = 0.25 the slope is 0; just below it 1, just above 0.",
-    ]
+    assert found.kinks.tolist() == [-0.5, 0.25]
+    assert [found.beside_kink(k) for k in (0, 1)] == [(0.0, 1.0), (1.0, 0.0)]
     (dots,) = (mark for mark in marks(found, "slope") if getattr(mark, "label", "") == "on a kink")
     np.testing.assert_array_equal(dots.x, found.kinks)
     np.testing.assert_array_equal(
@@ -103,7 +101,6 @@ def test_the_plane_that_is_shown_is_that_of_the_tensors():
 def test_what_is_not_drawn_is_said():
     made = default.of(av.operator("grid_sampler_3d"))
     data = made.compute(made.state(outputMask="− +"))
-    assert (
-        all(panel.name != "row" for panel in made.panels(data))
-        and "inputGrad is not asked for" in made.headline(data)[0]
-    )
+    assert all(
+        panel.name != "row" for panel in made.panels(data)
+    ) and "inputGrad is not asked for" in made.said(data)

@@ -1,17 +1,21 @@
 """The widget without a browser: state in, picture out, the last good picture stays, everything is released."""
 
 import gc
-import os
 import sys
+from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from machine import SOAK
 
+from aclnn_viz import case, operator
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
+from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import unpack
+from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.subject import Subject
 
 
@@ -52,7 +56,7 @@ def test_the_picture_leaves_before_its_words_are_made(explorer, monkeypatch):
         explorer, "send_state", lambda key: sent.append(key if isinstance(key, str) else [*key])
     )
     monkeypatch.setattr(
-        Subject, "words", lambda self, data: sent.append("made") or {"text": str(data.errors)}
+        Subject, "words", lambda self, data: sent.append("made") or {"text": str(data.out)}
     )
     move(explorer, rotate=40.0)
     assert sent == ["values", ["picture"], "made", "words"]
@@ -136,21 +140,13 @@ def test_a_value_that_does_not_fit_stops_no_other(explorer):
 
 
 def test_where_no_field_can_give_way_the_picture_says_that_it_is_the_last_one(explorer):
-    move(explorer, interpolationMode=2, cann="9.0")
-    assert (
-        "interpolationMode" in explorer.problem["device"]
-        and explorer.problem["device"].endswith("The picture shows the last state that fits.")
-        and explorer.data.state.cann != "9.0"
-    )
-    move(explorer, cann="9.1")
-    assert explorer.problem == {}
+    def refused(state, backward):
+        raise StateError("dtype", "nothing", "all", "wait")
 
-
-def test_the_plan_of_a_device_rounds_otherwise(explorer):
-    move(explorer, dtype="float16", gradOutput="random")
-    documented = explorer.data.gridGrad
-    move(explorer, plan="device")
-    assert explorer.problem == {} and not np.array_equal(explorer.data.gridGrad, documented)
+    before, explorer.subject = explorer.data, replace(explorer.subject, compute=refused)
+    move(explorer, rotate=50.0)
+    assert explorer.problem["dtype"].endswith("The picture shows the last state that fits.")
+    assert explorer.data is before
 
 
 @pytest.mark.soak
@@ -181,10 +177,22 @@ def test_closing_releases_the_device_and_the_data_and_can_be_repeated():
     )
 
 
-def test_a_missing_atlas_is_said_beside_the_device(explorer):
-    if "ASCEND_HOME_PATH" not in os.environ:
-        move(explorer, device="atlas")
-        assert "Traceback" not in explorer.problem["device"]
+def test_a_device_is_kept_open_until_another_is_named_and_says_what_it_refuses():
+    runs, given = DeviceOfState(lambda state: operator("hardswish")), case("hardswish").inputs
+    state = SimpleNamespace(device="host")
+    for _ in range(2):
+        outputs, _ = runs.backward(state, given)
+        opened = runs._open
+        np.testing.assert_array_equal(
+            outputs["out"], operator("hardswish").backward(**given)["out"]
+        )
+    assert runs._open is opened
+    with pytest.raises(StateError, match="self = DOUBLE") as refused:
+        runs.backward(state, case("hardswish", dtype="float64").inputs)
+    assert refused.value.field == "device" and runs._open is None
+    with pytest.raises(StateError):
+        runs.backward(SimpleNamespace(device="no such"), given)
+    runs.close()
 
 
 def test_values_that_are_missing_have_their_defaults(explorer):

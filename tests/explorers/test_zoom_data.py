@@ -37,7 +37,7 @@ def own(z, k):
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.sampled(5)
-def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(program, dtype):
+def test_outputs_have_the_bits_of_backward_and_errors_their_sign(program, dtype):
     state, z = of(program, dtype=dtype, rows=3, columns=21)
     op, given = SUBJECT.operator(state), SUBJECT.inputs(state)
     results, truth = op.backward(**given), op.truth(**given)
@@ -47,14 +47,13 @@ def test_outputs_have_the_bits_of_backward_and_the_parts_of_their_errors_add_up(
         np.testing.assert_allclose(
             own(z, k), np.float64(truth[name]), rtol=1e-12, atol=1e-12 * np.abs(truth[name]).max()
         )
-        assert dtype == "float32" or z.parts[k, -1].any() or (z.values[k] == z.truth[k]).all()
     for k, one in enumerate(z.shown):
         if one.term.name in given:
             assert (z.values[k] == given[one.term.name].astype(float)[tuple(one.index)]).all()
-    unit = np.abs(z.values - z.truth)
-    assert ((z.parts.sum(axis=1) == 0) == (unit == 0)).mean() > 0.99 and (
-        np.sign(z.parts.sum(axis=1)) == np.sign(z.values - z.truth)
-    ).mean() > 0.99
+    assert (np.sign(z.errors) == np.sign(z.values - z.truth)).all()
+    spacing = np.spacing(np.abs(z.truth[0]).astype(results[op.main].dtype)).astype(float)
+    # at the truth itself it may be half as long
+    assert np.isclose(z.errors[0] * spacing, z.values[0] - z.truth[0], atol=0).mean() > 0.95
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

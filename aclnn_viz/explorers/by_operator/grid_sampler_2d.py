@@ -417,28 +417,6 @@ def plays(data: Data) -> tuple[dict, ...]:
     )
 
 
-def headline(data: Data) -> list[str]:
-    """What is read of the chosen point, what comes out, the slopes; and the errors."""
-    (column, row), slopes = data.read
-    first, second = map(number, data.errors)
-    return [
-        tr(
-            "column {column}, row {row} → out {out}, slope {x} in x, {y} in y",
-            column=number(column),
-            row=number(row),
-            out=number(data.at_chosen(data.out)),
-            x=signed(slopes[0]),
-            y=signed(slopes[1]),
-        ),
-        tr(
-            "{dtype}: inputGrad differs from the float64 truth by at most {first}, gridGrad by {second}.",
-            dtype=data.state.dtype,
-            first=first,
-            second=second,
-        ),
-    ]
-
-
 def describe(data: Data) -> str:
     """Return the whole picture in words and tables."""
     state = data.state
@@ -461,9 +439,7 @@ def describe(data: Data) -> str:
                 column=state.column,
                 what=unmarked(caption(data)),
             ),
-            *headline(data),
             *in_words(panels(data)),
-            *map(tr, data.notices),
         ]
     )
 
@@ -476,8 +452,9 @@ def subject():
         inputs,
         compute,
         panels,
-        headline,
+        None,
         describe,
+        notices=lambda data: (),
         caption=caption,
         plays=plays,
         live=(gathered, data),

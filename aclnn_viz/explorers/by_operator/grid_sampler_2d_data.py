@@ -1,16 +1,15 @@
 """State and numbers of the interactive picture (explorer) of the 2D grid sampler: what a user may move, and what is computed
 from that. The front end and the figure draw this data and compute nothing.
 
-What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the dtype,
-the device. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the
+What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the
+dtype. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the
 column that is read for every x; the pixels that the point covers, whose areas are weights; what comes out, and what comes back.
 What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of gridGrad: 1
 inside, 0 behind a border, -1 after a mirror; the gradient goes back to the pixels that were read, in the same shares.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil
 
 import numpy as np
@@ -18,7 +17,6 @@ import numpy as np
 from aclnn_viz.dtypes import round_to
 from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double, element, placed
-from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.state import check_indices, check_points, choice, flag, real, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
@@ -129,10 +127,6 @@ class State:
         1.0, 0.0, 1.0, 0.01, "sent", "Tensors", "the share of points that have sent it"
     )
     seed: int = fields.seed()
-    device: str = fields.device()
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    plan: str = fields.plan()
     moved: tuple = ()
 
     def __post_init__(self):
@@ -163,18 +157,6 @@ class Data:
         np.ndarray
     )  # (3, PLACES): columns of points, the columns that they read, those where nothing is read
     flights: np.ndarray  # (2, Hout * Wout): where the gradients are that are on their way
-    notices: tuple[str, ...] = field(default=())
-
-    truth: Callable = None  # () -> the truth of the outputs; it takes as long as all the rest
-
-    @cached_property
-    def errors(self) -> tuple:
-        """The largest distance of each output from the truth."""
-        xp, right = self.xp, self.truth()
-        return tuple(
-            xp.max(xp.abs(double(xp, self.outputs[name]) - right[name]))
-            for name in ("inputGrad", "gridGrad")
-        )
 
     @property
     def chosen(self) -> tuple:
@@ -253,29 +235,23 @@ def phases(state: State, xp=XP):
     return xp.clip((state.sent * (count + FLIGHT) - np.arange(float(count))) / FLIGHT, 0.0, 1.0)
 
 
-def compute(state: State, backward=host(OP)) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` returns the outputs of op.backward, and notices.
-
-    Raises whatever `backward` raises: a device refuses what its product lacks.
-    """
-    return data(XP, state, **gathered(state, backward))
+def compute(state: State, backward=None) -> Data:
+    """Return what is drawn for a state; the kit's own kernel computes it, whatever `backward` is."""
+    return data(XP, state, **gathered(state))
 
 
-def gathered(state: State, backward=host(OP), xp=XP, op=OP) -> dict:
-    """Return what kernels make of a state: the arguments of `data`, and a call for their truth."""
+def gathered(state: State, _=None, xp=XP, op=OP) -> dict:
+    """Return what kernels make of a state: the arguments of `data`."""
     given = inputs(state, xp)
     shown = {name: value for name, value in given.items() if name != "gradOutput"}
-    outputs, notices = backward(state, given)
     return {
         "given": given,
-        "outputs": outputs,
+        "outputs": op.backward(**given),
         "out": op.forward(**shown)["out"][0, 0],
-        "notices": notices,
-        "truth": lambda: op.truth(**given),
     }
 
 
-def data(xp, state: State, given: dict, outputs: dict, out, truth, notices=()) -> Data:
+def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
     """Return what is drawn of a state, of `given` inputs, their outputs and that of forward, all arrays of `xp`."""
     size = (state.height, state.width)
     modes = (state.interpolationMode, state.paddingMode, state.alignCorners)
@@ -298,8 +274,6 @@ def data(xp, state: State, given: dict, outputs: dict, out, truth, notices=()) -
         state=state,
         inputs=given,
         outputs=outputs,
-        notices=notices,
-        truth=truth,
         margin=margin,
         surround=xp.where(
             inside,

@@ -42,12 +42,6 @@ const S = (() => {
     const step = spacing(x, p, least), r = rint(x / step) * step;
     return Math.abs(r) > largest ? Math.sign(r) * Infinity : r;
   };
-  const ordinal = (x, p, least) => {
-    const size = power(x), step = spacing(x, p, least);
-    if (size < least) return x / step;
-    const whole = Math.log2(size / least) * 2 ** (p - 1) + Math.abs(x) / step;
-    return x < 0 ? -whole : whole;
-  };
   const erf = (x) => {  // 2 / sqrt(pi) exp(-x^2) (x + 2 x^3 / 3 + 4 x^5 / 15 + ...), of terms of one sign; it is 1 in float64 beyond 6
     if (!(Math.abs(x) < 6)) return NOT(x) ? x : Math.sign(x);
     let term = x, total = x;
@@ -63,9 +57,9 @@ const S = (() => {
     trunc: "Math.trunc(x)", round: "rint(x)", minimum: "low(x,y)", maximum: "high(x,y)", equal: "x===y", not_equal: "x!==y",
     less: "x<y", less_equal: "x<=y", greater: "x>y", greater_equal: "x>=y", logical_and: "x&&y", logical_or: "x||y", logical_not: "!x",
     isnan: "x!==x", isfinite: "Number.isFinite(x)", where: "x?y:z", copy: "x", whole: "Math.trunc(x)", round_to: "settle(x,y,z,d)",
-    ulp: "Number.isFinite(x)?spacing(x,y,z):NaN", ordinal_distance: "Math.abs(ordinal(x,z,d)-ordinal(y,z,d))",
+    ulp: "Number.isFinite(x)?spacing(x,y,z):NaN",
   };
-  const helpers = { raise, erf, rint, mod, down, low, high, settle, spacing, ordinal }, made = {};
+  const helpers = { raise, erf, rint, mod, down, low, high, settle, spacing }, made = {};
   const isList = (one) => typeof one === "object", single = (one) => (isList(one) && one.length === 1 ? one[0] : one);
   const kind = (one) => (isList(one) ? one.BYTES_PER_ELEMENT ?? 2 : 0);
   // Where a step writes: into the array that it made before last, or into a new one.

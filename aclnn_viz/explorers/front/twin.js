@@ -1,6 +1,6 @@
 // What a picture shows in words, as pictures/twin.py says it.
 
-function inWords({ panels, arrays, headline }) {
+function inWords({ panels, arrays, headline, caption = "" }) {
   const MOST = 64, brief = (value) => formatted(value + 0, ".4g"), isWord = (text) => /[^\W\d_]{3}|[\u4e00-\u9fff]{3}/u.test(text);
   const width = (text) => text.length + (text.match(/[\u2e80-\u9fff\uff00-\uffef]/g) ?? []).length;
   const list = (mark, field) => [...(arrays[mark[field]]?.data ?? [])];
@@ -77,7 +77,7 @@ function inWords({ panels, arrays, headline }) {
         return panel.x.label || across.has(x) ? named(across.get(x) ?? brief(x), said) : said;
       }).join("  ")));
   };
-  const lines = [...headline];
+  const lines = [caption.replace(/\[(?:\d+|b):([^\]]*)\]/g, "$1"), ...headline].filter(Boolean);
   for (const panel of panels) {
     const ticks = (panel.y.given ?? []).map(([, text]) => text).filter(isWord), marks = panel.marks.filter(({ mark }) => ["Line", "Dots", "Bars", "Band"].includes(mark));
     lines.push("", panel.title, ...[...(ticks.length ? [named(panel.y.label, ticks.join(tr(", ")))] : []),
