@@ -436,7 +436,7 @@ def test_a_lesson_that_lacks_something_is_noticed():
     ]
     shown = [nbformat.v4.new_code_cell(text) for text in ("1", 'av.explore("hardswish")', "2")]
     assert explorers(nbformat.v4.new_notebook(cells=shown)) == [("hardswish", False, False)]
-    shown[2] = nbformat.v4.new_markdown_cell("- `precision`, then *device*, `speed` and *fast*")
+    shown[2] = nbformat.v4.new_markdown_cell("- `dtype`, then *bfloat16*, `speed` and *fast*")
     assert unknown_to_explorer(nbformat.v4.new_notebook(cells=shown), "hardswish") == [
         "speed",
         "fast",
