@@ -29,10 +29,6 @@ writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")
 """
 
 
-def host(subject):
-    return lambda state, given: (subject.operator(state).backward(**given), ())
-
-
 @cache
 def saved(name: str) -> tuple:
     """(subject, state, page) of an explorer as it opens; a page takes up to some seconds, one of few combinations less."""
@@ -50,7 +46,7 @@ def saved_at(name: str, **values) -> tuple:
             else {"COMBINATIONS_HELD": 6, "STOPS": 3}
         ),
     ):
-        return subject, state, live.saved(subject, state, subject.compute(state, host(subject)))
+        return subject, state, live.saved(subject, state, subject.compute(state))
 
 
 def page_of(page: str) -> dict:
@@ -169,7 +165,7 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
 
 def differences(subject, values: dict, shown: dict, close: float) -> list:
     """Where a page shows something else than Python: texts must be equal, numbers as near as `close` of the largest beside them."""
-    data = subject.compute(build(subject.state, values), host(subject))
+    data = subject.compute(build(subject.state, values))
     arrays, panels = described(subject.panels(data))
     wrong = [
         pair

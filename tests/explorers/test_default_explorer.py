@@ -90,7 +90,18 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
         np.isfinite(array).all()
         for name, array in arrays.items()
         if name.partition(".")[0]
-        not in ("forward", "slope", "norm", "weights", "row", "map", "scores", "volume", "back", "planes")
+        not in (
+            "forward",
+            "slope",
+            "norm",
+            "weights",
+            "row",
+            "map",
+            "scores",
+            "volume",
+            "back",
+            "planes",
+        )
     )
 
 

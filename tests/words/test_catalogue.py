@@ -14,7 +14,6 @@ from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.explorers import subject_of
-from aclnn_viz.explorers.device import host
 from aclnn_viz.explorers.scripts import FRONT, SCRIPTS
 from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.pictures.panels import described
@@ -296,9 +295,7 @@ def marked(monkeypatch):
     monkeypatch.setattr(messages, "_translations", visible.Marked)
 
     def show(subject, **values):
-        data = subject.compute(
-            build(subject.state, values), host(subject.operator(subject.state()))
-        )
+        data = subject.compute(build(subject.state, values))
         shown = subject.show(data)
         picture = {
             "headline": shown.headline,
