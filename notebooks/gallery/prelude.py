@@ -36,7 +36,7 @@ def still(explorer, **_):
         return replace(
             picture,
             headline=(
-                tr("A still picture: run this cell (Shift+Enter), and it moves."),
+                tr("A still picture: run this cell (Ctrl+Enter), and it moves."),
                 *picture.headline,
             ),
         )
