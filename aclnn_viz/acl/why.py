@@ -279,6 +279,8 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
+            # what words say goes before what a bare code or words of any kind say
+            level += (level == 1) * (0.5 * ("texts" in known[name]) + ("general" in known[name]))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
@@ -314,15 +316,14 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
 
     def named(package):
         form = r"[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
+        package = package.replace("_", "[_-]")
         return _named(str, rf"(?<![\w-]){package}(?:_VERSION)?" + form, text, "")
 
-    npu, ascend = named("torch[_-]npu"), named("vllm[_-]ascend")
-    for package, version, other, right in (
-        ("torch_npu", npu, "CANN", _table()["versions"].get(npu)),
-        ("torch_npu", npu, "torch", npu.split(".post")[0]),
-        ("vllm_ascend", ascend, "vllm", ascend.split(".post")[0]),
-    ):
-        if right and named(other) not in ("", right):
+    for package, other in ("torch_npu", "CANN"), ("torch_npu", "torch"), ("vllm_ascend", "vllm"):
+        version, there = named(package), named(other)
+        right = version.split(".post")[0]
+        right = _table()["versions"].get(version) if other == "CANN" else right
+        if right and there not in ("", right):
             notes.append(
                 tr(
                     "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
@@ -330,7 +331,7 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
                     version=version,
                     other=other,
                     right=right,
-                    named=named(other),
+                    named=there,
                 )
             )
     return tuple(notes)
