@@ -8,6 +8,7 @@ import numpy as np
 
 from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
+from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
@@ -22,9 +23,9 @@ from aclnn_viz.explorers.numeric_error_data import (
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.histogram import classes, strip, summary
-from aclnn_viz.pictures.marks import Box, Dots, Note, Rule, Spots
+from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import INK, MOVED, READ, WRONG
+from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
 from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
@@ -40,12 +41,13 @@ OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 # of its axis, on either side of the wall; its columns; its height
 DECADES, PILES, PILED = 4.0, 144, 350
-SHARES = (-2.0, "1 %"), (0.0, "100 %"), (2.0, "100 ×")
+SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
 REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
 WORDS = 3.4  # where on the axis the text to its right begins
 END = 48.0  # of the axis
 # pixels of the standards, and across of panels with words
 LOW, WORDED = 310, 700
+SEEN = 24  # numbers of the format on either side of an element, at most
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
     "correct arithmetic stays within {bound}, and nearly always within {expected}."
@@ -66,13 +68,13 @@ DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
 RECORDED = (
     {"fault": (), "dtype": ()},
+    {"output": (1, 2, 3)},
+    {"operator": ()},
     {"values": range(-4, 5)},
     {"gradient": range(-8, 9, 2)},
-    {"plan": (), "dtype": ()},
     {"compute": (), "accumulate": ()},
     {"order": (), "rounding": ()},
-    {"operator": ()},
-    {"output": (1, 2, 3)},
+    {"plan": (), "dtype": ()},
 )
 NO_AXIS = Axis("", 0, 1, ticks=())
 
@@ -80,7 +82,7 @@ NO_AXIS = Axis("", 0, 1, ticks=())
 def panels(data: Data) -> list[Panel]:
     """The swarm; what else is known of the errors stands beside it, folded."""
     beside = (histogram, standards)
-    return [swarm(data), *(replace(make(data), more=True) for make in beside)]
+    return [swarm(data), *glass(data), *(replace(make(data), more=True) for make in beside)]
 
 
 def swarm(data: Data) -> Panel:
@@ -93,20 +95,30 @@ def swarm(data: Data) -> Panel:
     top, size = float(height.max(initial=0) + 1), 0.0
     size = float(np.clip(0.5 * (PILED - 60) / top, 0.8, 3.5))
     groups = (
-        (data.cause < OPEN, READ, tr("rounding explains it")),
+        (data.cause < OPEN, READ, ""),
         (data.cause == OPEN, GREY, tr("undecided")),
-        (data.cause == MISSED, WRONG, tr("rounding cannot: a bug")),
+        (data.cause == MISSED, WRONG, ""),
     )
     dots = [
         Dots(place[here], height[here] + 0.5, kind, label, size)
         for here, kind, label in groups
         if here.any()
     ]
-    if data.focus is not None:
-        at = place[data.focus : data.focus + 1], height[data.focus : data.focus + 1] + 0.5
-        named = tr("element {place}", place=list(e.index(data.focus)))
-        dots.append(Dots(*at, MOVED, named, max(size, 4.5)))
-    marks = (*dots, Rule("x", 0.0, tr("the wall"), INK), _spots(place, height, top))
+    explained, missed = (int(here.sum()) for here in (data.cause < OPEN, data.cause == MISSED))
+    sides = (
+        (-DECADES, READ, tr("rounding explains {n}", n=f"{explained:,}")),
+        (DECADES, WRONG, tr("✗ a bug: {n}", n=f"{missed:,}")),
+    )
+    dots += [
+        Box(min(end, 0.0), 0.0, max(end, 0.0), top * 1.15, text, kind, 0.08)
+        for end, kind, text in sides
+    ]
+    if (one := _seen(data)) is not None:
+        at = place[one : one + 1], height[one : one + 1] + 0.5
+        dots.append(
+            Dots(*at, MOVED, tr("element {place}", place=list(e.index(one))), max(size, 4.5))
+        )
+    marks = (*dots, Rule("x", 0.0, "", INK), _spots(place, height, top))
     title = tr(
         "{output}: error of {n} elements, as a share of what rounding may do",
         output=data.output,
@@ -116,11 +128,78 @@ def swarm(data: Data) -> Panel:
         "errors",
         title,
         marks,
-        Axis(tr("error / bound"), -DECADES, DECADES, ticks=SHARES),
-        Axis(tr("elements"), 0.0, top * 1.05),
+        Axis(
+            tr("error / bound"),
+            -DECADES,
+            DECADES,
+            ticks=tuple((at, tr(text)) for at, text in SHARES),
+        ),
+        Axis(tr("elements"), 0.0, top * 1.15),
         20,
         PILED,
     )
+
+
+def _seen(data: Data) -> int | None:
+    """The element under the glass: of those behind the wall the middle one, else that with the largest error."""
+    behind = np.flatnonzero(data.cause == MISSED)
+    if not behind.size:
+        return data.focus
+    with np.errstate(all="ignore"):
+        used = np.nan_to_num(data.errors.ulps[behind] / data.errors.bound[behind], nan=np.inf)
+    return int(behind[np.argsort(used, kind="stable")[behind.size // 2]])
+
+
+def glass(data: Data) -> list[Panel]:
+    """One element among the numbers of its format: the truth, what rounding may make of it, and what the kernel gave."""
+    e, at = data.errors, _seen(data)
+    if e.nothing() or at is None or not (np.isfinite(e.ulps[at]) and np.isfinite(e.bound[at])):
+        return []
+    truth, got = float(e.truth[at]), float(e.actual[at])
+    step = float(ulp(np.float64(truth), e.format))
+    off, bound = (got - truth) / step, float(e.bound[at])
+    far = 1.25 * max(bound, abs(off), 2.0)
+    reach = np.array([-bound, bound])
+    marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("where rounding may put it"))]
+    if far < SEEN:  # the numbers of the format beside it
+        first = off - np.round(off)
+        numbers = first + np.arange(-SEEN, SEEN)
+        marks.append(
+            Dots(
+                numbers,
+                np.full(2 * SEEN, 0.25),
+                PALE,
+                tr("numbers of {dtype}", dtype=data.state.dtype),
+                4.0,
+            )
+        )
+    missed = data.cause[at] == MISSED
+    marks += [
+        Rule("x", 0.0, tr("truth"), INK),
+        Dots(
+            np.array([off]),
+            np.array([0.25]),
+            WRONG if missed else MOVED,
+            tr("the kernel's number"),
+            6.0,
+        ),
+    ]
+    low, high = (number(truth + end * step) for end in reach)
+    says = tr(
+        "the kernel's number {got}, the truth {truth}; rounding alone: from {low} to {high}",
+        got=number(got),
+        truth=number(truth),
+        low=low,
+        high=high,
+    )
+    marks.append(Spots(*(np.array([end]) for end in (-far, 0.0, far, 1.0)), (says,)))
+    title = tr(
+        "element {place} under a glass: {error} ulp off",
+        place=e.where(at),
+        error=number(e.ulps[at]),
+    )
+    over = Axis(tr("ulps from the truth"), -far, far)
+    return [Panel("glass", title, tuple(marks), over, Axis("", 0.0, 1.0, ticks=()), 20, 84)]
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:

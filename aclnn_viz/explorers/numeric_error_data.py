@@ -72,7 +72,7 @@ class State:
     """What can be moved. The pieces of the precision override the plan."""
 
     fault: str = choice(
-        "none",
+        "slight",
         {
             "none": "none",
             "formula": "wrong formula",
@@ -87,7 +87,7 @@ class State:
         operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel"
     )
     output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
-    dtype: str = choice("float32", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
+    dtype: str = choice("bfloat16", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
     plan: str = choice(f"{SOC} {CANN}", PLANS, "plan", "Precision", "predictions are not measured")
     compute: str = _piece(
         ("float32", "float16", "bfloat16"), "products", message("the format after every operation")

@@ -339,7 +339,7 @@ def test_a_panel_that_looks_is_noticed(monkeypatch):
 
 def test_of_what_a_device_computes_a_page_records_nothing():
     subject = subject_of("numeric_error")
-    state = build(subject.state, {"device": "atlas"})
+    state = build(subject.state, {"device": "atlas", "fault": "none"})
     assert page_of(live.saved(subject, state, subject.compute(state)))["alive"] == []
 
 

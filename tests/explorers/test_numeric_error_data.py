@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,23 +12,25 @@ from panelled_explorer import assert_fits, panel
 from aclnn_viz.accuracy.standard import Verdict
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.numeric_error import subject, used
+from aclnn_viz.explorers.numeric_error import _seen, subject, used
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     INDICES,
     MISSED,
-    State,
     compute,
     fault_of,
     plan_of,
 )
+from aclnn_viz.explorers.numeric_error_data import State as Opening
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.pictures.marks import Box, Dots, Note, Spots
+from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Spots
+from aclnn_viz.pictures.roles import WRONG
 from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
 
 SMALL = {"rows": 6, "n": 16}
+State = partial(Opening, fault="none", dtype="float32")
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
 
 
@@ -133,10 +136,13 @@ def test_the_histogram_counts_steps_of_the_format():
 def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     data = compute(State(**values))
     e, shown = data.errors, panel(show(data), "errors")
-    dots = {mark.label: mark for mark in shown.marks if isinstance(mark, Dots)}
-    behind = dots.pop("rounding cannot: a bug", None)
-    element = dots.pop(f"element {list(e.index(data.focus))}")
-    missed = int((data.cause == MISSED).sum())
+    marks = [mark for mark in shown.marks if isinstance(mark, Dots)]
+    *marks, element = marks
+    behind = next((mark for mark in marks if mark.kind == WRONG), None)
+    dots = {mark.kind: mark for mark in marks if mark is not behind}
+    one, missed = _seen(data), int((data.cause == MISSED).sum())
+    assert element.label == f"element {list(e.index(one))}"
+    assert missed == 0 or data.cause[one] == MISSED
     assert (0 if behind is None else behind.x.size) == missed
     assert sum(mark.x.size for mark in dots.values()) == e.size - missed
     assert all((mark.x < 0).all() for mark in dots.values()) and (
@@ -148,7 +154,7 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     marks = [mark for mark in (*dots.values(), behind) if mark is not None]
     places = [*zip(np.concatenate([m.x for m in marks]), np.concatenate([m.y for m in marks]))]
     assert len({*places}) == e.size and min(y for _, y in places) == 0.5
-    used = e.ulps[data.focus] / e.bound[data.focus]
+    used = e.ulps[one] / e.bound[one]
     if 1e-4 < used < 1e4:
         assert element.x[0] == pytest.approx(np.log10(used), abs=2 * 4 / 144)
     said = unmarked(subject().said(data))
@@ -157,6 +163,21 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     else:
         assert "crosses the wall" in said
         assert ("these inputs do not show it" in said) == (data.fault is not None)
+
+
+def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
+    data = compute(Opening())
+    counts = [(data.cause < MISSED - 1).sum(), (data.cause == MISSED).sum()]
+    assert min(counts) > 500
+    said = [mark.label for mark in panel(show(data), "errors").marks if isinstance(mark, Box)]
+    assert said == [f"rounding explains {counts[0]:,}", f"✗ a bug: {counts[1]:,}"]
+    glass, one, e = panel(show(data), "glass"), _seen(data), data.errors
+    band, numbers, got = (mark for mark in glass.marks if isinstance(mark, (Band, Dots)))
+    assert band.low.max() == 0 and band.x.tolist() == [-e.bound[one], e.bound[one]]
+    assert abs(got.x[0]) == pytest.approx(e.ulps[one]) and abs(got.x[0]) > band.x[1]
+    assert np.abs(numbers.x - got.x[0]).min() < 1e-9  # it is a number of the format
+    (spots,) = (mark for mark in glass.marks if isinstance(mark, Spots))
+    assert f"the kernel's number {float(e.actual[one]):.4g}" in spots.texts[0]
 
 
 @pytest.mark.parametrize(
