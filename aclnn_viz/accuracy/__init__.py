@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-# The module of every name, loaded when the first of its names is needed.
+# the module that defines each public name; it is loaded on first use
 _MODULES = {
     "Attribution": "envelopes",
     "Envelope": "envelopes",

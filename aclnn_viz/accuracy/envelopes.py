@@ -40,7 +40,7 @@ SIGMAS = 6.0
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Envelope:
-    """Of one output: the planned `value` in its format, `bound` and `expected` (float64), and the `undecided` mask."""
+    """The bounds of one output: the planned `value` in its format, `bound` and `expected` in float64, the mask `undecided`."""
 
     value: np.ndarray
     bound: np.ndarray
@@ -49,7 +49,7 @@ class Envelope:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """What the envelope says of all elements: rows of a name and a text."""
+        """Return rows of a name and a text that summarize the envelope over all elements."""
         fmt = float_format(self.value)
         with np.errstate(all="ignore"):
             spacing = ulp(self.value.astype(np.float64), fmt)
@@ -91,7 +91,7 @@ class Envelope:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Counts of elements by verdict; `worst` is the index of the unexplained element farthest beyond its bound.
+    """Counts of elements by verdict; `worst` is the index of the unexplained element that exceeds its bound most.
 
     `excess` is its error divided by its bound (infinite when the bound is 0 or the value is not finite). `region` holds
     the first and last index of the unexplained elements along each axis.
@@ -160,7 +160,7 @@ def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envel
 
 
 def _apart(a, b):
-    """The distance of two bounded results at most, and where a decision leaves it open."""
+    """Return an upper bound of the distance of two bounded results, and the mask of elements that a decision leaves open."""
     with np.errstate(all="ignore"):
         distance = plus(np.abs(a.wide - b.wide), a.error, b.error)
     decisions = either(a.decisions, b.decisions)
@@ -238,12 +238,12 @@ def _verdicts(actual, truth, low, error, bound, undecided):
     wide = actual.astype(np.float64)
     right = same(wide, rounded_sum(truth, low, fmt).astype(np.float64))
     apart = np.abs(wide - truth if low is None else (wide - truth) - low)
-    # A truth without a certificate may have been rounded to float64, which shows beside float64 outputs.
+    # A truth without a certificate may have been rounded to float64, which matters for float64 outputs.
     unknown = np.abs(truth) * 2.0**-53 if error is None else error * SLACK
     covered = right | (apart <= bound + unknown)
     undecided = undecided | (np.isinf(bound) & ~right)
     if error is not None:
-        # but for those that the certificate says are rounded correctly
+        # elements that the certificate proves correctly rounded stay explained
         unsure = covered & ~(apart + unknown <= bound * SLACK)
         unsure[unsure] = ~right[unsure] | _undecided(truth[unsure], low[unsure], error[unsure], fmt)
         undecided |= unsure
@@ -276,7 +276,7 @@ def _need_one_output(actual, truth, envelope) -> None:
 
 
 def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:
-    """Refuse what cannot be (an output, its truth, its envelope), above all when two of them are exchanged."""
+    """Raise ValueError for arrays that cannot be an output, its truth and its envelope, above all exchanged ones."""
     expected = envelope.value.dtype
     if not actual.shape == truth.shape == envelope.bound.shape:
         raise ValueError(
@@ -330,7 +330,7 @@ CAUSES = message("format"), message("baseline"), message("input"), message("kern
 
 @dataclass(frozen=True, eq=False)
 class Attribution:
-    """Per element, all of the output's shape: `error`, the yardsticks `rounding`, `baseline` and `spread`, the `cause`.
+    """Errors of one output, element by element: `error`, the yardsticks `rounding`, `baseline` and `spread`, the `cause`.
 
     `cause` names the first yardstick that is as large as the error: "format" (correctly rounded), "baseline" (the host
     in the same precision is no better; absent without a baseline), "input" (rounding plus spread); otherwise "kernel".
@@ -351,7 +351,7 @@ class Attribution:
 
     @property
     def worst(self) -> tuple[int, ...] | None:
-        """The index of the largest error whose cause is the kernel, None when there is none."""
+        """Return the index of the largest error that the kernel causes, or None."""
         blamed = self.cause == "kernel"
         if not blamed.any():
             return None
@@ -426,7 +426,7 @@ def attribute_errors(
                 False if host is None else error <= host,
                 error <= rounding + spread,
             ],
-            # NumPy takes what a message prints
+            # slices turn messages into plain strings, which NumPy accepts
             [name[:] for name in CAUSES[:3]],
             CAUSES[3][:],
         )
@@ -449,7 +449,9 @@ def _nudged(value, rng: np.random.Generator):
 def _distance(
     values: np.ndarray, truth: np.ndarray, rounded: np.ndarray | None = None
 ) -> np.ndarray:
-    """|values - truth|: 0 where both are the same special value, also as an overflow of the format; inf otherwise."""
+    """Return |values - truth|: 0 where both are the same special value after rounding to the format, inf for other special
+    pairs.
+    """
     distance = np.abs(values.astype(truth.dtype) - truth).astype(np.float64)
     distance[~np.isfinite(distance)] = np.inf
     target = truth if rounded is None else rounded

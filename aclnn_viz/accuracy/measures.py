@@ -32,7 +32,7 @@ RELATIVE_EPS = 1e-7  # added to |truth| in MERE and MARE by every Ascend standar
 
 
 def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Round a truth, with what it lacks of the exact numbers if that is known, once to the format."""
+    """Round a truth, with the remainder of its certificate if it has one, once to the format."""
     return rounded_sum(np.asarray(truth), certificate(truth)[0], fmt)
 
 
@@ -64,12 +64,12 @@ class Stretch:
         self.rounded = rounded_sum(truth, self.low, fmt)
 
     def position(self, at: int) -> int:
-        """The position in the stretch of the finite pair number `at`."""
+        """Return the position in the stretch of finite pair number `at`."""
         return at if self.places is None else int(self.places[at])
 
     @cached_property
     def apart(self) -> np.ndarray:
-        """Where the bits of the output and of the rounded truth differ: positions."""
+        """Return the positions where the bits of the output and of the rounded truth differ."""
         bits = f"u{self.fmt.bits // 8}"
         return np.flatnonzero(self.raw_actual.view(bits) != self.rounded.view(bits))
 
@@ -104,7 +104,7 @@ class Stretch:
 
     @cached_property
     def error(self) -> np.ndarray:
-        """The signed error actual - truth."""
+        """Return the signed error, actual - truth."""
         apart = self.actual - self.truth
         return apart if self.low is None else apart - self._finite(self.low)
 
@@ -118,11 +118,11 @@ class Stretch:
 
     @cached_property
     def relative(self) -> np.ndarray:
-        """|actual - truth| / (|truth| + 1e-7), the relative error of MERE and MARE."""
+        """Return |actual - truth| / (|truth| + 1e-7), the relative error of MERE and MARE."""
         return self.over_truth(RELATIVE_EPS)
 
     def over_truth(self, more: float) -> np.ndarray:
-        """|actual - truth| / (|truth| + more), also where the difference is beyond the largest number."""
+        """Return |actual - truth| / (|truth| + more), also where the difference overflows float64."""
         ratio = self.absolute / (self.magnitude + more)
         if self.beyond is not None:
             ratio[self.beyond] = self.halves[self.beyond] / (
@@ -132,7 +132,7 @@ class Stretch:
 
     @cached_property
     def beyond(self) -> np.ndarray | None:
-        """Where the difference is beyond the largest number, or None: only numbers of float64 are so far apart."""
+        """Return the mask of pairs whose difference overflows float64, or None if there are none."""
         return (
             np.isinf(self.absolute)
             if self.fmt.bits == 64 and np.isinf(self.absolute).any()
@@ -141,18 +141,18 @@ class Stretch:
 
     @property
     def halves(self) -> np.ndarray:
-        """|actual - truth| / 2, which no two numbers are too far apart for."""
+        """Return |actual - truth| / 2, which never overflows."""
         apart = self.actual / 2 - self.truth / 2
         return np.abs(apart if self.low is None else apart - self._finite(self.low) / 2)
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """How many steps of the format are between the output and the rounded truth `apart`; nan against a number is inf."""
+        """Return the distance in steps of the format at the positions `apart`; inf between nan and a number."""
         return ordinal_distance(self.raw_actual[self.apart], self.rounded[self.apart], self.fmt)
 
     @cached_property
     def products(self) -> dict[str, "ScaledSum"]:
-        """The sums of which the cosine is made."""
+        """Return the three sums of products for the cosine."""
         return {
             "dot": ScaledSum.of_products(self.actual, self.truth),
             "actual": ScaledSum.of_products(self.actual, self.actual),
@@ -161,7 +161,7 @@ class Stretch:
 
     @cached_property
     def specials(self) -> tuple[np.ndarray, np.ndarray]:
-        """The output and the rounded truth of the pairs that are not finite, as float64."""
+        """Return output and rounded truth of the pairs that are not finite, as float64."""
         if self.all_finite:
             return np.empty(0), np.empty(0)
         return tuple(
@@ -175,30 +175,30 @@ class Stretch:
 
     @cached_property
     def differing_kind(self) -> int:
-        """The same without looking at the sign of infinities."""
+        """Count the pairs that are not finite and differ in more than the sign of an infinity."""
         return int(np.count_nonzero(~same(*(np.abs(values) for values in self.specials))))
 
 
 def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Where two arrays hold the same number, or nan both."""
+    """Return a mask: true where two arrays hold the same number, or both nan."""
     return (a == b) | (np.isnan(a) & np.isnan(b))
 
 
 def distance(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """How far numbers are apart, in float64: 0 where they are the same or nan both, infinitely where one is nan."""
+    """Return |a - b| in float64: 0 for the same number or two nans, inf for one nan."""
     a, b = (np.asarray(part).astype(np.float64) for part in (a, b))
     with np.errstate(all="ignore"):
         return np.nan_to_num(np.where(same(a, b), 0.0, np.abs(a - b)), nan=np.inf, posinf=np.inf)
 
 
 def farthest(values: np.ndarray) -> tuple[int, ...]:
-    """The index of the largest value."""
+    """Return the index of the largest value."""
     return tuple(map(int, np.unravel_index(int(values.argmax()), values.shape)))
 
 
 @dataclass(frozen=True, eq=False)
 class Pairing:
-    """An output, its truth and perhaps a baseline, validated; arrays are flat, `shape` is the original one.
+    """A validated output with its truth and optional baseline; the arrays are flat, `shape` is the original shape.
 
     `low` and `error` are the certificate of the truth, if it has one.
     """
@@ -234,7 +234,7 @@ class Pairing:
 
 
 def need_output(actual, truth) -> None:
-    """Raise TypeError for a truth in the place of the output."""
+    """Raise TypeError if a truth was passed as the output."""
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
         raise TypeError(
             problem(
@@ -340,7 +340,7 @@ MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
 
 @dataclass(frozen=True)
 class ScaledSum:
-    """The sum `value * 2**exponent`: float64 numbers and their squares neither overflow nor vanish in it."""
+    """The sum `value * 2**exponent`, in which float64 numbers and their squares neither overflow nor vanish."""
 
     value: float = 0.0
     exponent: int = 0
@@ -356,16 +356,16 @@ class ScaledSum:
         )
 
     def mean(self, count: int) -> float:
-        """The sum over a count, nan for none."""
+        """Return the sum divided by a count; nan for count 0."""
         return _ldexp(self.value / count, self.exponent) if count else math.nan
 
     def root(self, divisor: float = 1.0) -> float:
-        """The square root of the sum over a divisor (exponents of sums of squares are even)."""
+        """Return the square root of sum / divisor (exponents of sums of squares are even)."""
         return _ldexp(math.sqrt(self.value / divisor), self.exponent // 2)
 
     @classmethod
     def of(cls, values: np.ndarray, exponent: int = 0) -> "ScaledSum":
-        """The sum of numbers that are to be multiplied by 2**exponent."""
+        """Return the sum of values * 2**exponent."""
         values, own = _scaled(values)
         return cls(float(values.sum()), exponent + own)
 
@@ -381,7 +381,7 @@ def _scaled(values: np.ndarray) -> tuple[np.ndarray, int]:
     largest = float(max(values.max(), -values.min())) if values.size else 0.0
     if largest == 0 or 1e-100 < largest < 1e100 or not math.isfinite(largest):
         return values, 0
-    # 2**1000 still is a number, and lifts every subnormal enough
+    # 2**1000 is finite in float64, and large enough to scale up every subnormal
     exponent = max(math.frexp(largest)[1], -1000)
     return values * 2.0**-exponent, exponent
 
@@ -394,7 +394,7 @@ def _ldexp(value: float, exponent: int) -> float:
 
 
 def cosine(dot: ScaledSum, actual: ScaledSum, truth: ScaledSum) -> float:
-    """The cosine from the three sums of products; 1 when both vectors are zero, nan when one is."""
+    """Return the cosine from three sums of products: 1 when both vectors are zero, nan when only one is."""
     if not actual.value or not truth.value:
         return 1.0 if actual.value == truth.value else math.nan
     norms = math.sqrt(actual.value) * math.sqrt(truth.value)
@@ -406,7 +406,7 @@ def cosine(dot: ScaledSum, actual: ScaledSum, truth: ScaledSum) -> float:
 
 @dataclass(frozen=True)
 class Extreme:
-    """A maximum and where it is: `index` in the output (None without elements), the numbers and inputs there."""
+    """A maximum: its `index` in the output (None without elements), and the numbers and inputs at that index."""
 
     value: float
     index: tuple[int, ...] | None = None
@@ -417,7 +417,7 @@ class Extreme:
 
 @dataclass(frozen=True)
 class Measures:
-    """The error measures of one output; `extremes` says where each maximum is, `notes` what is undefined and why.
+    """The error measures of one output; `extremes` locates each maximum, `notes` name undefined measures with the reason.
 
     `finite_size` counts the finite pairs, `undecided` those that the truth cannot judge, `differing` the other pairs that do not agree, `signed_zeros` the zeros
     whose sign differs from that of the rounded truth. `above` and `below` count the finite outputs above and below
@@ -448,7 +448,7 @@ class Measures:
 
     @property
     def ulp_shares(self) -> dict[str, float]:
-        """The share of all elements in each class of `ulp_counts` (nan without elements)."""
+        """Return the share of all elements in each class of `ulp_counts` (nan without elements)."""
         return {
             name: count / self.size if self.size else math.nan
             for name, count in self.ulp_counts.items()
@@ -456,7 +456,7 @@ class Measures:
 
 
 class Tally:
-    """What one pass collects: sums, counts, and for each maximum its value and flat position."""
+    """The result of one pass: sums, counts, and for each maximum its value and flat position."""
 
     def __init__(self):
         self.counts = np.zeros(len(ULP_CLASSES), dtype=np.int64)
@@ -470,7 +470,7 @@ class Tally:
 
     @classmethod
     def of(cls, stretch: Stretch, start: int) -> "Tally":
-        """The tally of one stretch."""
+        """Return the tally of one stretch."""
         tally = cls()
         tally.undecided = stretch.undecided
         if stretch.raw_actual.size:
@@ -524,7 +524,7 @@ class Tally:
 
 
 def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
-    """Put errors back to their places: nan where a special pair agrees, inf where it does not."""
+    """Insert errors of finite pairs at their positions: nan where a special pair agrees, inf where it differs."""
     if stretch.all_finite:
         return values
     full = np.full(stretch.raw_actual.shape, np.nan)
@@ -536,7 +536,7 @@ def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
 
 
 def measured(pairing: Pairing, tally: Tally, inputs=None) -> Measures:
-    """Turn what a pass has collected into measures."""
+    """Return the measures that a tally implies."""
     finite, notes = tally.finite, []
     if pairing.size == 0:
         notes.append(message("no elements: every statistic is nan"))

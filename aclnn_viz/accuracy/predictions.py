@@ -22,7 +22,8 @@ NOTE = message(
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """What one product prints with the CANN `versions` that print the same, or why these (the newest) refuse the case.
+    """The outputs that one product computes under CANN `versions` which agree, or `refused`, the newest version's reason for
+    refusing the case.
 
     Of each output by name: `outputs`, `max_ulp` against the truth, and `differing`, how many elements are other numbers
     than those of the kit. `plan.notes` say what is documented and what is inferred.
@@ -57,7 +58,7 @@ class Prediction:
             if count
         ]
         inferred = sum(note.inferred for note in self.plan.notes)
-        # "none" alone is a mode
+        # "none" alone would read as the name of a mode
         return [
             product_of(self.soc).title,
             versions,
@@ -68,7 +69,7 @@ class Prediction:
 
 
 class Predictions(tuple):
-    """The predictions of one case, product by product; prints as one table."""
+    """The predictions of one case, one row per product; prints as a table."""
 
     HEADER = (
         message("product"),
@@ -156,7 +157,7 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
 
 
 def _predicted(op, inputs: dict, soc: str, name: str, version, own, truth) -> Prediction:
-    """What one product prints with one version."""
+    """Return the prediction for one product and one version."""
     product = product_of(soc)
     why = refusal(op, inputs, product, version)
     plan = None if why else preset(op, soc, version)

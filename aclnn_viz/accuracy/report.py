@@ -142,7 +142,7 @@ class Report(Measures):
 
 @dataclass(frozen=True)
 class Disagreement:
-    """The standards that accept and those that refuse the same data; true when there are both, prints as a table."""
+    """The standards that accept and those that refuse the same data; true when there are both; prints as a table."""
 
     passed: dict[str, Verdict]
     failed: dict[str, Verdict]

@@ -1,4 +1,4 @@
-"""Define an acceptance standard: a rule that says pass, fail or not applicable of an output, with the number that decided.
+"""Define acceptance standards: rules that decide pass, fail or not applicable for an output, and name the deciding number.
 
 A standard works in two steps, so that one pass over the data serves all of them: `tally` turns a stretch into a dict of
 numbers (combined by addition, or by maximum where the name starts with "max_"), `decide` turns the combined dict into a
@@ -21,7 +21,7 @@ PASS, FAIL, NOT_APPLICABLE = message("pass"), message("fail"), message("not appl
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """`outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence.
+    """A decision: `outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence.
 
     A verdict equals its outcome as a string, and is true only when it is a pass.
     """
@@ -48,7 +48,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Criterion:
-    """One comparison of a standard; `strain` is the used part of what is allowed, above 1 when it does not hold."""
+    """One comparison of a standard; `strain` is the used share of the allowance, above 1 when the comparison fails."""
 
     number: float
     limit: float
@@ -58,7 +58,7 @@ class Criterion:
 
 
 def none(what: str, count: int) -> Criterion:
-    """Demand that no element is of a kind: `count` is how many are, `what` names them in the plural."""
+    """Return the criterion that no element is of a kind; `count` elements are, and `what` names them in the plural."""
     return Criterion(
         count,
         0,
@@ -73,11 +73,11 @@ def none(what: str, count: int) -> Criterion:
 def _comparison(
     holds: Callable[[float, float], bool], said: str, otherwise: str, of_shares: bool = False
 ):
-    """Make criteria of what a number is compared with, and how; a share uses up what its limit leaves of the whole."""
+    """Return a function that makes criteria of one comparison; with `of_shares`, strain compares 1 - number with 1 - limit."""
 
     def criterion(what: str, number: float, limit: float) -> Criterion:
         used, allowed = (1 - number, 1 - limit) if of_shares else (number, limit)
-        # Enough digits that the number differs from its limit.
+        # enough digits to show that the number differs from its limit
         digits = next((d for d in (4, 7, 17) if f"{number:.{d}g}" != f"{limit:.{d}g}"), 4)
         sentence = message(
             said if holds(number, limit) else otherwise,
@@ -117,14 +117,14 @@ at_least = _comparison(
 
 
 def ratio(number: float, baseline: float) -> float:
-    """A metric over the baseline's: 1 when both are zero, inf when only the baseline's is."""
+    """Return a metric divided by the baseline's: 1 when both are zero, inf when only the baseline's is."""
     if not baseline:
         return math.inf if number else 1.0
     return number / baseline
 
 
 def all_of(*criteria: Criterion) -> Verdict:
-    """Pass when all hold; the first that does not, or else the one nearest to its limit, decides."""
+    """Pass when all criteria hold; the first that fails, or else the one nearest to its limit, decides."""
     decisive = next((c for c in criteria if not c.holds), None) or max(
         criteria, key=lambda c: c.strain
     )
@@ -132,7 +132,7 @@ def all_of(*criteria: Criterion) -> Verdict:
 
 
 def by(outcome: str, criterion: Criterion, remark: str = "") -> Verdict:
-    """The verdict that a criterion gives; a remark is a message with a place for its {sentence}."""
+    """Return the verdict of a criterion; a remark is a message with a placeholder {sentence}."""
     sentence = message(remark, sentence=criterion.sentence) if remark else criterion.sentence
     return Verdict(outcome, criterion.number, criterion.limit, sentence)
 
@@ -143,7 +143,7 @@ def not_applicable(reason: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Standard:
-    """A named acceptance standard: its public `source`, its `rule` in a sentence, and how it judges.
+    """An acceptance standard: its `name`, its public `source`, its `rule` in a sentence, and two functions that judge.
 
     `formats` are the names of the output formats it gives limits for.
     """
@@ -157,14 +157,14 @@ class Standard:
     needs_baseline: bool = False
 
     def verdict(self, sums: dict[str, float], pairing: Pairing) -> Verdict:
-        """Judge what one pass has tallied."""
+        """Judge the combined numbers of one pass."""
         refusal = self.refusal(pairing) or (
             "" if sums else message("the truth is not known well enough to judge any element")
         )
         return not_applicable(refusal) if refusal else self.decide(sums, pairing.fmt)
 
     def refusal(self, pairing: Pairing) -> str:
-        """Say why the standard cannot judge this data, or return an empty string."""
+        """Return the reason why the standard cannot judge this data, or an empty string."""
         if pairing.size == 0:
             return message("there are no elements to judge")
         if pairing.fmt.name not in self.formats:
@@ -186,7 +186,7 @@ class Standard:
 
 
 class Judging:
-    """Several standards over one pass; those with the same `tally` share it."""
+    """Several standards judged in one pass; standards with the same `tally` compute it once."""
 
     def __init__(self, standards, pairing: Pairing):
         self.standards, self.pairing = tuple(standards), pairing
@@ -194,7 +194,7 @@ class Judging:
         self.sums: dict[Callable, dict[str, float]] = {}
 
     def tallied(self, stretch: Stretch, base: Stretch | None) -> dict[Callable, dict[str, float]]:
-        """The numbers that the standards need of one stretch."""
+        """Return the numbers that the standards need from one stretch."""
         return (
             {tally: tally(stretch, base) for tally in self.tallies}
             if stretch.raw_actual.size
@@ -217,5 +217,5 @@ class Judging:
 
 
 def largest(values: np.ndarray) -> float:
-    """The maximum, 0 without elements (errors are never negative)."""
+    """Return the maximum, or 0 without elements (errors are never negative)."""
     return float(values.max()) if values.size else 0.0

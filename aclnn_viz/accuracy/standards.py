@@ -37,7 +37,7 @@ from aclnn_viz.words.messages import message
 
 SPECIALS = message("infinite or nan elements that differ from the truth")
 
-# MERE; MARE is ten times that
+# limits of MERE; the limits of MARE are ten times these
 SINGLE_BENCHMARK = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-13}
 
 
@@ -84,7 +84,8 @@ def _mixed_counts(stretch, base):
     rtol, atol, cap = MIXED_TOLERANCE[stretch.fmt.name]
     matched = np.count_nonzero(stretch.absolute <= atol + rtol * stretch.magnitude)
     part = stretch.absolute / cap
-    beyond = part > 1  # either bound of the cap suffices, so the ulps decide only there
+    # an error within `cap` or within 32 ulps passes: ulps decide only beyond `cap`
+    beyond = part > 1
     spacing = CAP_ULPS * ulp(stretch.truth[beyond], stretch.fmt)
     part[beyond] = np.minimum(part[beyond], stretch.absolute[beyond] / spacing)
     return {
@@ -134,7 +135,7 @@ def _far_elements(stretch, base):
     near = stretch.absolute <= ALLCLOSE_ATOL + ALLCLOSE_RTOL * stretch.magnitude
     if stretch.all_finite:
         return {"far": near.size - int(np.count_nonzero(near))}
-    # The rule looks at the truth as it is: one that overflows the format is finite here, and far from an infinity.
+    # The rule uses the unrounded truth: a truth that overflows the format is finite here, far from an infinity.
     special = ~stretch.is_finite
     equal = stretch.raw_actual[special].astype(np.float64) == stretch.raw_truth[special]
     return {
@@ -170,7 +171,7 @@ CANCELLED_ERROR = {"float16": 10 * 2.0**-10, "bfloat16": 10 * 2.0**-7, "float32"
 
 
 def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch) -> dict:
-    """Tally output ("") and baseline ("base_"), each over its finite pairs, in the small-value domain and outside."""
+    """Tally output ("") and baseline ("base_"), each over its finite pairs, inside and outside the small-value domain."""
     name = stretch.fmt.name
     sums = {}
     for prefix, maximum, side in (
@@ -207,7 +208,7 @@ def _commercial_tally(stretch, base):
 
 
 def _ratios(sums, level, over):
-    """The three ratios outside the small-value domain."""
+    """Return the three ratios outside the small-value domain."""
     if not sums["normal"]:
         return []
     n, base_n = sums["normal"], max(sums["base_normal"], 1)
@@ -243,7 +244,7 @@ def _commercial(level, over, sums, fmt):
 
 
 def dual_benchmark(level: str, guarded: bool = False) -> Standard:
-    """The standard of one level: as tagged, or `guarded` against a ratio over 0, as a commit has it."""
+    """Return the standard of one level: as in the release tag, or `guarded` against division by 0, as in a later commit."""
     mare, mere, rmse = LEVELS[level]
     return Standard(
         message("dual benchmark {level}, guarded", level=level)

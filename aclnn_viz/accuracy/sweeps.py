@@ -23,7 +23,7 @@ from aclnn_viz.words.messages import tr
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a sweep counted: `ulp_counts` over the finite inputs, the worst of them, and the special inputs apart.
+    """The result of a sweep: `ulp_counts` over the finite inputs, the worst input, and the special inputs apart.
 
     `worst_input`, `worst_output` and `worst_truth` belong to `max_ulp`, at the first input that attains it.
     `special_misses` lists (input, output, truth) of the special inputs whose outputs differ, one per kind of input:
@@ -142,7 +142,7 @@ def _check(outputs: np.ndarray, name: str, dtypes: tuple, shape: tuple[int, ...]
 
 
 def factors() -> dict:
-    """The elementwise factors that pages name, by their names: functions of the namespace, values and attributes."""
+    """Return the elementwise factors of all pages by name; each is a function of the namespace, values and attributes."""
     return {
         name: function
         for op in operators()
