@@ -1,7 +1,7 @@
-"""List what may matter to a kernel in a test case (modes, lengths, special numbers), in words, so that a suite can be chosen
-that shows all of it.
+"""List the facts about a test case that may matter to a kernel (modes, lengths, special numbers), so that a suite can show
+each.
 
-They follow from the declaration, the page and the numbers; none is written for one operator.
+They follow from the declaration, the page and the numbers; no fact is written for one operator.
 """
 
 from collections.abc import Iterator
@@ -17,13 +17,13 @@ from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, value
 
-# what matters most is first
+# families, the most important first
 PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "pairs"
-# by family the share of drafts that show an atom, from which on a suite shows it, too
+# An atom belongs in a suite if the share of drafts that show it exceeds the number of its family.
 OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
-EXACT, LONGEST = 17, 4096  # lengths that are told apart one by one, and from which on none is
-FEWER = 4, 8  # times by which a number is more than another
-AXES = 6  # last axes of a tensor that are told apart
+EXACT, LONGEST = 17, 4096  # lengths up to EXACT are distinguished, lengths from LONGEST are not
+FEWER = 4, 8  # factors for "so many times as large"
+AXES = 6  # only the last AXES axes of a tensor are distinguished
 
 Atoms = dict[tuple[str, str], bool]
 
@@ -35,7 +35,7 @@ def ways_of(op: Operator) -> Ways:
 
 @np.errstate(all="ignore")
 def atoms(made: Case) -> Atoms:
-    """What holds of a case, and what might have held, by family and words.
+    """Return which atoms hold of a case and which do not, by family and words.
 
     >>> import aclnn_viz as av
     >>> atoms(av.case("softplus", shape=(3, 4)))["rows", "self: all 0"]
@@ -44,7 +44,7 @@ def atoms(made: Case) -> Atoms:
     bound = made.operator.bind(made.inputs)
     sizes = made.operator.fitting(bound)[1]
     numbers = numbers_of(made.operator, bound, sizes)
-    if not made.inputs[made.operator.like].size:  # there is nothing to see
+    if not made.inputs[made.operator.like].size:  # an empty tensor shows no other numbers
         numbers = {name: n for name, n in numbers.items() if n == 0}
     picked = choices(made)
     families = (
@@ -61,7 +61,7 @@ def atoms(made: Case) -> Atoms:
 
 
 def choices(made: Case) -> dict:
-    """What was chosen of each attribute and optional tensor, in one word each."""
+    """Return the chosen value of each attribute and optional tensor as one word."""
     op, found = (
         made.operator,
         {
@@ -90,7 +90,7 @@ def choices(made: Case) -> dict:
 
 
 def numbers_of(op: Operator, bound: dict, sizes: dict) -> dict[str, float]:
-    """The lengths of a call by letter or by tensor and place, the elements of its first tensor, and the numbers among attributes."""
+    """Return the numbers of a call: lengths by letter or by tensor and axis, the size of the first tensor, numeric attributes."""
     found, patterns = {k: n for k, n in sizes.items() if not isinstance(n, tuple)}, set()
     for name, array in bound.items():
         if not isinstance(array, np.ndarray):
@@ -146,7 +146,7 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
             yield f"{one} {relation} {other}", holds
     axes = [chosen(op.tensors[t].shape, bound).axes[-2:] for t in (op.first, *op.upstream)][:2]
     both = [(a, b) for a, b in zip(*axes) if a != b and {a, b} <= numbers.keys()]
-    if len(both) == 2:  # siblings: what holds of both at once
+    if len(both) == 2:  # sibling tensors: relations that hold for two axes at once
         told = [
             [f"{a} {way} {b}" for way, holds in _relations(numbers[a], numbers[b]) if holds]
             for a, b in both
@@ -159,7 +159,7 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
 
 
 def _rows(made: Case, bound: dict) -> Iterator[tuple[str, bool]]:
-    """Kinds of rows and numbers of each tensor, where every output shows them."""
+    """Yield properties of the rows and numbers of each tensor, if every output is requested."""
     op, whole = made.operator, {k: v for k, v in made.inputs.items() if type(v) is int}
     flags = [tensor.asked for tensor in op.tensors.values() if tensor.asked]
     if not all(asked(flag, bound) for flag in flags):

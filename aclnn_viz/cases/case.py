@@ -1,6 +1,4 @@
-"""Make one test case: the inputs of one call of a backward operator, such as a network can produce, unless the caller gives
-others.
-"""
+"""Make one test case: inputs of one call of a backward operator that a network can produce, unless the caller gives others."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,14 +17,14 @@ from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 
-MOST_ELEMENTS = 1 << 36  # elements of a tensor, were no length 0
-BYTES = 16  # of an element of the first tensor, at least, while a case is drawn
+MOST_ELEMENTS = 1 << 36  # of a tensor, with lengths of 0 counted as 1
+BYTES = 16  # memory for each element of the first tensor while a case is drawn, at least
 LEFT_OUT = meant("left out", "that is not given")
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """The inputs of one call, and how they were made.
+    """The inputs of one call, with its operator, dtype and seed.
 
     Attributes
     ----------
@@ -51,7 +49,7 @@ class Case:
         return {k: value for k, value in self.inputs.items() if isinstance(value, np.ndarray)}
 
     def floats(self, saved: bool = True) -> list[str]:
-        """The floating tensors that have elements, with or without those that the forward pass made."""
+        """Return the names of nonempty floating tensors, with or without those that the forward pass saved."""
         return [
             name
             for name, value in self.arrays.items()
@@ -164,12 +162,12 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
         raise MemoryError(
             problem("a case fits into the memory of this machine", str(error), "draw a smaller one")
         ) from None
-    op.arrange_backward(**op.bind(inputs))  # whatever the caller gave must fit
+    op.arrange_backward(**op.bind(inputs))  # raises unless the caller's arrays fit
     return Case(op, inputs, fmt.name, seed)
 
 
 def stated(op, /, **given) -> Case:
-    """Draw the case that data state: `case` of a known operator with values, and no paths; raises as `case`."""
+    """Draw a case from data: like `case`, with a name for the operator and values only, no paths."""
     op = known(op)
     for parameter in (*op.parameters, *op.forward_parameters):
         if parameter.kind == "tensor" and isinstance(value := given.get(parameter.name), str):
@@ -180,14 +178,14 @@ def stated(op, /, **given) -> Case:
 
 
 def _taken(parameter, value):
-    """A tensor of any library as an array; one value for all elements as it is."""
+    """Return a tensor of any library as an array, and a single value unchanged."""
     if is_own(value) or isinstance(value, np.ndarray) and value.dtype.kind in "uV":
         return parameter.checked(value)
     return value
 
 
 def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
-    """The shape that follows from given arrays, None where none does, and the options that follow from them."""
+    """Return the shape (or None) and the options that follow from the given arrays."""
     for name in (op.first, op.like, *op.upstream):
         if (
             isinstance(given.get(name), np.ndarray)
@@ -206,7 +204,7 @@ def _inferred(op: Operator, given: dict, names: set[str]) -> tuple:
 
 
 def _format(op: Operator, given: dict) -> str:
-    """The format of the first given tensor that has that of the operator, float32 where there is none."""
+    """Return the format of the first given tensor that has the operator's dtype, else float32."""
     for name, tensor in op.tensors.items():
         if (
             tensor.dtype == "same"
@@ -240,7 +238,7 @@ def _row(name: str, value) -> tuple:
 
 
 def inputs_of(op: Operator, given) -> dict:
-    """The inputs of a case, or of what holds them by name, all of them; ValueError for a case of another operator."""
+    """Return all inputs of a case or of a dict of inputs; raise ValueError for a case of another operator."""
     if isinstance(given, Case):
         if given.operator is not op:
             raise ValueError(
@@ -262,7 +260,7 @@ def inputs_of(op: Operator, given) -> dict:
 
 
 def checked_shape(shape) -> tuple[int, ...]:
-    """Return a shape as a tuple; TypeError for what is none, ValueError for lengths below 0 or far too many elements."""
+    """Return a shape as a tuple; raise TypeError for other types, ValueError for negative lengths or far too many elements."""
     shape = lengths("shape", shape)
     if any(n < 0 for n in shape):
         raise ValueError(

@@ -22,17 +22,17 @@ from aclnn_viz.operators.shapes import BITS, formats_of, is_plain
 
 
 class Draw:
-    """A seeded source of tensors: each is drawn unless the caller gave it, as an array or as one value for all."""
+    """A seeded source of tensors: draws each one unless the caller gave an array or one value for all elements."""
 
     def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
-        self.format, self.kinks = fmt, kinks  # whether elements may be where a function has kinks
-        # of the tensors that stay wide for 16-bit operators
+        self.format, self.kinks = fmt, kinks  # `kinks`: may elements lie at kinks of a function?
+        # format of the tensors that stay wide for 16-bit operators
         self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32
         self.rng = np.random.default_rng(seed)
         self.given = given
 
     def tensor(self, name: str, shape, values, fmt: FloatFormat | None = None) -> np.ndarray:
-        """Return the tensor `name`: what was given, else `values(rng)` rounded once.
+        """Return the tensor `name`: the given one, else `values(rng)` rounded once.
 
         `values` makes a float64 array of `shape`, or yields its elements in order in arrays that the cache holds.
         """
@@ -62,7 +62,7 @@ class Draw:
         )
 
     def saved(self, name: str, tensor):
-        """Return a tensor that the forward pass saved, or what was given in its place: an array, or one value."""
+        """Return a tensor that the forward pass saved, or the array or value given instead."""
         value = self.given.get(name, tensor)
         if value is None or isinstance(value, np.ndarray):
             return value
@@ -89,17 +89,17 @@ class Draw:
 
 
 def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
-    """Yield draw(count) until the shape is full: together the same numbers as one call draws."""
+    """Yield draw(count) until the shape is full; together these are the numbers of one single call."""
     size = prod(shape)
     for start in range(0, size, STRETCH):
         yield draw(min(STRETCH, size - start))
 
 
-SHARE = 0.125  # of the elements that are put where a function has kinks, borders or ties
+SHARE = 0.125  # of the elements that are placed at kinks, borders or ties
 
 
 def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
-    """Return `values` with about that share of them replaced by members of `special`."""
+    """Return `values` with a share SHARE of them replaced by members of `special`."""
     special, sprinkled = np.asarray(special, np.float64), values.flatten()
     chosen = [part < SHARE for part in stretches(rng.random, values.shape)]
     for number, part in enumerate(
@@ -109,12 +109,12 @@ def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
     return sprinkled.reshape(values.shape)
 
 
-LENGTHS = (3, 5, 2, 7)  # of axes that follow from nothing else
-GROWN = 64  # steps by which lengths grow until they fit
+LENGTHS = (3, 5, 2, 7)  # of axes that nothing else determines
+GROWN = 64  # times that lengths are increased until they fit
 
 
 def default_shape(op: Operator) -> tuple[int, ...]:
-    """The shape of the first tensor of the forward operator where none is asked for."""
+    """Return the default shape of the forward operator's first tensor."""
     if op.shapes:
         return op.shapes[0]["shape"]
     pattern, lengths = Pattern(op.tensors[op.first].shape), cycle(LENGTHS)
@@ -132,7 +132,7 @@ def default_shape(op: Operator) -> tuple[int, ...]:
 
 
 def fitted(op: Operator, options: dict) -> dict:
-    """Return options that fit: as many axes as attributes ask for, an axis that exists, lengths grown until they are allowed."""
+    """Return options that fit the operator: the right rank, existing axes, lengths increased until the operator accepts them."""
     shape = options.get("shape")
     if shape is None:
         return options
@@ -163,7 +163,7 @@ def fitted(op: Operator, options: dict) -> dict:
             grow = [at for at, axis in enumerate(axes) if axis in small]
         except ValueError as error:
             grow = [error.args[0]] if len(error.args) > 1 and error.args[1][0].isdigit() else []
-        except (KeyError, IndexError):  # another rank, or an attribute that is chosen to fit
+        except (KeyError, IndexError):  # another rank, or an attribute chosen later
             break
         if not grow or not all(shape[at] for at in grow):
             break
@@ -172,7 +172,7 @@ def fitted(op: Operator, options: dict) -> dict:
 
 
 def _attributes(op: Operator, options: dict) -> dict:
-    """The attributes that a case of these options has, as far as they or the declaration give them."""
+    """Return the attributes that options or defaults determine."""
     return {
         name: value
         for name, a in op.attributes.items()
@@ -181,12 +181,12 @@ def _attributes(op: Operator, options: dict) -> dict:
 
 
 def options(op: Operator) -> tuple[str, ...]:
-    """What a case can be given beside shape and the parameters."""
+    """Return the names of options that a case accepts beside shape and the parameters."""
     return tuple(f"{name}_{what}" for name in op.tensors for what in ("shape", "ndim"))
 
 
 def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
-    """Of the options that a case takes those that give lengths which do not follow from the shape, with their letters."""
+    """Return the options for lengths that do not follow from the shape, each with the letters of these lengths."""
     takes = registry.own("cases", op.name, "OPTIONS", options(op))
     known, found = set(chosen(op.tensors[op.first].shape, {}).names) | set(op.sizes), {}
     for tensor in op.tensors:  # in the order in which a case is drawn
@@ -201,7 +201,7 @@ def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
 
 
 def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
-    """The inputs of backward: tensors from the forward pass where it saves them, all else at random."""
+    """Return the inputs of backward: saved tensors from the forward pass, all others drawn."""
     forward, sizes, attributes = draw_forward(op, source, shape)
     saved, inputs = op.forward(**forward), {}
     for parameter in op.parameters:
@@ -218,7 +218,7 @@ def draw(op: Operator, source: Draw, shape: tuple[int, ...]) -> dict:
 
 
 def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[dict, Sizes, dict]:
-    """The inputs of the forward operator, the length of every axis that a pattern names, and all attributes."""
+    """Return the inputs of the forward operator, the lengths of all named axes, and all attributes."""
     if completed := registry.own("cases", op.name, "completed"):
         source.given = completed(source, shape)
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
@@ -253,11 +253,11 @@ def _tensor(
         return np.asarray(source.attribute(name, usual))
     if tensor.dtype == BITS:
         bits = np.packbits(source.rng.random(shape) < 0.7, bitorder="little")
-        # as masks of whole 128 bits are made
+        # padded to whole 128 bits, as the vendor's masks are
         return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))
     if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
-    if is_plain(tensor.dtype):  # whole numbers are taken for places in the last axis
+    if is_plain(tensor.dtype):  # integers are indices into the last axis
         low, high = (
             None if end is None else value(str(end), known | sizes)
             for end in (tensor.low, tensor.high)
@@ -293,7 +293,7 @@ def _tensor(
         )
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    # so that there are elements beyond the kinks, and close ones
+    # wide enough for elements beyond the kinks as well as near them
     widths = 1.0, max(1.0, *map(abs, numbers))
 
     def spread_out(rng):
@@ -304,7 +304,7 @@ def _tensor(
 
 
 def tied(rng, values: np.ndarray, others) -> np.ndarray:
-    """Return `values` with about that share of them replaced by those of each other tensor that broadcasts to their shape."""
+    """Return `values` with a share SHARE replaced from each other tensor that broadcasts to their shape."""
     for other in others:
         if np.broadcast_shapes(other.shape, values.shape) == values.shape:
             values = np.where(rng.random(values.shape) < SHARE, other.astype(np.float64), values)
@@ -312,7 +312,9 @@ def tied(rng, values: np.ndarray, others) -> np.ndarray:
 
 
 def kinks_of(op: Operator, name: str, known: dict) -> list:
-    """Where the function has a kink in a tensor, as far as lengths, attributes and tensors before it say: numbers or arrays."""
+    """Return the kinks of the function in a tensor, numbers or arrays, as far as known lengths, attributes and tensors
+    determine them.
+    """
     return [
         number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None
     ]
@@ -322,8 +324,8 @@ def kinks_of(op: Operator, name: str, known: dict) -> list:
 
 
 def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
-    """Set the attributes that were not given and follow from lengths."""
-    # an attribute that was not given is the length that it stands for
+    """Set attributes that were not given and follow from lengths."""
+    # an attribute that names a length takes its value
     for letter, text in op.sizes.items():
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
@@ -343,7 +345,7 @@ def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
 
 
 def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict) -> Sizes:
-    """The sizes by shape, attributes and options; an attribute that is left open is chosen to fit."""
+    """Return the sizes that follow from shape, attributes and options; choose missing attributes to fit."""
     name = op.first
     pattern = chosen(op.tensors[name].shape, attributes)
     asked = f"shape must be that of {name}, ({pattern.text})"
@@ -353,7 +355,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     _choose(op, pattern, shape, attributes)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
-    # a product of lengths that is an axis of its own is known, whatever they are
+    # an axis that is a product of lengths is known even if its factors are not
     if not pattern.starred:
         sizes = {
             axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis
@@ -386,7 +388,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
 
 
 def _choose(op: Operator, pattern: Pattern, shape: tuple[int, ...], attributes: dict) -> None:
-    """Choose attributes that are left open, and stand for a part of an axis, so that they fit the shape."""
+    """Choose missing attributes that divide an axis, so that they fit the shape."""
     for letter, attribute in op.sizes.items():
         if (
             attributes.get(attribute) is REQUIRED
@@ -399,13 +401,13 @@ def _choose(op: Operator, pattern: Pattern, shape: tuple[int, ...], attributes: 
 
 
 def _asked(source: Draw, name: str) -> tuple[int, ...] | None:
-    """The shape that is asked for of a tensor, by its option or as an array."""
+    """Return the shape requested for a tensor, by its option or by a given array."""
     given = source.given.get(name)
     return source.given.get(f"{name}_shape", given.shape if isinstance(given, np.ndarray) else None)
 
 
 def _divisor(pattern: Pattern, letter: str, shape: tuple[int, ...]) -> int:
-    """The smallest divisor above 1 of the axis that the letter divides and is smaller, else 1."""
+    """Return the smallest proper divisor above 1 of the axis that contains the letter, else 1."""
     axis = next(at for at, text in enumerate(pattern.axes) if f"*{letter}*" in f"*{text}*")
     return next((n for n in range(2, shape[axis]) if shape[axis] % n == 0), 1)
 
@@ -418,7 +420,7 @@ def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
 
 
 def trailing(name: str, count, rank: int, of: str) -> int:
-    """Return how many trailing axes of the tensor `of` another one spans; ValueError for what is no such number."""
+    """Return the number of trailing axes of `of` that another tensor spans; raise ValueError for a wrong number."""
     if not isinstance(count, Integral) or isinstance(count, bool) or not 1 <= count <= rank:
         raise ValueError(
             problem(
@@ -431,14 +433,14 @@ def trailing(name: str, count, rank: int, of: str) -> int:
 
 
 def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Sizes:
-    """The sizes, with those that only another tensor knows."""
+    """Return the sizes with the lengths that only other tensors determine."""
     lengths = cycle(LENGTHS)
     for name, tensor in op.tensors.items():
         sizes = resolved(sizes, op.sizes, attributes)
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        # the lengths that it leaves open follow from other tensors
+        # nothing is unknown, or other tensors determine it
         if not unknown or name == op.first:
             continue
         if asked is None:
@@ -484,7 +486,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
 
 
 def suite(op: Operator) -> Iterator[dict]:
-    """Modes first, then formats, strides, tensors left out, and the shapes that the declaration tries; the rest is drawn."""
+    """Yield modes first, then formats, strides, omitted tensors and the declared shapes; `drafts` adds random cases."""
     return (fitted(op, options) for options in _suite(op))
 
 
@@ -501,7 +503,7 @@ def _suite(op: Operator) -> Iterator[dict]:
 
 
 def left_out(op: Operator) -> Iterator[dict]:
-    """The parameters that leave out one optional tensor each, with the first mode in which it may be left out."""
+    """Yield options that omit one optional tensor each, in the first mode that allows it."""
     for name in (
         p.name for p in op.parameters if p.kind == "tensor" and p.optional and not p.reserved
     ):
@@ -510,7 +512,7 @@ def left_out(op: Operator) -> Iterator[dict]:
 
 
 def _taken(op: Operator, options: dict) -> bool:
-    """Whether there is a usual case with these options."""
+    """Return whether a default case with these options exists."""
     try:
         shape = fitted(op, options | {"shape": default_shape(op)})["shape"]
         op.arrange_backward(**op.bind(draw(op, Draw(FLOAT32, 0, options), shape)))
@@ -520,7 +522,7 @@ def _taken(op: Operator, options: dict) -> bool:
 
 
 def matrix_shape(op: Operator, rows: int, columns: int) -> tuple[int, ...]:
-    """Return the shape that the operator's main tensor has as a matrix: axes that it must have beside come first.
+    """Return the shape of the operator's main tensor as a matrix, after leading axes of length 1 if it needs more.
 
     >>> from aclnn_viz import operator
     >>> matrix_shape(operator("rms_norm"), 3, 5), matrix_shape(operator("grid_sampler_2d"), 3, 5)
@@ -532,6 +534,6 @@ def matrix_shape(op: Operator, rows: int, columns: int) -> tuple[int, ...]:
 
 
 def rows_of(op: Operator, rows: int, n: int, seed: int = 0, dtype: str = "float32") -> dict:
-    """Return options of a case with `rows` rows of `n` terms each: the operator's own, else a matrix."""
+    """Return options of a case with `rows` rows of `n` terms each, by the operator's own function or as a matrix."""
     own = registry.own("cases", op.name, "rows_of")
     return own(rows, n, seed, dtype) if own else {"shape": matrix_shape(op, rows, n)}

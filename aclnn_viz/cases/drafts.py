@@ -1,7 +1,7 @@
-"""Choose a suite of test cases for any operator: generate many calls at random, and keep few and small ones that show all that
-the many show.
+"""Choose a suite of test cases for any operator: generate many calls at random, and keep a few small ones that show everything
+that the many show.
 
-The number of drafts is fixed and no time is asked for, so every machine makes the same suite.
+The number of drafts is fixed and no clock is read, so every machine makes the same suite.
 """
 
 import random
@@ -23,19 +23,22 @@ from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of
 
-DRAFTS, TRIES = 1000, 4  # of an operator of the kit, and how many are tried for each that it takes
-RECIPES_WANTED = 40  # recipes: where fewer show all atoms, chance adds others
-# elements of a case at most, and as many as judging it costs beside its elements
+DRAFTS, TRIES = 1000, 4  # drafts of an operator of the kit, and attempts for each draft
+RECIPES_WANTED = 40  # if fewer show all atoms, random ones are added
+# elements of a case at most; the fixed cost of judging a case, in elements
 ELEMENTS, EACH = 12_000, 500
-MASK = 2**20  # elements of the masks that are the same for all lengths, which are read fast
+# masks of at least so many elements have a fixed size and are cheap: they do not count
+MASK = 2**20
 LENGTHS = (1, 1, 2, 2, 3, 3, *range(4, 18), 20, 25, 33, 40, 65, 128, 260)
-SHORT_LENGTHS, SHORTEST = 12, 6  # of these, for tensors of several long axes, and of many
-RANK, HIGHER = 5, 0.15  # axes at most where fewer are allowed, and how often more are drawn
+# how many of LENGTHS are for tensors of several long axes, and of many axes
+SHORT_LENGTHS, SHORTEST = 12, 6
+# usual highest rank where the operator allows more, and the share of drafts with more
+RANK, HIGHER = 5, 0.15
 UNTAKEN = ValueError, TypeError, ZeroDivisionError, IndexError, AttributeError, OverflowError
 
 
 class Source:
-    """Options of calls, at random by the declaration alone, or those of an earlier call with a choice or two made anew."""
+    """A source of options for calls: random by the declaration, or an earlier call with one or two changes."""
 
     def __init__(self, op: Operator, seed: int = 0):
         self.op, self.rng, self.others = op, random.Random(seed), default.other_shapes(op)
@@ -93,7 +96,7 @@ class Source:
         return options
 
     def bred(self, options: dict) -> dict:
-        """Options with one or two as another draft has them, or with another entry of an array."""
+        """Return options with one or two taken from another draft, or with one entry of an array changed."""
         rng, other = self.rng, self.draft()
         names = sorted({*options, *other})
         for name in rng.sample(names, min(len(names), rng.randint(1, 2))):
@@ -115,7 +118,7 @@ class Source:
     def _lengths(self, count: int) -> tuple[int, ...]:
         rng = self.rng
         lengths = LENGTHS if rng.random() < (0.6 if count < 3 else 0.2) else LENGTHS[:SHORT_LENGTHS]
-        low = 0.7 * (count > RANK)  # of many axes few are long, or no draft is small
+        low = 0.7 * (count > RANK)  # of many axes most are short, else no draft would be small
         return tuple(
             0
             if rng.random() < 0.01
@@ -124,7 +127,7 @@ class Source:
         )
 
     def _implied(self, name: str, a: Attribute, first: Pattern) -> bool:
-        """Whether lengths of the first tensor give an attribute."""
+        """Return whether lengths of the first tensor determine an attribute."""
         letters = [k for k, text in self.op.sizes.items() if text.partition("[")[0] == name]
         return (
             a.follows
@@ -161,20 +164,20 @@ class Source:
 
 
 def size_of(made: Case) -> int:
-    """The elements of inputs and outputs, without the masks that are the same for all lengths."""
+    """Return the number of elements of inputs and outputs, without masks of fixed size."""
     results = made.operator.arrange_backward(**made.operator.bind(made.inputs)).results
     inputs = sum(x.size for x in made.arrays.values() if x.dtype.kind in "fV" or x.size < MASK)
     return inputs + sum(prod(result.documented_shape) for result in results.values())
 
 
 def small(options: dict) -> bool:
-    """Whether no shape that options give has too many elements."""
+    """Return whether every shape among the options has at most ELEMENTS elements."""
     lengths = (given for name, given in options.items() if name.endswith("shape"))
     return max(map(prod, lengths), default=1) <= ELEMENTS
 
 
 def drawn(op: Operator, count: int) -> Iterator[tuple[dict, dict, int]]:
-    """Yield the options of at most so many drafts that the product takes, with the atoms and the size of a case of each."""
+    """Yield options of at most `count` drafts that the operator accepts, each with the atoms and the size of its case."""
     source, met, kept, done = Source(op), set(), [], 0
     for number in range(TRIES * count):
         if done == count:
@@ -206,10 +209,9 @@ def shown(held: dict) -> set:
 
 
 def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[dict]:
-    """The options of recipes that show what those before do not.
+    """Return options of recipes that show atoms which `before` lacks, the cheapest per new atom first.
 
-    Those that cost least for what they add come first. A case of a suite has its place as its seed: what it does not show there
-    by chance is left to others.
+    The place of a case in the suite is its seed; if its numbers miss an atom by chance, a later recipe shows it.
     """
     with np.errstate(all="ignore"):
         stated = [recipe.case(number) for number, recipe in enumerate(before)]
@@ -221,7 +223,7 @@ def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[d
         while sets and (left or len(kept) < RECIPES_WANTED):
             best = max(sets, key=lambda draft: len(draft[1] & left) / draft[2])
             sets.remove(best)
-            with suppress(*UNTAKEN):  # other numbers may not fit
+            with suppress(*UNTAKEN):  # other random numbers may not fit
                 made = Recipe.of(op, best[0]).case(len(before) + len(kept))
                 left = left - shown(atoms(made)) if best[1] & left else set()
                 kept.append(best[0])

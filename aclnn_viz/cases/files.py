@@ -1,6 +1,6 @@
-"""Write test cases to files and read them, for programs that are not Python, and to carry one failing case to another machine.
+"""Write test cases to files and read them, for programs in other languages and for other machines.
 
-`aclnn_viz.storage.cases` describes the files. A program leaves its outputs as DIR/000/out/NAME.npy or NAME.bin; where both are there,
+`aclnn_viz.storage.cases` describes the files. A program writes its outputs as DIR/000/out/NAME.npy or NAME.bin; if both exist,
 they must hold the same numbers.
 """
 
@@ -39,12 +39,12 @@ from aclnn_viz.storage.readers import (
 )
 from aclnn_viz.storage.results import add, new_folder
 
-_WIDEST = 16  # bytes of an element that a program may write where a narrower one is expected
-_ROOM = 1 << 16  # elements that it may write where fewer are expected
+_WIDEST = 16  # bytes of an element at most, if the program writes a wider dtype
+_ROOM = 1 << 16  # elements at most, if the program writes too many
 
 
 class Dumped(NamedTuple):
-    """A case to write: how it was made, its outputs as far as they are known, and the shape and dtype of each."""
+    """A case to write, the recipe that made it, its known outputs, and the shape and dtype of each output."""
 
     case: Case
     recipe: str
@@ -54,7 +54,7 @@ class Dumped(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A case that was read: the outputs that lie beside it, and what is wrong with those that could not be read."""
+    """A case that was read, with the outputs beside it, and the reason for each output that could not be read."""
 
     folder: str
     case: Case
@@ -63,7 +63,7 @@ class Entry:
 
 
 def names_cases(value) -> bool:
-    """Whether a value is the path of cases: a path object, or a text that is a folder and no operator's name."""
+    """Return whether a value is the path of cases: a path object, or the text of an existing folder that names no operator."""
     if isinstance(value, Operator) or not isinstance(value, (str, Path)):
         return False
     if (
@@ -74,7 +74,8 @@ def names_cases(value) -> bool:
     ):
         return False
     if registry.holds_operator(value):
-        return (Path(value) / INDEX).exists()  # cases are data, whatever lies beside them
+        # a folder with an index holds cases, whatever else it holds
+        return (Path(value) / INDEX).exists()
     return isinstance(value, Path) or value not in {
         name for one in operators() for name in (one.name, one.aclnn_name)
     }
@@ -85,13 +86,13 @@ def write_cases(
 ) -> Path:
     """Write cases into a new or empty folder and return it.
 
-    Raises FileExistsError where something is; with `force` a folder is replaced that holds nothing but cases of this
-    kit and the outputs of their programs.
+    Raises FileExistsError for a folder with contents; `force` replaces a folder that holds only cases of this kit and outputs
+    of their programs.
     """
     folder, entries = place_of(folder), []
     with new_folder(folder, force, is_folder_of_cases) as own:
         for number, one in enumerate(dumped):
-            # a kernel may invent others
+            # a kernel may return unknown outputs
             known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}
             about = {"seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype}
             entry, files = entry_of(
@@ -117,10 +118,10 @@ def write_cases(
 
 
 def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterator[Entry]]:
-    """Return the operator, the seed, and the cases of a folder or capsule, each read when it is asked for.
+    """Return the operator, the seed, and the cases of a folder or capsule, each read on demand.
 
-    Of a capsule with cases of several operators, those of `op` are taken. Raises a StoredError, which is a ValueError,
-    for what is no such place, or where the index or inputs are missing, altered or too large.
+    From a capsule with several operators only cases of `op` are read. Raises StoredError, a ValueError, for other places and
+    for an index or inputs that are missing, altered or too large.
     """
     stored = opened(path)
     try:
@@ -166,7 +167,7 @@ def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
         raise stored.source.broken(ForeignError, f"{listed['folder']}: {error}") from error
     outputs, unreadable = stored.values(listed, "outputs"), {}
     if stored.source.path.is_dir():
-        for name in asked:  # a program may leave others, too
+        for name in asked:  # a program may write other files, too
             place = stored.source.path / listed["folder"] / "out"
             try:
                 value = read_output(
@@ -184,10 +185,10 @@ def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
 def read_output(
     folder: Path, name: str, shape: tuple[int, ...], dtype: np.dtype
 ) -> np.ndarray | None:
-    """Return an output that a program left as NAME.npy or NAME.bin, None where there is neither.
+    """Return an output that a program wrote as NAME.npy or NAME.bin, or None.
 
-    A .npy file may be of another shape or dtype, which is for the judge. Raises a StoredError for a file that cannot be
-    read, is much larger than expected, or whose numbers do not fill the shape, and for two files that differ.
+    A .npy file may have another shape or dtype; the judge reports that. Raises StoredError for a file that cannot be read, is
+    far too large, or does not fill the shape, and for two files that differ.
     """
     limit = HEADER_ROOM + _WIDEST * max(prod(shape), _ROOM)
     contents = {}

@@ -1,8 +1,9 @@
-"""Read and write test lists of ATK, a test tool for CANN operators: JSON files that name shapes, dtypes and ranges of the inputs.
+"""Read and write test lists of ATK, a test tool for CANN operators: JSON files that name shapes, dtypes and ranges of the
+inputs.
 
-ATK gives shapes, dtypes, attributes and the range of each tensor's values, and no more: not the values, not that a saved
-tensor comes from the forward pass, not how tensors lie in memory. What a file does not give, or gives for its own runner
-alone, is said in `notes`. Source: ops-nn and ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json.
+ATK gives shapes, dtypes, attributes and a range for each tensor. It gives no values, no relation between saved tensors and the
+forward pass, and no memory layout. `notes` lists what a file lacks or states for its own runner only. Source: ops-nn and
+ops-cv, tests/st/aclnn<Op>/atk_aclnn<Op>.json.
 """
 
 import json
@@ -42,18 +43,18 @@ LOST_ATK = ("align_32B", "outlier_values")
 
 
 class Values(NamedTuple):
-    """What a list says of one tensor: shape (None: not given), dtype, and uniform in a range or normal."""
+    """The description of one tensor in a list: shape (None: not given), dtype, and a uniform range or a normal distribution."""
 
     name: str
     shape: tuple[int, ...] | None
     dtype: str
     low: float
     high: float
-    normal: bool = False  # then `low` is the mean, `high` the deviation
+    normal: bool = False  # `low` is then the mean, `high` the deviation
 
 
 class Listed(NamedTuple):
-    """A case as a list describes it: tensors in their order, attributes by the names of the file."""
+    """A case as a list describes it: tensors in order, attributes by the file's names."""
 
     name: str
     operator: str
@@ -87,7 +88,7 @@ def range_of(where: str, value) -> tuple[float, float]:
 
 
 def _ends(where: str, value) -> tuple[float, float]:
-    """A range of ATK, in which one value stands for both ends and "inf", "-inf" and "nan" for numbers."""
+    """Return the ends of an ATK range, where one value means both ends, and "inf", "-inf" and "nan" mean numbers."""
     ends = [*value] * (2 if len(value) == 1 else 1) if isinstance(value, list) else [value] * 2
     if len(ends) > 2 and all(isinstance(end, int | float) for end in ends):  # a list of values
         ends = [min(ends), max(ends)]
@@ -110,7 +111,7 @@ def _dtype(where: str, value) -> str:
 
 
 def _cases_of(text: str, note: Callable[[str], None]) -> Iterator[Listed]:
-    """The cases of a text: a list of objects, each with `inputs` of type tensor, attr or attr_tuple."""
+    """Yield the cases of a text: a JSON list of objects, each with `inputs` of type tensor, attr or attr_tuple."""
     try:
         cases = parsed(text)
     except ValueError as error:
@@ -135,7 +136,7 @@ def _cases_of(text: str, note: Callable[[str], None]) -> Iterator[Listed]:
             )
         tensors, attributes = [], {}
         for entry in one["inputs"]:
-            # the entries of one array
+            # a nested list holds the entries of one array
             several = entry if isinstance(entry, list) and entry else [entry]
             kinds = {
                 str(each.get("type"))
@@ -209,8 +210,9 @@ KINDS = "a .json file as ATK has it"
 
 @dataclass
 class CaseList(Sequence):
-    """The cases of a list, by their `names` there; `left_out` counts why others were not taken, `notes` says what the
-    file does not say, or says for its own runner alone."""
+    """The cases of a list with their `names`; `left_out` counts skipped cases by reason, `notes` lists what the file lacks or
+    states for its own runner only.
+    """
 
     cases: list[Case] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
@@ -225,10 +227,10 @@ class CaseList(Sequence):
 
 
 def read(path, op=None, seed: int = 0) -> CaseList:
-    """Return the cases of an ATK list (.json), those of `op` if one is named.
+    """Return the cases of an ATK list (.json), only those of `op` if given.
 
-    Values are drawn as the file says, with a seed of each case. Cases that do not fit their operator are left out and
-    counted. Raises FileNotFoundError, and ValueError for a file that is damaged or holds no case of a known operator.
+    Values are drawn by the file's ranges, with one seed per case. Cases that do not fit their operator are skipped and counted.
+    Raises FileNotFoundError, and ValueError for a damaged file or one without a case of a known operator.
 
     >>> import json, tempfile
     >>> tensors = [{"name": name, "type": "tensor", "dtype": "fp16", "shape": [4]} for name in ("gradOutput", "self")]
@@ -292,7 +294,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
 
 
 def _plain(name: str) -> str:
-    """A name of an operator or parameter as all files mean it, however they spell it."""
+    """Return the name of an operator or parameter in one spelling for all files."""
     return (
         name.lower()
         .replace("_", "")
@@ -343,7 +345,8 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
     inputs = {p.name: inputs[p.name] for p in op.parameters if p.name in inputs}
     inputs = op.bind(inputs)
     attributes = {name: inputs[name] for name in op.attributes if name in inputs}
-    for p in tensors:  # what attributes alone determine, such as a compressed mask, no range gives
+    # tensors that attributes determine, such as a compressed mask, are not drawn from a range
+    for p in tensors:
         usual = op.usual(p.name, attributes, {})
         if inputs[p.name] is not None and usual is not None:
             inputs[p.name] = usual.astype(inputs[p.name].dtype)
@@ -365,7 +368,7 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     finite = math.isfinite(one.low) and math.isfinite(one.high)
     dtype = dtype_named(one.dtype)
     if not one.normal and not finite and dtype.kind not in "iub":
-        # what is no number is not between others
+        # no number lies between nan and others, so elements take either end
         ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)
         return np.asarray(round_to(ends, dtype))
     if not finite or not one.normal and one.low > one.high:
@@ -387,10 +390,9 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
 
 
 def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
-    """Write cases as an ATK list (.json), and return in words what it cannot express.
+    """Write cases as an ATK list (.json), and return in words what the list cannot express.
 
-    `cases` are an operator, for its suite, or a sequence of cases. Raises FileExistsError where something is, unless
-    `force`.
+    `cases` is an operator, for its suite, or a sequence of cases. Raises FileExistsError if the file exists, unless `force`.
 
     >>> import tempfile
     >>> write(tempfile.mkdtemp() + "/list.json", "hardswish")[0]
@@ -416,7 +418,7 @@ def _is_list(path: Path) -> bool:
 
 
 def _entry(number: int, listed: Listed) -> dict:
-    """A case as ATK has it."""
+    """Return a case in ATK's form."""
     inputs = [
         {
             "name": tensor.name,
@@ -455,7 +457,7 @@ def _entry(number: int, listed: Listed) -> dict:
 def _listed(number: int, made: Case) -> Listed:
     op, tensors = made.operator, []
     inputs = op.bind(made.inputs)
-    # integers that stand for something else
+    # integer attributes that may occur among the elements, such as ignoreIndex
     marks = [inputs[p.name] for p in op.parameters if p.kind == "int"]
     for p in op.parameters:
         if p.kind == "tensor":

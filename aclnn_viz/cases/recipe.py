@@ -1,4 +1,4 @@
-"""Describe how a test case is made (options of `av.case`, special rows, strides), so that it can be named, kept and made again."""
+"""Describe how a test case is made (options of `av.case`, special rows, strides), to name it, store it and make it again."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,9 +17,9 @@ from aclnn_viz.words.messages import linked, message
 
 @dataclass(frozen=True, eq=False)
 class Recipe:
-    """How a case is made: the keywords of `av.case`, and whether its tensors lie transposed in memory.
+    """The way to make a case: keywords of `av.case`, and whether its tensors are transposed in memory.
 
-    Among the options `rows` says for some tensors which of ROWS is done to what was drawn.
+    The option `rows` names a change from ROWS for some tensors.
     """
 
     operator: str
@@ -28,7 +28,7 @@ class Recipe:
 
     @classmethod
     def of(cls, op: Operator, options: dict) -> "Recipe":
-        """The recipe of options, of which `strided` may be one."""
+        """Return the recipe of options, which may include `strided`."""
         rest = {name: value for name, value in options.items() if name != "strided"}
         return cls(op.name, rest, bool(options.get("strided")))
 
@@ -36,12 +36,13 @@ class Recipe:
         options = {name: value for name, value in self.options.items() if name != "rows"}
         made = draw(self.operator, seed=seed, **options)
         if changed := _with_rows(made, self.options.get("rows", {}), options):
-            with suppress(ValueError):  # numbers that a tensor must not hold are not put there
+            # the tensor keeps its numbers if the operator refuses the new ones
+            with suppress(ValueError):
                 made = draw(self.operator, seed=seed, **options | {"dtype": made.dtype} | changed)
         return transposed(made) if self.strided else made
 
     def __str__(self) -> str:
-        """A message that is kept, so English."""
+        """Return a description in English: reports store it."""
         rows = self.options.get("rows", {})
         text = [f"{name}={_short(x)}" for name, x in self.options.items() if name != "rows"]
         text += [f"{name}: {kind}" for name, kind in rows.items()]
@@ -61,12 +62,12 @@ def _tiny(fmt) -> list[float]:
     return [least, -least, fmt.smallest_subnormal, -fmt.smallest_subnormal]
 
 
-#: Numbers of a format of which a deep check puts some among those of a tensor.
+# #: Special numbers of a format, which a deep check puts into a tensor.
 NUMBERS = {
     "zeros of both signs": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
-    "inf": lambda fmt: [np.inf, -np.inf] * 4,  # so many, to meet every region of the other tensors
-    # where exp is tiny, or overflows in float32
+    "inf": lambda fmt: [np.inf, -np.inf] * 4,  # enough to meet every region of the other tensors
+    # exp is tiny, or overflows in float32
     "far numbers": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
     "large and small": lambda fmt: (
         [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)
@@ -77,14 +78,14 @@ NUMBERS = {
 
 
 def _with_numbers(rows: np.ndarray, rng, numbers: list[float]) -> np.ndarray:
-    """The rows with each of the numbers somewhere, or with as many as half of the elements."""
+    """Return the rows with each number at a random place, at most half of the elements."""
     count = max(1, min(len(numbers), rows.size // 2))
     rows.flat[rng.choice(rows.size, count, replace=False)] = rng.permutation(numbers)[:count]
     return rows
 
 
 def _put(rows: np.ndarray, rng, share: float, values) -> np.ndarray:
-    """The rows with about that share of their elements replaced by some of the values."""
+    """Return the rows with about a share `share` of their elements replaced by random members of `values`."""
     return np.where(rng.random(rows.shape) < share, rng.choice(values, rows.shape), rows)
 
 
@@ -92,7 +93,8 @@ def _one_row(rows: np.ndarray, rng, value) -> np.ndarray:
     return np.where(np.arange(len(rows))[:, None] == rng.integers(len(rows)), value, rows)
 
 
-#: What may be done to the rows of a tensor of floating numbers, places or bits: of the rows, a generator and the whole attributes.
+# #: Changes of the rows of a tensor by kind ("f" floats, "i" indices, "b" bits), given the rows, a generator and integer
+# attributes.
 ROWS = {
     "f": {
         "a constant row": lambda rows, rng, known: _one_row(rows, rng, rows.flat[0]),
@@ -125,26 +127,26 @@ ROWS = {
 
 
 def family(tensor: Tensor) -> str:
-    """Which part of ROWS is about a tensor."""
+    """Return the key of ROWS for a tensor."""
     if not is_plain(tensor.dtype):
         return "f"
     return "b" if tensor.dtype.startswith(("bool", BITS)) else "i"
 
 
 def _unseen(op: Operator, name: str) -> bool:
-    """Whether a tensor is the first of forward, and backward has only what was saved of it."""
+    """Return whether a tensor is the first input of forward, of which backward reads only saved tensors."""
     return name == op.first and name not in {p.name for p in op.parameters}
 
 
 def _of_forward(made: Case, rng) -> np.ndarray:
-    """The first tensor of the forward operator, drawn anew for a case whose inputs lack it."""
+    """Draw the first tensor of the forward operator for a case whose inputs lack it."""
     op, bound = made.operator, made.operator.bind(made.inputs)
     shape = chosen(op.tensors[op.first].shape, bound).shape(op.fitting(bound)[1])
     return np.asarray(round_to(rng.standard_normal(shape), float_format(made.dtype)))
 
 
 def _with_rows(made: Case, rows: dict, given: dict) -> dict:
-    """The tensors of a case of which rows are changed, but for those that are given."""
+    """Return the tensors of a case whose rows the recipe changes, unless they were given."""
     changed, rng = {}, np.random.default_rng(made.seed)
     for name, kind in sorted(rows.items()):
         op = made.operator
@@ -185,7 +187,7 @@ def _short(value) -> str:
 
 
 def transposed(made: Case) -> Case:
-    """The same case, its tensors in another order in memory: no axis but one is contiguous, nor of every other case a vector."""
+    """Return the case with other strides: only one axis is contiguous, and in every other case vectors are strided, too."""
     alone = all(array.ndim < 2 for array in made.arrays.values())
     inputs = {
         name: _scattered(value, alone or made.seed % 2) if isinstance(value, np.ndarray) else value

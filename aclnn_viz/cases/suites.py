@@ -1,8 +1,7 @@
 """List the test cases that a kernel is checked with, in an order that finds faults early: modes first, then shapes.
 
-A deep check goes on with lengths beyond every tile, every remainder, and numbers at the ends of the formats. These follow from
-the declaration alone: which axes there are and which tensors are floating. A case that the operator does not take is for the
-caller to leave out.
+A deep check adds lengths beyond every tile, every remainder, and numbers at the ends of the formats. They follow from the
+declaration alone: its axes and floating tensors. The caller skips cases that the operator refuses.
 """
 
 import json
@@ -22,7 +21,7 @@ from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.patterns import chosen
 
 DRAWN = Path(__file__).parent / "drawn"
-# of an operator from outside, whose suite is drawn in the process that asks for it, and of a deep check beside the suite
+# drafts for an operator from outside, drawn in this process; drafts of a deep check
 FEWER_DRAFTS, MORE_DRAFTS = 300, 1000
 __all__ = ["Recipe", "transposed"]
 
@@ -42,7 +41,7 @@ def recipes(op) -> Iterator[Recipe]:
 
 @lru_cache
 def drawn(op: Operator) -> Sequence[dict]:
-    """The options of the recipes that were drawn for an operator, stored for the kit's own."""
+    """Return the options drawn for an operator; the kit's own operators have them stored."""
     path = DRAWN / f"{op.name}.json"
     if registry.sources(op.name) is None and path.is_file():
         return _stated(json.loads(path.read_text("utf-8")))
@@ -56,12 +55,12 @@ def stated(op: Operator) -> Iterator[Recipe]:
 
 
 def own_cases(op: Operator, name: str) -> tuple[dict, ...]:
-    """What an operator's own table of cases states under a name, "suite" or "standard"; nothing where it has none."""
+    """Return the entries "suite" or "standard" of an operator's own table of cases, empty if it has none."""
     return _stated(registry.table("cases", op.name).get(name, []))
 
 
 def _stated(value):
-    """What a table states: lists are tuples, and a text behind "=" is an expression of NumPy."""
+    """Convert a table's value: lists become tuples, and a text behind "=" is evaluated with NumPy's names."""
     if isinstance(value, dict):
         return {name: _stated(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -78,28 +77,28 @@ def _taken(op, options: dict) -> bool:
 
 
 def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
-    """Yield every recipe with its case; each case has a seed of its own, so that no two repeat the same numbers."""
+    """Yield every recipe with its case; each case has its own seed, so numbers never repeat."""
     for number, recipe in enumerate(recipes(op)):
         yield recipe, recipe.case(1000 * seed + number)
 
 
-# one more than every power of two that a tile, or a core's share, has
+# one more than each power of two that may be the length of a tile or of a core's share
 LONG_LENGTHS = tuple(2**k + 1 for k in range(7, 17))
 LONGEST = 2**20 + 1
-REMAINDERS = range(65, 129)  # every remainder by every number up to 64
-TOTALS = (2**15, 2**18, 2**21)  # elements, all axes alike
+REMAINDERS = range(65, 129)  # every remainder modulo every number up to 64
+TOTALS = (2**15, 2**18, 2**21)  # elements of a shape with equal axes
 
 
 @dataclass(frozen=True)
 class Step:
-    """One case: the series it belongs to, how many elements its largest tensor has or may have, and how it is drawn."""
+    """One case: its series, the elements of its largest tensor at most, and its options."""
 
     series: str
     elements: int
     options: dict
 
     def recipe(self, op: Operator) -> Recipe:
-        """The recipe; raises ValueError or TypeError where the operator does not take such a case."""
+        """Return the recipe; raise ValueError or TypeError if the operator refuses the case."""
         return Recipe.of(op, default.fitted(op, self.options))
 
 
@@ -109,12 +108,12 @@ RARE = ("large and small", "largest", "smallest")
 def deep(
     op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool = True
 ) -> Iterator[Step]:
-    """Yield the steps of a deep check, those of a series from small to large; without `sizes` only other numbers."""
+    """Yield the steps of a deep check, each series from small to large; without `sizes` only special numbers."""
     turns = partial(_turn, modes, dtypes)
     yield from _numbers(op, modes, dtypes)
     if not sizes:
         return
-    source = drafts.Source(op, seed=1)  # not those of the suite
+    source = drafts.Source(op, seed=1)  # a seed other than the suite's
     for options in filter(drafts.small, (source.draft() for _ in range(MORE_DRAFTS))):
         yield Step("drafts", prod(options["shape"]), options)
     axes = _axes(op)
@@ -123,7 +122,7 @@ def deep(
         for at, (option, axis) in enumerate(axes):
             yield _long(axes, option, axis, length, small, "remainders", turns(number + at))
     for at, (option, axis) in enumerate(axes):
-        # of points all may meet in one place: exact sums of so many are dear
+        # points may all hit one pixel, and exact sums of so many terms are slow
         longest = (LONGEST,) * (option == "shape")
         for number, length in enumerate((*LONG_LENGTHS, *longest)):
             others = small if length < LONG_LENGTHS[-1] else 1
@@ -142,7 +141,7 @@ def deep(
             {"shape": shape, **{name: (5,) * n for name, n in others.items()}, **turns(number)},
         )
     low, _ = op.tensors[op.first].ranks or chosen(op.tensors[op.first].shape, {}).ranks
-    if low <= 1 < len(lengths):  # one axis alone
+    if low <= 1 < len(lengths):  # tensors of one axis
         for number, length in enumerate((*REMAINDERS, *LONG_LENGTHS, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})
 
@@ -153,7 +152,7 @@ def rows(
     dtypes: Sequence[str],
     lengths: Callable[[int], Sequence[int]],
 ) -> Iterator[Step]:
-    """Yield a few rows of each of some lengths, in every format, where `lengths(itemsize)` are those of the last axis."""
+    """Yield a few rows of each length in every format; `lengths(itemsize)` returns the lengths of the last axis."""
     axes, last = _axes(op), len(_usual(op)[0]) - 1
     for at, dtype in enumerate(dtypes):
         for number, length in enumerate(lengths(float_format(dtype).bits // 8)):
@@ -173,7 +172,7 @@ def _turn(modes: Sequence[dict], dtypes: Sequence[str], number: int) -> dict:
 
 
 def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
-    """Every kind of number in every floating tensor, in every mode, the formats in turn where there are many modes."""
+    """Yield every kind of number in every floating tensor in every mode; formats take turns if there are many modes."""
     base = op.shapes[0] if op.shapes else {"shape": default.default_shape(op)}
     plain = case(op, **base)
     elements = sum(np.size(value) for value in plain.inputs.values())
@@ -181,7 +180,7 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
         for number, rows in enumerate(_kinds(op, plain)):
             kind = next(iter(rows.values()))
             if len(modes) > len(dtypes) and kind in RARE and RARE[at % len(RARE)] != kind:
-                continue  # one of them in each mode
+                continue  # one rare kind in each mode
             for dtype in (
                 dtypes if len(modes) < len(dtypes) else [dtypes[(at + number) % len(dtypes)]]
             ):
@@ -190,7 +189,7 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
 
 
 def _kinds(op: Operator, plain: Case) -> Iterator[dict[str, str]]:
-    """Tensors that the forward pass made are what they are, but for a nan or an infinity."""
+    """Yield changes of tensors by special numbers; saved tensors only get nan or infinities."""
     several = [name for name in plain.floats(saved=False) if plain.inputs[name].size > 1]
     yield dict.fromkeys(several, "zeros of both signs")
     for name in plain.floats():
@@ -200,7 +199,7 @@ def _kinds(op: Operator, plain: Case) -> Iterator[dict[str, str]]:
 
 
 def _usual(op: Operator) -> tuple[tuple[int, ...], dict[str, int]]:
-    """The default shape, and by option how many lengths follow from other tensors only."""
+    """Return the default shape, and for each option the number of lengths that follow from other tensors only."""
     others = default.other_shapes(op)
     return registry.own("cases", op.name, "SHAPE", default.default_shape(op)), {
         name: len(letters) for name, letters in others.items()
@@ -215,7 +214,7 @@ def _axes(op: Operator) -> list[tuple[str, int]]:
 
 
 def _long(axes, option, axis, length, small, series, turn, beside: int = 1) -> Step:
-    """One axis of some length, the next one of its tensor `beside` times as long as all others."""
+    """Return the step in which one axis has length `length`, its neighbour `beside * small`, all others `small`."""
     found: dict[str, list[int]] = {}
     for name, at in axes:
         found.setdefault(name, []).append(length if (name, at) == (option, axis) else small)

@@ -1,8 +1,8 @@
-"""Record the path of a test case through an operator's formulas (comparisons, branches, clips, floors, scatters), as coverage
-when a suite is chosen.
+"""Record which way a test case takes at each decision in an operator's formulas (comparisons, branches, clips, floors,
+scatters), as coverage for the choice of a suite.
 
-A page and the formulas of its lengths are run as copies in which such an expression goes through a recorder. Nothing
-is declared for it, and an expression counts once for each line from which its function is called.
+The page and the formulas of lengths run as copies whose deciding expressions call a recorder. An operator declares nothing for
+it. An expression counts once for each line that calls its function.
 """
 
 import ast
@@ -23,7 +23,7 @@ from aclnn_viz.operators.patterns import FUNCTIONS
 
 
 def _sides(a, b=0) -> dict:
-    """In which ways numbers, or some elements of arrays, lie to each other."""
+    """Return the order relations that hold between two numbers, or between some elements of two arrays."""
     a, b = np.asarray(a), np.asarray(b)
     if not {a.dtype.kind, b.dtype.kind} <= {*"iufb"}:
         return _equal(a, b)
@@ -58,7 +58,7 @@ def _repeats(target, index, *_) -> dict:
     } | {f"a place {n} times": often >= n for n in (2, 4, 9, 17)}
 
 
-#: What is told apart of the arguments of a function.
+# #: The ways that are distinguished in the arguments of each function.
 WAYS = {
     **dict.fromkeys(("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "sign"), _sides),
     **dict.fromkeys(("eq", "ne"), _equal),
@@ -90,7 +90,7 @@ OPERATORS = {
 
 
 class _Recorded(ast.NodeTransformer):
-    """Each expression that decides becomes a call of the recorder."""
+    """A transformer that wraps each deciding expression in a call of the recorder."""
 
     def visit(self, node):
         text = ast.unparse(node) if isinstance(node, ast.expr) else ""
@@ -124,14 +124,14 @@ def _compiled(text: str, file: str, mode: str = "exec"):
 
 
 class Ways:
-    """The recorded copies of an operator's page and formulas."""
+    """Copies of an operator's page and formulas that record ways."""
 
     def __init__(self, op: Operator):
         self.op, self.seen = op, {}
         self.page = ModuleType(op.page.__name__)
         names = vars(self.page)
         names |= {"_through": self._through, "__package__": op.page.__package__}
-        with suppress(OSError, TypeError):  # a page that no file holds is not looked into
+        with suppress(OSError, TypeError):  # a page without a file has no source to record
             for module, text in sources(op.page):
                 exec(_compiled(text, Path(module.__file__).name), names)
         self.called = FUNCTIONS | {"_through": self._through}
@@ -155,7 +155,7 @@ class Ways:
         return (function or getattr(operator, name))(*args)
 
     def of(self, inputs: dict) -> dict[str, bool]:
-        """Which ways the inputs of a call take, by their words; those that its expressions have beside are False."""
+        """Return by its words each way that an expression can take, true if the inputs of a call take it."""
         self.seen, op = {}, self.op
         bound = op.bind(inputs)
         arranged, sizes = op.arrange_backward(**bound), op.fitting(bound)[1]
@@ -164,7 +164,7 @@ class Ways:
                 try:
                     eval(formula, self.called | bound | sizes)
                 except (TypeError, NameError, IndexError):
-                    continue  # it names what this call has not
+                    continue  # it uses names that this call lacks
             arrays = {
                 name: array.astype(np.float64)
                 if array is not None and array.dtype.kind in "fV"

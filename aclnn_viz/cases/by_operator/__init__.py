@@ -1,1 +1,1 @@
-"""How the cases of single operators are drawn, beyond what the declaration says."""
+"""Rules by which the cases of single operators are drawn, beyond the declaration."""

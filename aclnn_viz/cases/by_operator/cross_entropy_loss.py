@@ -18,7 +18,7 @@ def draw(source: Draw, shape) -> dict:
             problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
         )
     rows, classes = shape
-    # Rows of the default case are ignored by their last class: a target below 0 is read unguarded by older kernels.
+    # The default case ignores rows by their last class: older kernels read a target below 0 unguarded.
     spare = classes > 1 and not {"ignoreIndex", "target"} & source.given.keys()
     attributes = {
         name: source.attribute(name, default)

@@ -1,5 +1,5 @@
-"""Generate test cases of attention: several heads of queries share one of keys where possible; masks, prefixes and dropout
-follow the options.
+"""Generate test cases of attention: several query heads share a key head where possible; masks, prefixes and dropout follow the
+options.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ OF_PREFIX, BAND = (5, 6), 4
 
 
 def laid(layout, batch, length, heads, size):
-    """A shape in a layout."""
+    """Return the shape of a tensor in a layout."""
     axes = {PLACES[layout][0]: batch, PLACES[layout][1]: length}
     if len(layout) == 3:
         return axes[0], axes[1], heads * size
@@ -20,13 +20,13 @@ def laid(layout, batch, length, heads, size):
 
 
 def completed(source: Draw, shape) -> dict:
-    """What is given, and what follows for options that are not: numbers of heads, lengths of keys, prefixes and the window."""
+    """Complete the given options with numbers of heads, lengths of keys, prefixes and the window."""
     op, given = operator("flash_attention_score"), dict(source.given)
     layout, mode = (
         source.attribute(name, op.attributes[name].default)
         for name in ("inputLayout", "sparseMode")
     )
-    if len(shape) == len(layout):  # any other is refused
+    if len(shape) == len(layout):  # other shapes are refused later
         flat, (at_batch, at_rows) = len(layout) == 3, PLACES[layout]
         wide = max(shape[-1], 1)
         heads = given.setdefault(
@@ -69,6 +69,6 @@ def completed(source: Draw, shape) -> dict:
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
-    """Queries, and so many keys that a row of dq has `n` terms."""
+    """Return options with as many keys as give each row of dq `n` terms."""
     size = min(n, 16)
     return {"shape": (1, 1, rows, size), "keyIn_shape": (1, 1, -(-n // size), size)}

@@ -12,7 +12,7 @@ from aclnn_viz.errors import problem
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
-FEW_POINTS = {"grid_shape": (2, 3)}  # points, where the picture shall stay small
+FEW_POINTS = {"grid_shape": (2, 3)}  # for pictures that must stay small
 
 
 def draw(source: Draw, shape) -> dict:
@@ -60,7 +60,7 @@ def draw(source: Draw, shape) -> dict:
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
-    """Some points are mirrored, but none lies on a kink, where rounding decides."""
+    """Return options with some mirrored points and none at a kink, where rounding would decide."""
     size = rows, max(n // 2, 1)
     grid = np.random.default_rng(seed).uniform(-1.4, 1.4, (1, *size, 2))
     return {

@@ -1,5 +1,3 @@
-"""Set how few points a test case of the 3D grid sampler has where a picture must stay small; all else is generated from the
-declared shapes.
-"""
+"""Set the small number of points in a test case of the 3D grid sampler for pictures; the declared shapes give the rest."""
 
-FEW_POINTS = {"grid_shape": (1, 2, 3)}  # points, where the picture shall stay small
+FEW_POINTS = {"grid_shape": (1, 2, 3)}  # for pictures that must stay small

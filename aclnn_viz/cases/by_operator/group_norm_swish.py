@@ -52,7 +52,7 @@ def draw(source: Draw, shape) -> dict:
 
 
 def _some_groups(channels: int, positions: int) -> int:
-    """The smallest divisor above 1 that leaves more than one element to a group, else 1."""
+    """Return the smallest divisor above 1 that leaves a group more than one element, else 1."""
     return next(
         (g for g in range(2, channels + 1) if channels % g == 0 and channels // g * positions > 1),
         1,
@@ -60,7 +60,9 @@ def _some_groups(channels: int, positions: int) -> int:
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
-    """Two groups of n elements in a sample, one of one row; the scale shows where it is forgotten."""
+    """Return options with two groups of n elements per sample, or one for one row; a scale other than 1 shows a kernel that
+    ignores it.
+    """
     groups, channels = min(rows, 2), min(n, 2)
     return {
         "shape": (max(rows // 2, 1), groups * channels, n // channels),
