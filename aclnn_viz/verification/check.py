@@ -1,4 +1,4 @@
-"""One check of `verify`, by which this package tests itself, and the row of the report that it gives."""
+"""Define a check of `verify`, by which this package tests itself, and the row of the report for its result."""
 
 import time
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from aclnn_viz.words.messages import message
 
 @dataclass(frozen=True)
 class Row:
-    """The result of one check: how many cases it saw, the worst `value` against its `limit`, and what failed first."""
+    """The result of one check: its number of cases, the worst `value` against its `limit`, and the first failure."""
 
     operator: str
     check: str
@@ -28,7 +28,7 @@ class Row:
 class Check:
     """A check to run; `run` yields (value, failure or None) for each case.
 
-    The row shows the largest number among the values, which is the worst, or the first text.
+    The row shows the largest, that is the worst, of numeric values, or the first text.
     """
 
     operator: str

@@ -1,6 +1,4 @@
-"""Verify the emulated C API: make valid and invalid calls of operators, and compare each status with the one that the declared
-checks give.
-"""
+"""Verify the emulated C API: make valid and invalid calls of operators, and compare each status with the declared checks."""
 
 import warnings
 from typing import NamedTuple
@@ -22,20 +20,21 @@ from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check
 from aclnn_viz.words.messages import message
 
-MEMORY = 1 << 26  # generated operators ask for a workspace of 16 MiB
+MEMORY = 1 << 26  # generated operators need a workspace of 16 MiB
 NULL, INVALID = 161001, 161002
-REFUSED = "refused"  # by whatever status; of a device: by the kit, for the call would go wrong
+# the library returns any error status; of a device: the kit refuses a call that would give wrong numbers
+REFUSED = "refused"
 
 
 class Run(NamedTuple):
-    """The statuses of the calls, in order, and what the outputs hold afterwards."""
+    """The statuses of the calls in order, and the outputs after them."""
 
     statuses: tuple[int, ...]
     outputs: dict
 
 
 def status(name: str, soc: Product | str = SOC, cann: str = CANN, **replaced) -> int:
-    """The status of phase 1. A tensor is ((shape), dtype=ACL_FLOAT, format=ND), an array, or None.
+    """Return the status of phase 1. A tensor is ((shape), dtype=ACL_FLOAT, format=ND), an array, or None.
 
     >>> status("hardswish", out=None)
     161001
@@ -49,15 +48,15 @@ def status(name: str, soc: Product | str = SOC, cann: str = CANN, **replaced) ->
 def run(
     name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False, **arguments
 ) -> Run:
-    """Both phases and a synchronise, for arrays; those of the outputs are what is in memory before the call.
+    """Run both phases and synchronise; arrays given for outputs are the memory before the call.
 
-    With `predict` the numbers are those of the product's kernel, otherwise those of the formula.
+    With `predict` the numbers come from the product's kernel, otherwise from the formula.
     """
     return Bench(name, soc, cann, predict).run(arguments)
 
 
 class Bench:
-    """One emulated process in which an operator is called with good arguments, some of them replaced."""
+    """An emulated process that calls one operator with valid arguments, some of them replaced."""
 
     def __init__(
         self, name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False
@@ -72,7 +71,7 @@ class Bench:
         self.parameters = contract(name).parameters
 
     def arguments(self, replaced: dict) -> list:
-        """The arguments of phase 1 in C order, good ones but for those replaced."""
+        """Return the arguments of phase 1 in C order: valid ones, except those replaced."""
         values = good(self.op) | replaced
         return [
             self._argument(parameter.c_type, values[parameter.name])
@@ -80,7 +79,7 @@ class Bench:
         ]
 
     def run(self, given: dict) -> Run:
-        """Make all calls; what the outputs hold afterwards is read of those that are given as arrays."""
+        """Make all calls; the result holds the outputs that were given as arrays."""
         arguments, name = self.arguments(given), self.op.aclnn_name
         try:
             self.program.queue(name, arguments)
@@ -108,7 +107,7 @@ class Bench:
 
 
 def good(op: Operator) -> dict:
-    """Arguments of phase 1 that pass, from a usual case: (shape, dtype) of tensors."""
+    """Return valid arguments of phase 1 from a default case; tensors are (shape, dtype)."""
     bound = op.bind(case(op, **(op.shapes or ({},))[0]).inputs)
     described = {
         name: (value.shape, DTYPE_CODES[value.dtype])
@@ -126,7 +125,7 @@ def good(op: Operator) -> dict:
 
 
 def clauses(op: Operator) -> list[tuple[dict, int | str]]:
-    """(what is spoiled, the status): required pointers null, a wrong data type, and the shapes that a check looks at."""
+    """Return (replaced arguments, expected status) for null pointers, a wrong dtype, and checked shapes."""
     passes = good(op)
     required = [p.name for p in op.c_parameters if p.required and p.kind == "tensor"]
     longer = {
@@ -143,7 +142,7 @@ def clauses(op: Operator) -> list[tuple[dict, int | str]]:
 
 
 def _shape_checked(op: Operator) -> list[str]:
-    """The tensors of which a check says that their shape matters, on every product: all outputs by the declaration."""
+    """Return the tensors whose shape a check on every product names; "all outputs" follow from the declaration."""
     steps = [
         step
         for step in contract(op.name).steps
@@ -165,7 +164,7 @@ def _shape_checked(op: Operator) -> list[str]:
 
 
 def status_check(op: Operator) -> Check:
-    """Spoiled calls on an Atlas A2: every status that the vendor's documents list is in the tests of the contracts."""
+    """Return a check of invalid calls on an Atlas A2; the tests of the contracts try every documented status."""
 
     def run():
         for spoiled, expected in clauses(op):
@@ -187,7 +186,7 @@ def status_check(op: Operator) -> Check:
 
 
 def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str:
-    """What the contract lets a device answer to a call: a status, or "refused" by the kit, for it would go wrong."""
+    """Return the expected answer of a device: a status, or "refused" if the kit refuses because the result would be wrong."""
     bound, promise = op.bind(inputs), contract(op.name)
     results = op.arrange_backward(**bound | op.all_outputs).results
     arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
@@ -206,7 +205,7 @@ def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str
 
 
 def device_check(op: Operator, product, cann: str) -> Check:
-    """Through both phases on the emulator: the bits of the page, or the status that the contract has for the product."""
+    """Return a check of both phases on the emulator: the page's bits, or the status that the contract gives for the product."""
 
     def run():
         with open_device("host", soc=product.example_soc, cann=cann) as device:

@@ -14,7 +14,7 @@ from aclnn_viz.verification.check import Check, Row
 
 
 def checks(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> tuple[Check, ...]:
-    """The checks of the parts, which are `numeric` and `symbolic`, of all operators or of those named."""
+    """Return the checks of the parts `numeric` and `symbolic`, for all operators or for some."""
     ops = names and tuple(map(operator, names))
     return tuple(
         check for part in parts for check in import_module(f"{__package__}.{part}").checks(ops)
@@ -29,8 +29,8 @@ def run_check(number: int, *those) -> Row:
 
 
 def begin(folders: tuple) -> None:
-    """Begin a process that starts anew: the operators of folders are known."""
-    # what SymPy makes lives long: with Python's 700 a quarter of the time looks for garbage
+    """Initialize a worker process: load the operators from folders."""
+    # SymPy's objects live long: with Python's default of 700, garbage collection takes a quarter of the time
     gc.set_threshold(500_000)
     for folder in folders:
         operator(folder)
@@ -38,20 +38,20 @@ def begin(folders: tuple) -> None:
 
 @contextmanager
 def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterator[list]:
-    """Start all checks on the cores of this machine; gives calls that wait for one row each, in order.
+    """Start all checks on the cores of this machine; yield for each, in order, a call that waits for its row.
 
-    Processes, because SymPy computes in Python; started anew, because this process may have threads.
+    Processes, because SymPy is pure Python; spawned, because this process may have threads.
     """
-    # of those processes; SymPy's own 1,000 costs them a twentieth of the time
+    # for the workers; SymPy's default of 1,000 costs a twentieth of the time
     os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")
     others = multiprocessing.active_children()
     with Processes(os.cpu_count(), begin, registry.folders()) as pool:
         numbers = range(len(checks(parts, names)))
         try:
-            # the slowest come last in the list, and are started first
+            # the slowest checks are last in the list, and start first
             started = [pool.submit(run_check, number, parts, names) for number in reversed(numbers)]
             yield [future.result for future in reversed(started)]
-        except BaseException:  # what runs is not waited for
+        except BaseException:  # running checks are not awaited
             for child in set(multiprocessing.active_children()) - set(others):
                 child.terminate()
             raise

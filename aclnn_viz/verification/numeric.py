@@ -17,12 +17,12 @@ from aclnn_viz.words.messages import kept, message
 
 
 def truth_check(op: Operator) -> Check:
-    """The page on the cases of its suite, in all formats: within what rounding may do to truth."""
+    """Return a check that every case of the suite, in all formats, stays within the rounding bound of truth."""
 
     def run():
         for ready in prepared_suite(op, 0):
             outputs = op.backward(**ready.case.inputs)
-            # a call may ask for no output at all
+            # a call may request no output
             used = max(
                 (expected.used(outputs[name]) for name, expected in ready.expected.items()),
                 default=0.0,
@@ -44,7 +44,7 @@ def at_kinks(op: Operator) -> list:
 
 
 def kink_check(op: Operator) -> Check:
-    """At each kink the kernel returns the value that is written down in the conventions."""
+    """Return a check that the kernel returns the value of the conventions at each kink."""
 
     def run():
         for row in map(partial(recomputed, op.name), at_kinks(op)):
@@ -64,7 +64,7 @@ def kink_check(op: Operator) -> Check:
 
 
 def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:
-    """All checks of the numeric part, of all operators or of some, in the order of the report."""
+    """Yield all checks of the numeric part in the order of the report, for all operators or for some."""
     for op in operators() if ops is None else ops:
         yield truth_check(op)
         if at_kinks(op):

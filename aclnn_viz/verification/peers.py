@@ -1,9 +1,8 @@
-"""Verify that gradients of other libraries (peers) differ from ours exactly where a difference is documented, no more and no
-less.
+"""Verify that gradients of other libraries (peers) differ from ours exactly where a difference is documented.
 
-On every case of an operator's suite an output of a peer that the judge rejects must belong to a documented difference:
-a value that is written down, or a rounding within the bounds of a plan. A difference that no case shows any more is a
-failure, too, and so is PyTorch's value in a convention when PyTorch gives another.
+For each case of an operator's suite, an output of a peer that the judge rejects must have a documented difference: a recorded
+value, or a rounding within the bounds of a plan. A difference that no case shows is a failure, too, and so is a wrong value of
+PyTorch in a convention.
 """
 
 from collections.abc import Iterator
@@ -22,7 +21,7 @@ from aclnn_viz.words.messages import kept, linked, message
 
 
 def peer_checks(op: Operator) -> Iterator[Check]:
-    """One check for each peer that is installed and computes the operator."""
+    """Yield one check for each installed peer that computes the operator."""
     for library in filter(lambda library: computed_by(library, op), installed()):
         yield Check(
             op.name, message("documented differences"), library, "", partial(found, op, library)
@@ -30,7 +29,7 @@ def peer_checks(op: Operator) -> Iterator[Check]:
 
 
 def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None]]:
-    """Of each case of the suite: the differences that were seen, all in one text, and what is wrong."""
+    """Return for each case of the suite the text of its differences and its failure or None."""
     with open_device(library) if device is None else device as peer:
         rows = [_case(peer, op, prepared) for prepared in prepared_suite(op, 0)]
     refusals = registry.own("peer", op.name, "REFUSED", ()) if library == "torch" else ()
@@ -68,7 +67,7 @@ def _words(difference) -> str:
 
 
 def _case(peer, op: Operator, prepared: Prepared) -> list[tuple[object, str | None]]:
-    """The differences that one case shows: (what, why it is none of those documented)."""
+    """Return the differences that one case shows, each with the reason why it is not documented, or None."""
     try:
         outputs = peer.run(op, **prepared.case.inputs)
     except UnsupportedError as refused:

@@ -1,5 +1,5 @@
-"""The symbolic part of `verify`: check that every theorem is proved and no false variant is, and that every backward pass is
-the derivative of the forward one.
+"""The symbolic part of `verify`: every theorem must be proved, no false variant, and every backward pass must be the derivative
+of its forward pass.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,7 +10,7 @@ from aclnn_viz.words.messages import kept, message
 
 
 def theorem_check(theorem) -> Check:
-    """One row a theorem: its value is what the proof assumed, its cases the theorem and its mutants."""
+    """Return the check of one theorem: its value is the assumptions of the proof, its cases the theorem and its mutants."""
 
     def run():
         proof = theorem.prove()
@@ -35,7 +35,7 @@ def theorem_check(theorem) -> Check:
 
 
 def claims() -> list:
-    """All theorems, those of operators from elsewhere included, in the order of the chapters."""
+    """Return all theorems in the order of the chapters, including those of operators from outside."""
     from derivations import chapters, theorems
 
     here = chapters()
@@ -44,7 +44,7 @@ def claims() -> list:
 
 
 def page_check(op: Operator, subjects: list) -> Check:
-    """One row for some combinations of options: its value is what the proofs assume, its cases the outputs under each."""
+    """Return the check of some combinations of options: its value is the proofs' assumptions, its cases the outputs of each."""
 
     def run():
         from aclnn_viz.proving.proofs import proved
@@ -70,7 +70,7 @@ def page_check(op: Operator, subjects: list) -> Check:
 
 
 def page_checks(op: Operator) -> Iterator[Check]:
-    """All combinations, a few a check, so that several cores share them."""
+    """Yield checks of all combinations, a few each, to share them among cores."""
     from aclnn_viz.proving.subjects import of_operator
 
     subjects = of_operator(op)
@@ -79,7 +79,7 @@ def page_checks(op: Operator) -> Iterator[Check]:
 
 
 def checks(ops: Iterable[Operator] | None = None) -> tuple[Check, ...]:
-    """The theorems and the pages, of all operators or of some."""
+    """Return the checks of theorems and pages, for all operators or for some."""
     ops = tuple(operators() if ops is None else ops)
     wanted = {op.name for op in ops}
     return (

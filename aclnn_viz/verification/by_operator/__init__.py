@@ -1,1 +1,1 @@
-"""What computes the errata and conventions of one operator."""
+"""Functions that recompute the errata and conventions of single operators."""

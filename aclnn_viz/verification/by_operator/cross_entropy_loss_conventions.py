@@ -1,5 +1,5 @@
-"""Compute what cross entropy of this kit and of PyTorch give where a value had to be chosen (a mean over nothing, weights of
-0, nan, infinity), to check the table of conventions.toml by it.
+"""Compute the results of cross entropy in this kit and in PyTorch where an implementation must choose a value (a mean over
+nothing, weights of 0, nan, infinity), to check conventions.toml.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from aclnn_viz.verification.conventions.model import gradients
 
 
 def ours(target, gradLoss=1.0, weight=None, reduction="mean", classes=2, **given) -> np.ndarray:
-    """xGradOut for logits 0."""
+    """Return xGradOut for logits 0."""
     target = np.asarray(target)
     log_prob = np.full((target.size, classes), -np.log(max(classes, 1)))
     weight = None if weight is None else np.asarray(weight, np.float64)

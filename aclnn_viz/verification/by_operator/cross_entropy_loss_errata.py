@@ -9,7 +9,7 @@ from aclnn_viz.operators.products import A2
 from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Run
 
-EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of the same probability
+EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of equal probability
 status = partial(
     contract.status,
     "cross_entropy_loss",
@@ -21,7 +21,7 @@ status = partial(
 
 
 def ce_run(target, soc: str = A2, gradLoss=1.0, logProb=EVEN, **attributes) -> Run:
-    """Both phases with gradLoss 1 in float32; the output holds 7 before the call."""
+    """Run both phases in float32, by default with gradLoss 1; the output holds 7 before the call."""
     log_prob = np.float32(logProb)
     given = {
         "gradLoss": np.asarray(gradLoss, np.float32),
@@ -40,7 +40,7 @@ def out(target, *arguments, **attributes):
 
 
 def printed_mean(mask, gradLoss=1.0, weight=1.0):
-    """exp(logProb) nll - onehot nll with nll = grad / W m w, W = sum of w m, for two rows with target 0."""
+    """Return exp(logProb) nll - onehot nll with nll = grad / W m w, W = sum of w m, for two rows with target 0."""
     m = np.asarray(mask, float)
     with np.errstate(all="ignore"):
         nll = gradLoss / np.sum(weight * m) * m * weight
@@ -48,7 +48,7 @@ def printed_mean(mask, gradLoss=1.0, weight=1.0):
 
 
 def unnormalised() -> dict:
-    """The sample: logProb -0.2 everywhere, gradLoss 0.1, targets 0, mean."""
+    """Return the inputs of the vendor's sample: logProb -0.2 everywhere, gradLoss 0.1, targets 0, mean."""
     return {
         "gradLoss": np.float64(0.1),
         "logProb": np.full((2, 3), -0.2),

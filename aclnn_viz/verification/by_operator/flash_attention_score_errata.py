@@ -15,7 +15,7 @@ def forward(query, scale=SCALE):
 
 
 def dq(scale):
-    """dqOut with the scale of the gradient apart from that of the scores."""
+    """Return dqOut when the gradient has its own scale, different from that of the scores."""
     saved = forward(Q)
     found = OP.backward(
         query=Q,
@@ -32,19 +32,19 @@ def dq(scale):
 
 
 def dq_without_sums():
-    """dqOut where dS is A dA, without the row sums of dy y."""
+    """Return dqOut with dS = A dA, without the row sums of dy y."""
     scores = SCALE * Q @ np.swapaxes(K, -1, -2)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     return SCALE * (weights / weights.sum(-1, keepdims=True) * (DY @ np.swapaxes(V, -1, -2))) @ K
 
 
 def difference():
-    """dqOut by differences of the forward pass."""
+    """Return dqOut from differences of the forward pass."""
     return gradient(lambda q: float(np.sum(DY * forward(q)["attentionOut"])), Q)
 
 
 def of_sample():
-    """softmaxMax and softmaxSum of the sample's own inputs: all of them 1, 256 keys of 128 elements, no mask."""
+    """Return softmaxMax and softmaxSum for the sample's inputs: all 1, 256 keys of 128 elements, no mask."""
     ones = np.ones((256, 1, 128))
     saved = OP.forward(
         query=ones[:1], keyIn=ones, value=ones, scaleValue=0.088388, headNum=1, inputLayout="SBH"

@@ -1,5 +1,5 @@
-"""Compute what the 2D grid sampler of this kit and of PyTorch give where a value had to be chosen (kinks, ties, special and
-empty inputs), to check the table of conventions.toml by it.
+"""Compute the results of the 2D grid sampler in this kit and in PyTorch where an implementation must choose a value (kinks,
+ties, special and empty inputs), to check conventions.toml.
 """
 
 import numpy as np
@@ -7,9 +7,10 @@ import numpy as np
 from aclnn_viz.operators import operator
 from aclnn_viz.verification.conventions.model import gradients
 
-# pixels in a row, by alignCorners: all coordinates u / 2 are then exact as grid values
+# pixels in a row, by alignCorners: grid values then represent all coordinates u / 2 exactly
 SIZES = {True: 5, False: 4}
-PIXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])  # differences 2, 4, 8, 16: no two slopes are alike
+# the differences 2, 4, 8, 16 make all slopes distinct
+PIXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])
 
 
 def image(mode: tuple, size: int | None = None) -> np.ndarray:
@@ -17,7 +18,7 @@ def image(mode: tuple, size: int | None = None) -> np.ndarray:
 
 
 def ours(x: float, mode: tuple, size: int | None = None, upstream: float = 1.0) -> list:
-    """inputGrad of the row, then gridGrad by x, for gradOutput `upstream` at (x, 0)."""
+    """Return inputGrad of the row and the x component of gridGrad, for gradOutput `upstream` at (x, 0)."""
     found = operator("grid_sampler_2d").backward(
         gradOutput=np.full((1, 1, 1, 1), upstream),
         input=image(mode, size),
@@ -49,7 +50,7 @@ def theirs(torch, x: float, mode: tuple, size: int | None = None, upstream: floa
 
 
 def backward(size=(1, 1, 1, 2), points=1) -> np.ndarray:
-    """inputGrad of ones, for gradOutput 1 at (0, 0)."""
+    """Return inputGrad for an input of ones and gradOutput 1 at (0, 0)."""
     return (
         operator("grid_sampler_2d")
         .backward(

@@ -8,7 +8,7 @@ from aclnn_viz.verification import contract
 from aclnn_viz.verification.errata.model import STEP
 
 A = -0.75
-# one row of pixels; with alignCorners x = -1, 0, 1 are their centres
+# one row of pixels; with alignCorners their centres lie at x = -1, 0, 1
 ROW = np.array([1.0, 2.0, 4.0])
 SQUARE = np.array([[1.0, 2.0], [3.0, 4.0]])
 NEAREST, BICUBIC, BORDER = 1, 2, 1
@@ -25,7 +25,7 @@ DOUBLES = {
 
 
 def sample(image, x, y=0.0, interpolationMode=0, paddingMode=0) -> np.ndarray:
-    """The forward operator on images (C, H, W) at one point, with alignCorners: C values."""
+    """Run the forward operator on images (C, H, W) at one point with alignCorners; return C values."""
     return operator("grid_sampler_2d").forward(
         input=image[None],
         grid=np.array([[[[x, y]]]]),
@@ -36,7 +36,7 @@ def sample(image, x, y=0.0, interpolationMode=0, paddingMode=0) -> np.ndarray:
 
 
 def backward(x, **mode) -> dict:
-    """Both gradients at one point of ROW, for gradOutput 1."""
+    """Return both gradients at one point of ROW, for gradOutput 1."""
     return operator("grid_sampler_2d").backward(
         gradOutput=np.ones((1, 1, 1, 1)),
         input=ROW[None, None, None],
@@ -47,9 +47,9 @@ def backward(x, **mode) -> dict:
 
 
 def border_slope(x: float, printed: bool) -> float:
-    """gridGrad of ROW with border padding: (right - left pixel) times the clip factor; behind the last pixel is none.
+    """Return gridGrad of ROW with border padding: (right - left pixel) times the clip factor; the pixel behind the last is 0.
 
-    Printed, the factor is 0 outside only; in the kernels at the border, too.
+    The printed factor is 0 outside only; the factor in the kernels is 0 at the border, too.
     """
     u = x + 1
     inside = 0 <= u <= 2 if printed else 0 < u < 2
@@ -59,7 +59,7 @@ def border_slope(x: float, printed: bool) -> float:
 
 
 def coefficients(t: float, signed: bool) -> list[float]:
-    """The derivative coefficients of bicubic, with the printed polynomials at |.| or at signed distances."""
+    """Return the derivative coefficients of bicubic: the printed polynomials at absolute or at signed distances."""
     a, b = (-1 - t, -t) if signed else (abs(-1 - t), abs(-t))
     c, d = 1 - t, 2 - t
     return [
@@ -71,7 +71,7 @@ def coefficients(t: float, signed: bool) -> list[float]:
 
 
 def weight_slopes() -> np.ndarray:
-    """Minus the derivatives of the four weights at t = 1/4, from differences of the forward pass on unit impulses."""
+    """Return minus the derivatives of the four weights at t = 1/4, from differences of the forward pass on unit impulses."""
     impulses = np.eye(9)[:, None, :]  # nine images of nine pixels; x = u / 4 - 1
 
     def weights(u):
@@ -81,7 +81,7 @@ def weight_slopes() -> np.ndarray:
 
 
 def bicubic_outside(factor: float) -> float:
-    """gridGrad of ROW at u = -1/2 with border: `factor` of padding, then minus coefficients times clamped pixels."""
+    """Return gridGrad of ROW at u = -1/2 with border: factor * -(coefficients . clamped pixels)."""
     pixels = ROW[[0, 0, 0, 1]]  # -2, -1, 0, 1 clamped
     return factor * -float(np.dot(coefficients(0.5, signed=True), pixels))
 
@@ -101,7 +101,7 @@ def nulls(mask) -> dict:
 
 
 def without_points():
-    """What an inputGrad that was [7, 7] before the call holds after a call with no grid point."""
+    """Return inputGrad, [7, 7] before the call, after a call with no grid point."""
     image, none = np.zeros((1, 1, 1, 2), np.float32), np.zeros((1, 0, 1, 2), np.float32)
     given = {
         "gradOutput": np.zeros((1, 1, 0, 1), np.float32),

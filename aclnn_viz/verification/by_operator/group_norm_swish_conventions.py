@@ -1,5 +1,5 @@
-"""Compute what group norm + swish of this kit and of PyTorch give where a value had to be chosen (zero divisors, special and
-empty inputs), to check the table of conventions.toml by it.
+"""Compute the results of group norm + swish in this kit and in PyTorch where an implementation must choose a value (zero
+divisors, special and empty inputs), to check conventions.toml.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from aclnn_viz.verification.conventions.model import gradients
 
 
 def ours(x, eps=0.0, swishScale=1.0, numGroups=1, beta=0.0, **given) -> dict:
-    """The gradients for dy and gamma of ones, with mean and rstd of the forward pass."""
+    """Return the gradients for dy and gamma of ones, with mean and rstd of the forward pass."""
     op, x = operator("group_norm_swish"), np.asarray(x, np.float64)
     gamma = np.ones(x.shape[1])
     options = {
@@ -26,7 +26,7 @@ def ours(x, eps=0.0, swishScale=1.0, numGroups=1, beta=0.0, **given) -> dict:
 
 
 def theirs(torch, x, eps=0.0, swishScale=1.0, numGroups=1, beta=0.0) -> dict:
-    """PyTorch's of z * sigmoid(s z), z its group_norm."""
+    """Return PyTorch's gradients of z * sigmoid(s z), with z = group_norm(x)."""
 
     def swish(*tensors):
         z = torch.nn.functional.group_norm(tensors[0], numGroups, *tensors[1:], eps)

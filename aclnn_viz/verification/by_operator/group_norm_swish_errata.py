@@ -8,14 +8,14 @@ from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Run
 from aclnn_viz.verification.errata.model import gradient
 
-SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # x of the sample, a row a group
+SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # x of the sample, one group per row
 ONE = np.array([[[0.0, 2.0]]])  # one sample, one channel, two positions: x-hat is [-1, 1]
 TWO = np.array([[[0.0, 2.0]], [[0.0, 4.0]]])  # two samples
 DY = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
 
 
 def printed_dx(x, count: int, whole_batch: bool = False):
-    """rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) with gamma = s = 1, beta = eps = 0."""
+    """Return rstd (dYNew gamma - (x-hat sum gamma dGamma + sum gamma dBeta) / count) with gamma = s = 1, beta = eps = 0."""
     dy = DY[: len(x)]
     rstd = 1 / x.std(axis=(1, 2), keepdims=True)
     hat = (x - x.mean(axis=(1, 2), keepdims=True)) * rstd
@@ -26,7 +26,7 @@ def printed_dx(x, count: int, whole_batch: bool = False):
 
 
 def slope_by_x(x):
-    """The derivative of sum(dy out) by x, from differences of the forward operator."""
+    """Return the derivative of sum(dy out) by x, from differences of the forward operator."""
     one, zero = np.ones(1), np.zeros(1)
 
     def loss(x):
@@ -43,13 +43,13 @@ def slope_by_x(x):
 
 
 def swish_slope(y: float, s: float, scaled: bool) -> float:
-    """T / (exp(-s y) + 1); `scaled` says whether T has its factor s."""
+    """Return T / (exp(-s y) + 1); `scaled` keeps the factor s in T."""
     e = np.exp(-s * y) + 1
     return ((y - y / e) * (s if scaled else 1) + 1) / e
 
 
 def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replaced) -> Run:
-    """x-hat [-1, 1], gamma 1, beta 0, dy [1, 0]; the outputs hold 7 before the call."""
+    """Run both phases for x-hat [-1, 1], gamma 1, beta 0, dy [1, 0]; the outputs hold 7 before the call."""
     given = {"dy": DY[:1], "mean": [[1]], "rstd": [[1]], "x": ONE, "gamma": [1], "beta": [0]}
     arrays = {name: np.asarray(value, dtype) for name, value in given.items()}
     outputs = {
@@ -62,12 +62,12 @@ def gns_run(cann: str = CANN, predict: bool = False, dtype=np.float32, **replace
 
 
 def predicted(cann: str):
-    """dbetaOut with s = 2, to the four digits that float32 and the rounding of exp leave in doubt nowhere."""
+    """Return dbetaOut for s = 2, rounded to four digits, on which float32 and the rounding of exp have no effect."""
     return np.round(np.float64(gns_run(cann, True, swishScale=2.0).outputs["dbetaOut"]), 4)
 
 
 def wide_group(channels: int) -> dict:
-    """Shapes of one group with this many channels."""
+    """Return the shapes of one group with this many channels."""
     return (
         {name: ((1, channels, 1),) for name in ("dy", "x", "dxOut")}
         | {name: ((channels,),) for name in ("gamma", "beta", "dgammaOut", "dbetaOut")}

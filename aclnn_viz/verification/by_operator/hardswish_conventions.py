@@ -1,5 +1,5 @@
-"""Compute what hardswish of this kit and of PyTorch give where a value had to be chosen (kinks, special and empty inputs), to
-check the table of conventions.toml by it.
+"""Compute the results of hardswish in this kit and in PyTorch where an implementation must choose a value (kinks, special and
+empty inputs), to check conventions.toml.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ from aclnn_viz.verification.conventions.model import gradients
 
 
 def ours(grad, x) -> np.ndarray:
-    """gradOutput * slope(self) of the kernel, in float64."""
+    """Return the kernel's gradOutput * slope(self) in float64."""
     return operator("hardswish").backward(
         gradOutput=np.asarray(grad, float), self=np.asarray(x, float)
     )["out"]

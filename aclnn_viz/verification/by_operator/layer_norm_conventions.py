@@ -1,5 +1,5 @@
-"""Compute what layer norm of this kit and of PyTorch give where a value had to be chosen (zero divisors, special and empty
-inputs), to check the table of conventions.toml by it.
+"""Compute the results of layer norm in this kit and in PyTorch where an implementation must choose a value (zero divisors,
+special and empty inputs), to check conventions.toml.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ DY = np.array([[1.0, 2.0, -1.0], [0.5, -2.0, 1.0]])
 
 
 def ours(x, eps=0.0, dy=DY, **given) -> dict:
-    """The gradients for a weight of ones, with mean and rstd of the forward pass unless they are given."""
+    """Return the gradients for a weight of ones, by default with mean and rstd of the forward pass."""
     op, x = operator("layer_norm"), np.asarray(x, np.float64)
     ones, shape = np.ones(x.shape[-1]), x.shape[-1:]
     saved = op.forward(

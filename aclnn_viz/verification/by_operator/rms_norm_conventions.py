@@ -1,5 +1,5 @@
-"""Compute what RMS norm of this kit and of PyTorch give where a value had to be chosen (zero divisors, special and empty
-inputs), to check the table of conventions.toml by it.
+"""Compute the results of RMS norm in this kit and in PyTorch where an implementation must choose a value (zero divisors,
+special and empty inputs), to check conventions.toml.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ DY = np.array([[1.0, 2.0, -1.0], [0.5, -2.0, 1.0]])
 
 
 def ours(x, epsilon=0.0, dy=DY, **given) -> dict:
-    """Both gradients for gamma of ones and, unless it is given, the rstd of the forward pass."""
+    """Return both gradients for gamma of ones, by default with rstd of the forward pass."""
     op, x = operator("rms_norm"), np.asarray(x, np.float64)
     gamma = np.ones(x.shape[-1])
     saved = op.forward(x=x, gamma=gamma, epsilon=epsilon)["rstd"]
@@ -19,7 +19,7 @@ def ours(x, epsilon=0.0, dy=DY, **given) -> dict:
 
 
 def theirs(torch, x, epsilon=0.0, dy=DY) -> dict:
-    """Those of PyTorch's rms_norm, which computes rstd anew."""
+    """Return the gradients of PyTorch's rms_norm, which computes rstd itself."""
     shape = np.shape(x)[-1:]
     return gradients(
         torch,

@@ -27,7 +27,7 @@ status = partial(contract.status, "rms_norm", **USUAL)
 
 
 def documented_ranks(first: int, last: int):
-    """The ranks of x for which the printed rules leave rstd = x[0:n] and gamma = x[n:] with 1 to 8 axes each."""
+    """Return the ranks of x that the printed rules allow: rstd = x[0:n] and gamma = x[n:] with 1 to 8 axes each."""
     return [
         rank
         for rank in range(first, last + 1)
@@ -36,7 +36,7 @@ def documented_ranks(first: int, last: int):
 
 
 def through_strides():
-    """dgammaOut for x and dy of shape (1, 2) seen through strides of 2, and rstd and gamma of ones."""
+    """Run rms norm with x and dy of shape (1, 2) and strides of 2, rstd and gamma of ones; it returns dgammaOut."""
 
     def every_second(*values):
         return np.repeat(np.float32([values]), 2, axis=1)[:, ::2]
@@ -54,7 +54,7 @@ def through_strides():
 
 
 def on_the_host():
-    """The statuses of both phases and of synchronise when x lies in host memory."""
+    """Return the statuses of both phases and of synchronise when x is in host memory."""
     bench, x = Bench("rms_norm"), np.ones((2, 64), np.float32)
     there = bench.acl.aclCreateTensor(
         [2, 64], ACL_FLOAT, None, 0, ACL_FORMAT_ND, [2, 64], x.ctypes.data

@@ -1,6 +1,6 @@
-"""What an operator does where its document is silent or at odds with others: kinks, ties, empty and special inputs.
+"""The results of an operator where its document is silent or contradicts others: kinks, ties, empty and special inputs.
 
-Every row is executed when it is shown; one table an operator, and measured default rows where it has none.
+Every row is executed when it is shown. An operator has its own table, or default rows that are measured.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from aclnn_viz.words.messages import tr
 
 
 def conventions(op) -> tuple[Convention, ...]:
-    """The rows of an operator, in the order of the topics.
+    """Return the rows of an operator, ordered by topic.
 
     >>> import aclnn_viz as av
     >>> conventions(av.operator("hardswish"))[0].topic
@@ -29,7 +29,7 @@ def conventions(op) -> tuple[Convention, ...]:
 
 
 def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
-    """Recompute the table of all operators, or of some."""
+    """Recompute the tables of all operators, or of some."""
     ops = operators() if ops is None else listed("ops", ops, (str, Operator))
     return [
         recomputed(op.name, row)
@@ -39,7 +39,7 @@ def recompute(ops: Iterable[Operator] | None = None) -> list[Row]:
 
 
 def text_table(rows: list[Row]) -> str:
-    """The rows for a terminal, operator by operator and topic by topic."""
+    """Return the rows as text for a terminal, by operator and topic."""
     text, head = [], None
     for row in (rows := listed("rows", rows, Row)):
         if (row.operator, row.topic) != head:

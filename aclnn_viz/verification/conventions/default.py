@@ -1,7 +1,7 @@
-"""Measure what a kernel returns where a value had to be chosen (kinks, special numbers, empty inputs), for operators without a
-conventions.toml.
+"""Measure what a kernel returns where an implementation must choose a value (kinks, special numbers, empty inputs), for
+operators without a conventions.toml.
 
-What the document and the published kernel have at a kink is said by the erratum of that topic, if there is one.
+At a kink, the erratum of that topic, if any, quotes the document and the published kernel.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,12 +19,12 @@ from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
-STEP = 2.0**-20  # of differences in float64: half of its digits
+STEP = 2.0**-20  # for differences in float64: half of its digits
 UNKNOWN = message("not written down")
 
 
 def conventions(op: Operator) -> Iterator[Convention]:
-    """One row for each kink that is declared, for each special number in each floating input, and for tensors without elements."""
+    """Yield one row for each declared kink, each special number in each floating input, and empty tensors."""
     errata = registry.table("errata", op.name).get("erratum", ())
     printed = next((one for one in errata if one.get("topic") == "kink"), {})
     for name in op.takes:
@@ -61,7 +61,7 @@ def conventions(op: Operator) -> Iterator[Convention]:
 
 
 def _peer(op: Operator, there) -> dict:
-    """What PyTorch gives at a kink, where it computes the operator: the kernel's value, else the row says so."""
+    """Return the fields of a row for PyTorch at a kink, empty if it lacks the operator."""
     if not in_torch(op):
         return {}
 
@@ -86,7 +86,7 @@ def _row(topic: str, where: str, kernel) -> Convention:
 
 
 def at_kink(op: Operator, name: str, number: float, backward: Callable) -> tuple[str, str]:
-    """What a backward gives there for a gradient of 1, and which of the slopes at its sides that is, "" where it is none."""
+    """Return the gradient at a kink for upstream 1, and the name of the one-sided slope that it equals, or ""."""
     shape = default.default_shape(op)
 
     def forward(x):
@@ -119,7 +119,7 @@ def at_kink(op: Operator, name: str, number: float, backward: Callable) -> tuple
 
 
 def spoiled(op: Operator, inputs: dict, name: str, special: float) -> str:
-    """How many elements of each output are no numbers when the first element of an input is not one."""
+    """Return the number of elements of each output that are not finite after one input element became special."""
     changed = inputs[name].copy()
     changed.flat[0] = special
     counts = [

@@ -1,5 +1,5 @@
-"""Data classes of conventions, places where a value had to be chosen (a kink, a tie, an empty input), with the value of each
-implementation.
+"""Data classes of conventions: places where an implementation must choose a value (a kink, a tie, an empty input), with the
+choice of each implementation.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from aclnn_viz.verification.errata.model import citing, shown
 from aclnn_viz.words.messages import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
-PYTORCH = "2.13.0"  # the version that the recorded values are from
+PYTORCH = "2.13.0"  # the version of the recorded values
 SILENT = "says nothing"
 
 
@@ -21,8 +21,8 @@ SILENT = "says nothing"
 class Convention:
     """One row of an operator's table: `where`, what the kit's kernel `returns` there, and what others do and say.
 
-    `kernel()` computes what the kernel returns now. `pytorch` is the value of PyTorch 2.13.0, the kernel's unless
-    given, which `peer(torch)` computes where PyTorch is installed, or a text where it has no such operator.
+    `kernel()` computes the kernel's present value. `pytorch` is the value of PyTorch 2.13.0, by default the kernel's;
+    `peer(torch)` computes it where PyTorch is installed. A text says that PyTorch has no such operator.
     """
 
     topic: str
@@ -38,7 +38,7 @@ class Convention:
 
 @dataclass(frozen=True)
 class Row:
-    """A convention, recomputed: `kit` is what the kernel returns now, `holds` whether that is what is written down."""
+    """A recomputed convention: `kit` is the kernel's present value, `holds` whether it equals the recorded value."""
 
     operator: str
     topic: str
@@ -53,12 +53,12 @@ class Row:
 
 
 def as_text(value) -> str:
-    """A value as text, which is a message where it is words; -0 is shown as 0."""
+    """Return a value as text, a message for words; -0 becomes 0."""
     return kept(value) if isinstance(value, str) else shown(np.asarray(value) + 0.0)
 
 
 def recomputed(operator: str, convention: Convention) -> Row:
-    """Run the kernel, and PyTorch where it is installed; a convention without a record cannot fail."""
+    """Run the kernel, and PyTorch if it is installed; a convention without a recorded value cannot fail."""
     c = convention
     with np.errstate(all="ignore"):
         kit = as_text(c.kernel())
@@ -88,10 +88,10 @@ def recomputed(operator: str, convention: Convention) -> Row:
 
 
 def stated(op: str) -> tuple[Convention, ...]:
-    """The rows that the folder of an operator states as data, conventions.toml, none where there is no such table.
+    """Return the rows of an operator's conventions.toml, empty if it has none.
 
-    What is `seen` is an expression of what conventions.py has; in it `of` is `ours`, the gradients of the kernel, or `theirs`, those
-    of PyTorch; a text for PyTorch is quoted. A `peer` is a function of conventions.py.
+    `seen` is an expression in names of conventions.py, where `of` is `ours`, the kernel's gradients, or `theirs`, PyTorch's. A
+    text about PyTorch is in quotes. `peer` names a function of conventions.py.
     """
     return registry.table("conventions", op, partial(_rows, op))
 
@@ -138,7 +138,7 @@ def _rows(op: str, table: dict) -> tuple[Convention, ...]:
 
 @cache
 def torch_here():
-    """PyTorch where it is installed, else None."""
+    """Return PyTorch if it is installed, else None."""
     try:
         import torch
     except ImportError:
@@ -147,7 +147,7 @@ def torch_here():
 
 
 def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.ndarray]:
-    """PyTorch's gradients of `function` by each of its tensors, in float64, under the names that these have in `at`."""
+    """Return PyTorch's float64 gradients of `function` by each tensor, under the tensors' names in `at`."""
     tensors = {
         name: torch.tensor(np.asarray(value, np.float64), requires_grad=True)
         for name, value in at.items()
@@ -160,12 +160,12 @@ def gradients(torch, function: Callable, upstream=1.0, **at) -> dict[str, np.nda
 
 
 def lost(gradients: dict) -> list[int]:
-    """How many elements of each gradient are nan."""
+    """Return the number of nan in each gradient."""
     return [int(np.isnan(value).sum()) for value in gradients.values()]
 
 
 def taken(call: Callable) -> str:
-    """Whether the kernel refuses its inputs."""
+    """Return "refused" if the call raises ValueError, else "taken"."""
     try:
         call()
     except ValueError:

@@ -1,7 +1,7 @@
-"""The errata register: where the published documents are wrong, or contradict each other or the device.
+"""The errata register: errors of the published documents, and contradictions between them or with the device.
 
-Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated. Its
-class says what that is worth; an emulated call shows that the kit follows the source that is cited, and no more.
+Every erratum is recomputed when it is listed: theorems are proved, counterexamples evaluated, calls emulated. Its class states
+the strength of that evidence; an emulated call only shows that the kit follows the cited source.
 """
 
 from collections import Counter
@@ -24,14 +24,14 @@ from aclnn_viz.words.messages import tr
 
 @dataclass(frozen=True)
 class Finding:
-    """An erratum and what its recomputation gave."""
+    """An erratum and its recomputed evidence."""
 
     erratum: Erratum
     evidence: Evidence
 
 
 def errata() -> tuple[Erratum, ...]:
-    """All errata, operator by operator, then those that concern every operator.
+    """Return all errata, by operator, then those of every operator.
 
     >>> errata()[0].id
     'hardswish-kinks'
@@ -41,13 +41,13 @@ def errata() -> tuple[Erratum, ...]:
 
 
 def recompute(register: Iterable[Erratum] | None = None) -> list[Finding]:
-    """Recompute the errata (all of them by default, or an iterable such as a progress bar over them)."""
+    """Recompute all errata or those of an iterable, such as a progress bar over them."""
     register = errata() if register is None else listed("register", register, Erratum)
     return [Finding(erratum, erratum.recompute()) for erratum in noted(register, len(register))]
 
 
 def text_table(findings: list[Finding]) -> str:
-    """The findings for a terminal: title with one-line verdict, what is printed, what holds, then the evidence."""
+    """Return the findings as text for a terminal: title with verdict, printed text, truth, evidence."""
     text, findings = [], listed("findings", findings, Finding)
     for number, finding in enumerate(findings, 1):
         erratum = finding.erratum
@@ -93,11 +93,12 @@ def _source(text: str) -> str:
 
 
 def _cited(text: str) -> str:
-    return tr(text).replace("; ", tr("; "))  # between files, which have one name in all languages
+    # the separator between file names, which are not translated
+    return tr(text).replace("; ", tr("; "))
 
 
 def to_json(findings: list[Finding]) -> dict:
-    """The findings as plain data; lemmas carry their equations in LaTeX."""
+    """Return the findings as plain data; lemmas carry their equations in LaTeX."""
     findings = listed("findings", findings, Finding)
     return {
         "passed": bool(findings) and all(finding.evidence.holds for finding in findings),

@@ -1,11 +1,12 @@
-"""Read errata (errors in the vendor's documents) from an operator's errata.toml: a formula as printed, or what a call gives
-instead.
+"""Read errata (errors in the vendor's documents) from an operator's errata.toml: a printed formula, or the real result of a
+call.
 
-An erratum rests on one piece of evidence, or on all of its `evidence`. A formula is evaluated at one point, where the gradient is
-that of truth and of differences of the forward pass; one with `right` in the place of `formula` is a formula that the document
-lacks; one with a `judge` stands beside what is right and what the judge finds. `observe`, `documented` and `found` are expressions,
-too; `one` and `other` quote two texts, each with where it stands; a `lemma` is a theorem, beside a claim that must be refused.
-Expressions know NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
+An erratum has one piece of evidence or a list `evidence`. A formula is evaluated at one point against truth and differences of
+the forward pass; `right` instead of `formula` gives a formula that the document lacks; `judge` computes the right value another
+way. `observe`, `documented` and `found` are expressions; `one` and `other` quote two texts with their sources; `lemma` names a
+theorem and a false claim.
+
+Expressions use NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
 """
 
 import tomllib
@@ -43,11 +44,11 @@ PROVED = message("the page of this operator, which is proved, and differences of
 
 
 class Printed(Counterexample):
-    """A printed formula beside truth, of a page that is proved, and differences of its forward pass."""
+    """A printed formula compared with truth, by a proved page, and with differences of its forward pass."""
 
 
 def stated(op: Operator) -> tuple[Erratum, ...]:
-    """The errata that the folder of an operator states as data; a source whose name begins with $ is one of its `sources`."""
+    """Return the errata of an operator's errata.toml; a source name that begins with $ refers to its `sources`."""
     document = next((one.document for one in documented() if one.aclnn_name == op.aclnn_name), "")
     repository, _, place = document.partition("/")
     document = f"{repository} {place}, commit {COMMITS[repository]}" if document else op.aclnn_name
@@ -68,7 +69,7 @@ def stated(op: Operator) -> tuple[Erratum, ...]:
 
 
 def of_platform() -> tuple[Erratum, ...]:
-    """Those that concern every operator."""
+    """Return the errata that concern every operator."""
     return _errata(
         None,
         "",
@@ -128,7 +129,7 @@ def _evidence(op, part, cited, known):
 
 
 def _printed(op, entry, known):
-    """The formula at the point; the incoming gradient has another number for each element."""
+    """Return the evidence of a printed formula at a point; the incoming gradient differs in each element."""
     point = {
         name: np.asarray(value)
         if name in op.tensors

@@ -13,7 +13,7 @@ from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
 
-#: What an erratum rests on, and what it means that its evidence holds.
+# #: Kinds of evidence for an erratum, and what each proves.
 CLASSES = {
     "recomputed": message("recomputed mathematically"),
     "two texts": message("two published texts contradict each other, and both are quoted"),
@@ -26,14 +26,14 @@ CLASSES = {
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether the recomputed evidence still shows the erratum, and the lines that a reader sees."""
+    """The result of recomputed evidence: does it still show the erratum, and the lines for the reader."""
 
     holds: bool
     lines: tuple[str, ...]
 
 
 def shown(value) -> str:
-    """A value as one short text: numbers with six digits, arrays as lists.
+    """Return a value as short text: numbers with six digits, arrays as lists.
 
     >>> shown(np.float32([1, 0.5, np.nan]))
     '[1, 0.5, nan]'
@@ -47,7 +47,7 @@ def shown(value) -> str:
 
 
 def citing(table: dict) -> Callable[[str], str]:
-    """What writes the `sources` of a table in the place of their names in a text, such as $KERNEL; a source may name others before it."""
+    """Return a function that replaces names such as $KERNEL by the `sources` of a table; a source may use earlier ones."""
     sources: dict[str, str] = {}
     for name, text in table.get("sources", {}).items():
         sources[name] = Template(text).substitute(sources)
@@ -55,13 +55,13 @@ def citing(table: dict) -> Callable[[str], str]:
 
 
 def distance(a, b) -> float:
-    """The largest absolute difference; nan equals nan and is infinitely far from a number."""
+    """Return the largest absolute difference; nan equals nan and is infinitely far from a number."""
     return float(np.max(measures.distance(a, b), initial=0.0))
 
 
 @dataclass(frozen=True)
 class Lemma:
-    """A theorem of `derivations`, and the false claim beside it (the formula as printed) that must not be proved."""
+    """A theorem of `derivations`, and a false claim, the formula as printed, that must not be proved."""
 
     operator: str
     name: str
@@ -92,10 +92,10 @@ class Lemma:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """The documented formula and the right one at one point, judged by a third computation that knows neither.
+    """A documented and a right formula at one point, judged by an independent third computation.
 
-    `labels` name the two formulas. It holds when the right value meets the judge within `tolerance`, which is set by
-    the step of the differences, and the documented one misses it by at least a thousand times as much.
+    `labels` name the two formulas. The evidence holds when the right value is within `tolerance` of the judge and the
+    documented one at least a thousand times farther away. The step of the differences determines `tolerance`.
     """
 
     at: str
@@ -113,7 +113,7 @@ class Counterexample:
             and distance(documented, judge) >= 1000 * self.tolerance
         )
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
-        # Digits below the tolerance are noise of the differences; adding 0 makes a rounded -0 plain.
+        # Digits below the tolerance are noise of the differences; adding 0 turns -0 into 0.
         return Evidence(
             holds,
             (
@@ -132,7 +132,7 @@ class Counterexample:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a call, or a computation, really returns (`found`) where the document promises something else."""
+    """The real result (`found`) of a call or a computation for which the document promises another."""
 
     what: str
     observe: Callable
@@ -156,12 +156,12 @@ class Observation:
 
 
 class Computation(Observation):
-    """An observation that no emulator has a part in: arithmetic on what is printed."""
+    """An observation without the emulator: arithmetic on the printed text."""
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two published texts, each (what it says, where with its version); those in Chinese are given in English."""
+    """Two published texts that contradict each other, each as (statement, source with version); Chinese ones in English."""
 
     one: tuple[str, str]
     other: tuple[str, str]
@@ -181,9 +181,8 @@ class Contradiction:
 class Erratum:
     """One place where a published document is wrong, or contradicts another one or the device.
 
-    `document` says what is printed and `truth` what holds, each with its public source; `inferred` says what part of
-    that nobody published, and is empty when there is none; `emulated_only` that no part was. `operator` is the one in
-    whose file it stands.
+    `document` quotes the print and `truth` the fact, each with a public source. `inferred` names the part of the truth that
+    nobody published, if any; `emulated_only` says that nothing was published. `operator` is the operator of the errata file.
     """
 
     id: str
@@ -199,12 +198,12 @@ class Erratum:
     operator: str = "all"
 
     def __str__(self) -> str:
-        """Its title, in the chosen language."""
+        """Return its title in the chosen language."""
         return tr(self.title)
 
     @property
     def rests_on(self) -> str:
-        """Its class, one of CLASSES: the strongest that its evidence allows, where two texts outweigh a computation."""
+        """Return its class, one of CLASSES: the strongest that its evidence allows; two texts outweigh a computation."""
         if self.emulated_only:
             return "emulator"
         if any(isinstance(part, Contradiction) for part in self.evidence):
@@ -223,14 +222,14 @@ class Erratum:
         )
 
 
-# Derivatives from differences of forward passes: the judges of the counterexamples
+# Derivatives by differences of forward passes, which judge the counterexamples
 
-# the error of a central difference of order-one functions is then about 1e-10, far below 1e-6
+# gives central differences of order-one functions an error of about 1e-10, far below 1e-6
 STEP = 2.0**-17
 
 
 def gradient(loss, x) -> np.ndarray:
-    """The gradient of `loss`, a function of one float64 array, by central differences.
+    """Return the gradient of `loss`, a function of one float64 array, by central differences.
 
     >>> gradient(lambda x: x @ x, np.array([1.0, 2.0])).round(6).tolist()
     [2.0, 4.0]
@@ -245,6 +244,6 @@ def gradient(loss, x) -> np.ndarray:
 
 
 def one_sided(function, x: float, side: int) -> float:
-    """The derivative of a function from the left (side -1) or from the right (side 1)."""
+    """Return the derivative of a function from the left (side -1) or from the right (side 1)."""
     step = 2.0**-12
     return side * (function(x + side * step) - function(x)) / step

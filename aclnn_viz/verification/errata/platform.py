@@ -11,7 +11,7 @@ from aclnn_viz.operators.codes import ACL_OPT_DETERMINISTIC
 
 
 def stores(is_set: bool) -> list[tuple]:
-    """(status, value) of reading context and process, after aclrtCtxSetSysParamOpt(ACL_OPT_DETERMINISTIC, 1) or before."""
+    """Return (status, value) read from context and process, with ACL_OPT_DETERMINISTIC set in the context or not."""
     acl = HostAcl(memory=1 << 20)
     acl.aclInit(None)
     acl.aclrtSetDevice(0)
@@ -24,16 +24,16 @@ def stores(is_set: bool) -> list[tuple]:
 
 
 def initialisations() -> list:
-    """aclInit twice, aclFinalize, aclInit again."""
+    """Return the statuses of aclInit twice, aclFinalize, aclInit again."""
     acl = HostAcl(memory=1 << 20)
     return [acl.aclInit(None), acl.aclInit(None), acl.aclFinalize(), acl.aclInit(None)]
 
 
 def libraries() -> str:
-    """Those that the kit looks for first."""
+    """Return the libraries that the kit looks for first."""
     return ", ".join(SPLIT)
 
 
 def small_exponents() -> list[float]:
-    """Of the small values of the kit's standard: float32, float16, bfloat16."""
+    """Return the exponents of MSPROBE_SMALL for float32, float16, bfloat16."""
     return [float(np.log2(MSPROBE_SMALL[name])) for name in ("float32", "float16", "bfloat16")]
