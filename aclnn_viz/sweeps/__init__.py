@@ -1,4 +1,4 @@
-"""Many cases on many machines: recipes that are drawn when they are run, a store with one row for each case, reports of what changed."""
+"""Many cases on many machines: recipes drawn by the worker, a store with one row per case, reports of changes."""
 
 from aclnn_viz.sweeps.reports import Report, report
 from aclnn_viz.sweeps.scheduler import sweep

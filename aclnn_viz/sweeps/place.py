@@ -1,6 +1,6 @@
-"""Describe the device or kernel that a sweep (many test cases, many machines) runs on, so that every worker opens the same one.
+"""Describe the device or kernel of a sweep (many test cases, many machines), so that every worker opens the same one.
 
-`kit` names the version and the sources of the kit, so that results of an edited kit are not taken for those of another.
+`kit` names the version and the sources of the kit, to separate results of an edited kit.
 """
 
 import hashlib
@@ -20,19 +20,19 @@ from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
 from aclnn_viz.words.messages import linked, message
 
-# packages that no result of a sweep depends on: an edit there keeps results valid
+# packages that do not affect the results of a sweep
 UNSEEN = {"cli", "explorers", "pictures", "verification"}
 
 
 def kit() -> str:
-    """The kit of this process, with the operators from elsewhere, such as "0.1.0+c0ffee123456".
+    """Return the identity of the kit in this process, with operators from outside, such as "0.1.0+c0ffee123456".
 
     The same sources give the same text on every platform.
     """
     from importlib.metadata import version
 
     state = hashlib.sha256(_kit().encode())
-    for name in registry.outside():  # these may be edited while a session goes on
+    for name in registry.outside():  # a person may edit these while the session runs
         state.update(registry.sources(name).encode())
     return f"{version('aclnn-viz')}+{state.hexdigest()[:12]}"
 
@@ -51,17 +51,17 @@ def _kit() -> str:
     )
 
 
-CALL = 60.0  # seconds, after which a kernel of somebody else is given up; a device is waited for
-OPTIONS = "soc", "cann", "plan", "root", "custom"  # of opening a device
+CALL = 60.0  # time limit of a call of a user's kernel, in seconds; devices have none
+OPTIONS = "soc", "cann", "plan", "root", "custom"  # options for opening a device
 _here = threading.local()  # a device belongs to the thread that opened it
 
 
 @dataclass(frozen=True)
 class Place:
-    """A device ("host", "atlas", "atlas:1", a capsule) or a kernel (FILE.py:FUNCTION), and the kit that must be there.
+    """A device ("host", "atlas", "atlas:1", a capsule) or a kernel (FILE.py:FUNCTION), and the kit that workers must have.
 
-    `soc`, `cann` and `plan` are what the host emulates, and whose operator is the measure for a kernel; `root` and
-    `custom` are those of an Atlas.
+    `soc`, `cann` and `plan` say what the host emulates, or which operator judges a kernel; `root` and `custom` are options of
+    an Atlas.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Place:
 
     @classmethod
     def of(cls, device, **options) -> "Place":
-        """Check what can be checked before anything is opened; TypeError for what is no name."""
+        """Return a place, checked as far as possible without opening it; raise TypeError unless `device` is a name."""
         need(
             device,
             (str, Path),
@@ -94,7 +94,7 @@ class Place:
         return ".py:" in self.name
 
     def opened(self) -> "Opened":
-        """What this thread runs cases on, opened once; RuntimeError where another kit is installed than who asks has."""
+        """Open the place once in this thread; raise RuntimeError if this process has another kit."""
         here = getattr(_here, "opened", None)
         if here is None or here.place != self or here.closed:
             close_opened()
@@ -114,14 +114,16 @@ class Place:
 
 
 def close_opened() -> None:
-    """Close what this thread opened."""
+    """Close the place that this thread opened."""
     if here := getattr(_here, "opened", None):
         here.close()
     _here.opened = None
 
 
 class Opened:
-    """An opened place: `kernel` runs an operator's inputs, `identity` says as JSON what computes, whichever card it is."""
+    """An opened place: `kernel` runs an operator's inputs, `identity` describes device or kernel as JSON, without the card's
+    number.
+    """
 
     def __init__(self, place: Place):
         self.place, self.limit = place, CALL if place.is_kernel else None
@@ -159,7 +161,7 @@ class Opened:
         return lambda **inputs: self._device.run(op, **inputs)
 
     def scope(self, op: Operator) -> Scope:
-        """What counts for an operator: what the product takes, in the precision that is predicted."""
+        """Return the scope of checks for an operator: what the product supports, in the planned precision."""
         if op.name not in self._scopes:
             self._scopes[op.name] = Scope.of(
                 op, soc=self.soc or None, cann=str(self.cann) or None, plan=self.place.plan
@@ -172,7 +174,7 @@ class Opened:
 
 
 def _content(path: Path) -> str:
-    """The identity of a file, or of the libraries in a folder."""
+    """Return the hash of a file, or of the libraries in a folder."""
     state = hashlib.sha256()
     for file in [path] if path.is_file() else sorted(path.rglob("*.so")):
         state.update(file.read_bytes())
@@ -180,7 +182,7 @@ def _content(path: Path) -> str:
 
 
 def about(identity: str) -> dict[str, str]:
-    """What an identity says by name, as texts that can be printed; ValueError or KeyError for what no place has written."""
+    """Return an identity as printable texts by name; raise ValueError or KeyError for other data."""
     said = json.loads(identity)
     if not isinstance(said, dict) or not {"device", "open"} <= said.keys():
         raise ValueError(f"no device: {identity[:80]}")
@@ -188,7 +190,7 @@ def about(identity: str) -> dict[str, str]:
 
 
 def device_text(identity: str) -> str:
-    """An identity in words, with what it is not.
+    """Return an identity in words, with its reservations.
 
     >>> device_text('{"cann": "9.1.0", "device": "host", "open": "host", "soc": "Ascend910B2"}')
     'host, Ascend910B2, CANN 9.1.0 (emulated, not measured on hardware)'

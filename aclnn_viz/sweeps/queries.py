@@ -3,17 +3,17 @@
 CASES = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
 SECONDS = "SELECT total(seconds) FROM cases WHERE run = ?"
 SOFTWARE = "SELECT DISTINCT software FROM cases WHERE run = ? ORDER BY 1"
-# One row an output of an operator in a format and a mode.
+# one row per operator, output, format and mode
 PLACES = """
 SELECT operator, output, dtype, mode, count(*), sum(verdict = 'wrong'), max(used), max(max_ulp), max(mere)
 FROM cases JOIN outputs USING (key) WHERE run = ? GROUP BY operator, output, dtype, mode"""
-# The worst case of each place, the worst first.
+# the worst case of each place, the worst place first
 WORST_CASES = """
 SELECT operator, output, dtype, mode, wrong, used, recipe, note FROM (SELECT *, verdict = 'wrong' AS wrong, row_number() OVER
   (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
   FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
 _SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
-# The outputs that two runs share, with what became of them; places by the share of cases that became wrong, the worst first.
+# the outputs that two runs share, with their changes; places by the share of newly wrong cases, the worst first
 _PAIRS = f"""
 SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.bits != p.bits AS bits, o.verdict = 'wrong' AND p.verdict != 'wrong' AS
   broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended

@@ -1,8 +1,8 @@
-"""Recipes: test cases as lines of JSON, which cost nothing until they are made and mean the same on every machine.
+"""Recipes: test cases as lines of JSON, which cost nothing until they are drawn and mean the same on every machine.
 
-A recipe is an object of JSON with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. Beside
-these it may say `"strided": true` and `"rows": {TENSOR: KIND}` (special rows, see `cases.recipe`). An array is `{"array": DTYPE, "shape": [...], "values": [...]}`. Recipes are the same
-exactly if their canonical texts are.
+A recipe is a JSON object with the keywords of `av.case`: `{"operator": NAME, "shape": [4, 16], "seed": 3}`. It may add
+`"strided": true` and `"rows": {TENSOR: KIND}` (special rows, see `cases.recipe`). An array is `{"array": DTYPE, "shape": [...],
+"values": [...]}`. Two recipes are the same if their canonical texts are.
 
 A source yields recipes one by one: the suites, the standard list, a list of recipes.
 """
@@ -31,7 +31,7 @@ KINDS = {"seed": int, "dtype": str, "strided": bool, "rows": dict}
 
 
 def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
-    """Return the canonical text of a recipe; TypeError for what is none, ValueError for what JSON cannot say.
+    """Return the canonical text of a recipe; raise TypeError for other types, ValueError for values that JSON lacks.
 
     >>> recipe({"seed": 3, "shape": (4, 16), "operator": "rms_norm"})
     '{"operator":"rms_norm","seed":3,"shape":[4,16]}'
@@ -63,7 +63,7 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
 
 
 def hashed(*texts: str) -> str:
-    """The identity of texts: the same in every process and on every platform.
+    """Return a hash of texts, the same in every process and on every platform.
 
     >>> hashed("a", "b")[:8], hashed("ab")[:8]
     ('7e18f737', 'fb8e20fc')
@@ -72,12 +72,12 @@ def hashed(*texts: str) -> str:
 
 
 def named(text: str) -> str:
-    """The operator of a recipe."""
+    """Return the operator's name in a recipe."""
     return json.loads(text)["operator"]
 
 
 def draw(text: str) -> tuple[suites.Recipe, Case]:
-    """Draw the case of a canonical recipe; raises ValueError and TypeError as `av.case` does."""
+    """Draw the case of a canonical recipe; raise ValueError and TypeError as `av.case` does."""
     options = {
         name: value if name == "rows" else _value(value) for name, value in json.loads(text).items()
     }
@@ -87,13 +87,13 @@ def draw(text: str) -> tuple[suites.Recipe, Case]:
 
 
 def mode(case: Case) -> str:
-    """The attributes that its operator declares as worth trying, as this case has them."""
+    """Return the case's values of the attributes that its operator declares as modes."""
     bound = case.operator.bind(case.inputs)
     return ", ".join(f"{name}={bound[name]!r}" for name in case.operator.modes[0])
 
 
 def canonical(recipes: Iterable) -> Iterator[str]:
-    """The canonical texts of recipes in any form: mappings, recipes of the suites, texts of JSON."""
+    """Yield the canonical texts of recipes in any form: mappings, recipes of the suites, JSON texts."""
     for given in recipes:
         if isinstance(given, str):
             try:
@@ -104,7 +104,7 @@ def canonical(recipes: Iterable) -> Iterator[str]:
 
 
 def _plain(value):
-    """A number or an array as JSON has it, the same whatever library or byte order it came in."""
+    """Return a number or an array for JSON, independent of library and byte order."""
     if isinstance(value, np.ndarray):
         exact = value if value.dtype.kind in "biu" else value.astype(np.float64)
         return {
@@ -120,7 +120,7 @@ def _plain(value):
 
 
 def _value(value):
-    """A value of a recipe as `av.case` takes it."""
+    """Return a value of a recipe in the form that `av.case` accepts."""
     if not isinstance(value, dict):
         return tuple(map(_value, value)) if isinstance(value, list) else value
     try:
@@ -136,7 +136,7 @@ def _value(value):
 
 @dataclass(frozen=True)
 class Source:
-    """Recipes as often as they are asked for, and how many there are, None where that is known only at the end."""
+    """An iterable of recipes that can be repeated, and their number, None if unknown in advance."""
 
     make: Callable[[], Iterator[str]]
     count: int | None = None
@@ -148,8 +148,8 @@ class Source:
 def source(cases, ops=None, seeds: int = 1) -> Source:
     """Return the recipes of "suite", of "standard", of a file with a JSON list of recipes, or of an iterable.
 
-    `ops` are the operators, all unless given; `seeds` says how often each case of a suite is drawn anew. The list may
-    stand in the place of its file. Raises ValueError for what names no cases, TypeError for what is none of these.
+    `ops` are the operators, by default all; `seeds` is how often each case of a suite is drawn. The JSON text may replace its
+    file. Raises ValueError for other names, TypeError for other types.
 
     >>> source("suite", ["rms_norm"], seeds=3).count % 3, next(iter(source("suite", ["rms_norm"])))
     (0, '{"operator":"rms_norm","seed":0,"shape":[4,6]}')
@@ -193,14 +193,14 @@ def source(cases, ops=None, seeds: int = 1) -> Source:
 
 
 def chosen(ops=None) -> list[Operator]:
-    """The operators that an option names: one of them, several, or all."""
+    """Return the operators that an option names: one, several, or all."""
     if ops is None or isinstance(ops, (str, Operator)):
         return list(operators()) if ops is None else [operator(ops)]
     return [operator(op) for op in listed_of("ops", ops, (str, Operator))]
 
 
 def of_operators(cases: Iterable, ops) -> Source:
-    """The recipes of an iterable that are of some operators; of all, unless some are named."""
+    """Return the recipes of an iterable, for all operators or for some."""
     names = ops if ops is None else {op.name for op in chosen(ops)}
     is_sized = isinstance(cases, Sized) and not isinstance(cases, np.ndarray)
     return Source(
@@ -213,7 +213,7 @@ def _suite(ops, seeds: int) -> Source:
     by_operator = [tuple(suites.recipes(op)) for op in ops]
 
     def make():
-        for seed in range(seeds):  # every operator early: what is wrong shows early
+        for seed in range(seeds):  # every operator comes early, so that errors show early
             for suite in by_operator:
                 for number, case in enumerate(suite):
                     yield recipe(case, 1000 * seed + number)
@@ -222,7 +222,7 @@ def _suite(ops, seeds: int) -> Source:
 
 
 def _standard(ops, seeds: int) -> Source:
-    """Each mode of each operator once in each format that an Atlas A2 takes."""
+    """Return each mode of each operator once in each format that an Atlas A2 supports."""
     recipes = [
         {"operator": op.name, "dtype": dtype, "seed": seed, **options}
         for op in ops

@@ -1,4 +1,4 @@
-"""`report`: tell what a sweep (many test cases, judged and recorded) found, and what changed against another one."""
+"""`report`: show the results of a sweep (many test cases, judged and recorded), and the changes against another one."""
 
 import json
 import shlex
@@ -16,9 +16,9 @@ from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, 
 from aclnn_viz.tables import GREEN, RED, as_html, as_text, page
 from aclnn_viz.words.messages import english, language_here, linked, message, ntr, tr
 
-WORST = 3  # cases that are shown of each operator
-CHANGES = 12  # places that are named of a comparison
-REASONS = 4  # why cases were not judged, of each operator
+WORST = 3  # cases shown of each operator
+CHANGES = 12  # places named in a comparison
+REASONS = 4  # reasons for unjudged cases, of each operator
 KERNEL = "FILE.py:FUNCTION"
 COUNTED = {
     RIGHT: message("{n:,} right"),
@@ -50,7 +50,7 @@ CANCELLING = message(
 
 
 class Where(NamedTuple):
-    """What has numbers of its own: an output of an operator, in a format and a mode."""
+    """A place in a report: an output of an operator, in a format and a mode."""
 
     operator: str
     output: str
@@ -64,7 +64,7 @@ class Where(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What is known of a place: cases, how many are wrong, the largest part of what rounding may do, the largest errors."""
+    """The numbers of a place: cases, wrong cases, the largest used share of the rounding bound, the largest errors."""
 
     cases: int
     wrong: int
@@ -74,7 +74,7 @@ class Numbers(NamedTuple):
 
 
 class Change(NamedTuple):
-    """How cases that two runs share differ at a place."""
+    """The differences at a place between cases that two runs share."""
 
     cases: int
     other_bits: int
@@ -84,35 +84,35 @@ class Change(NamedTuple):
 
 @dataclass(eq=False)
 class Report:
-    """The report of one run, and of what changed; prints as text."""
+    """The report of one run, and its changes against another run; prints as text."""
 
     store: str
     run: Run
     seconds: float
     software: list[str]
     outcomes: Counter
-    reasons: dict[str, Counter]  # why cases were not judged, by operator
+    reasons: dict[str, Counter]  # of unjudged cases, by operator
     places: dict[Where, Numbers]
-    worst: list[tuple[str, str]]  # what is wrong, and the recipe
+    worst: list[tuple[str, str]]  # a title and the recipe
     against: "Report | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
     moved: list[tuple] = field(default_factory=list)  # operator, outcome before and now, cases
-    ran: int = 0  # cases, in the call that gives this report
-    known: int = 0  # cases that were done before it
+    ran: int = 0  # cases run by the call that returns this report
+    known: int = 0  # cases already in the store
 
     @property
     def headline(self) -> str:
-        """The one thing to know: the worst regression, else what is wrong, else that all is right."""
+        """The main result: the worst regression, else what is wrong, else that all is right."""
         return _regression(self) if self.against else _state(self)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong, and nothing right before became wrong or lost its answer."""
+        """Whether nothing is wrong, and no case that was right before became wrong or unjudged."""
         bad = self.outcomes[WRONG] or self.outcomes[DIED]
         return bool(self.outcomes[RIGHT]) and not bad and not _lost(self)
 
     def lines(self) -> list[str]:
-        """What stands below the headline: which run this is, and of what kind its numbers are."""
+        """The lines below the headline: the run, and the origin of its numbers."""
         lines = [_about(self)]
         if self.against:
             lines.append(message("against {run}", run=_about(self.against)))
@@ -124,7 +124,7 @@ class Report:
         return [tr(line) for line in (*lines, CANCELLING)]
 
     def changed(self) -> list[list[str]]:
-        """The rows of the table of what changed, the worst first."""
+        """The rows of the table of changes, the worst first."""
         return [
             [*where, *map(_count, change)]
             for where, change in self.changes.items()
@@ -132,7 +132,7 @@ class Report:
         ]
 
     def rows(self) -> list[list[str]]:
-        """The rows of the table of the run."""
+        """The rows of the run's table."""
         return [
             [
                 *where,
@@ -145,7 +145,7 @@ class Report:
         ]
 
     def notes(self) -> list[str]:
-        """Cases that ended otherwise than before, and those that were not judged."""
+        """Notes on cases with another outcome than before, and on unjudged cases."""
         lines = [
             ntr(
                 "{name}: {n} case {then} before, {now} now",
@@ -170,7 +170,7 @@ class Report:
         ]
 
     def commands(self) -> list[tuple[str, str]]:
-        """The worst cases, each with the line for a shell that runs it again."""
+        """The worst cases, each with the shell command that runs it again."""
         return [(title, _command(self, recipe)) for title, recipe in self.worst]
 
     def __str__(self) -> str:
@@ -188,13 +188,13 @@ class Report:
         return as_html(tr(self.headline), (), [], self.lines(), str(self), mark, opens)
 
     def to_html(self) -> str:
-        """One page of HTML that needs no other file, no network and no script."""
+        """Return one self-contained HTML page without scripts."""
         return page(
             tr(self.headline), self._repr_html_(), "margin:1.5em; overflow-x:auto", language_here()
         )
 
     def to_json(self) -> dict:
-        """The headline and both tables, as JSON has them: in English."""
+        """Return the headline and both tables as JSON data in English."""
         with english():
             return {
                 "headline": self.headline,
@@ -214,11 +214,11 @@ class Report:
 
 
 def report(store, against=None) -> Report:
-    """Report the last run of a store that `sweep` wrote, and what changed against that of another store.
+    """Report the last run of a store that `sweep` wrote, and its changes against the last run of another store.
 
-    `against` may be the same store: then the run before is meant. A store names no code to run: the lines that run a case
-    of a kernel again leave its place open. Raises FileNotFoundError where no store is, ValueError for what is none, or
-    holds no run.
+    If `against` is the same store, its previous run is meant. Commands that run a kernel's case again leave out the kernel's
+    file, because a store must not name code to run. Raises FileNotFoundError without a store, ValueError for another file or a
+    store without a run.
     """
     store = place_of(store)
     with Store(store, reading=True) as opened:
@@ -235,7 +235,7 @@ def report(store, against=None) -> Report:
 
 
 def _last(store: Store, back: int) -> Report:
-    """The report of the run that is so many from the end."""
+    """Return the report of run number `back`, counted from the last."""
     is_begun = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
     runs = [run for run in store.runs() if any(store.rows(is_begun, [run.number]))]
     if len(runs) < back:
@@ -250,7 +250,7 @@ def _last(store: Store, back: int) -> Report:
 
 
 def of_run(store: Store, run: Run) -> Report:
-    """The report of a run of a store."""
+    """Return the report of a run of a store."""
 
     def rows(query):
         return store.rows(query, [run.number])
@@ -286,7 +286,7 @@ def of_run(store: Store, run: Run) -> Report:
 
 
 def _titled(where: Where, what: str, recipe: str) -> tuple[str, str]:
-    """A case with its recipe, which is printed to be run again: ValueError for that of another operator."""
+    """Return a title of a case and its recipe; raise ValueError for a recipe of another operator."""
     if named(recipe) != where.operator:
         raise ValueError(f"a case of {where.operator} with the recipe {recipe:.80}")
     return message("{place}: {what}", place=where.text, what=what), recipe
@@ -312,7 +312,7 @@ def _count(number: int) -> str:
 
 
 def ulps(value: float) -> str:
-    """An error in ulps in few words.
+    """Return an error in ulps as short text.
 
     >>> ulps(3.0), ulps(123456.0), ulps(float("inf"))
     ('3', '1.2e+05', 'inf')
@@ -321,7 +321,7 @@ def ulps(value: float) -> str:
 
 
 def part(used: float) -> str:
-    """A part of what is allowed in few words: at most 1 where nothing is wrong.
+    """Return a used share of the allowance as short text: at most 1 where nothing is wrong.
 
     >>> part(0.0), part(0.2549), part(41.7), part(float("inf"))
     ('0', '0.25', '42', 'inf')
@@ -330,7 +330,7 @@ def part(used: float) -> str:
 
 
 def _command(result: Report, recipe: str) -> str:
-    """The line for a shell that runs one case again; it names a file of code only if a person named it here."""
+    """Return the shell command that runs one case again, with a kernel's file only if the user named it here."""
     said = about(result.run.device)
     is_kernel = ".py:" in said["open"]
     device = KERNEL if is_kernel else said["open"]
@@ -414,7 +414,7 @@ def _regression(result: Report) -> str:
 
 
 def _lost(result: Report) -> list[tuple]:
-    """What was right before, and is something else now."""
+    """Return the cases that were right before and are not now."""
     return [row for row in result.moved if row[1] == RIGHT]
 
 

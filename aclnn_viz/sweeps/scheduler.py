@@ -1,7 +1,7 @@
 """`sweep`: run and judge many test cases on a device or a kernel, here or on many machines, and record each once.
 
-Recipes that are in the store are skipped. Of the rest a limited number is with the workers at a time, so memory does not grow
-with the sweep. When a process dies, the cases that were out are run again one by one: so the case that ended it is found.
+Recipes in the store are skipped. Only a limited number of the others is submitted at a time, so memory does not grow with the
+sweep. When a process dies, the submitted cases run again one by one, to find the case that killed it.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -17,11 +17,11 @@ from aclnn_viz.sweeps.store import Store
 from aclnn_viz.sweeps.work import Row, died, identity, work
 from aclnn_viz.sweeps.workers import count_of, executor_of
 
-AHEAD = 4  # cases that wait for each worker: none is idle, and no more lie in memory
+AHEAD = 4  # cases submitted per worker: enough to keep it busy, few enough for memory
 
 
 class Drive:
-    """One sweep under way; `ran` counts its cases, `known` those that were done before."""
+    """One running sweep; `ran` counts its cases, `known` those already in the store."""
 
     def __init__(self, place: Place, executor, store: Store):
         self.place, self.store, self.ran, self.known = place, store, 0, 0
@@ -29,12 +29,12 @@ class Drive:
         self._out: dict[Future, str] = {}
 
     def begin(self) -> None:
-        """Begin or go on with the run in the store: what computes is found out by a worker."""
+        """Begin or continue the run in the store; a worker determines what computes."""
         text = self.executor.submit(identity, self.place).result()
         self.run = self.store.run(self.place.kit, text)
 
     def rows(self, recipes: Iterable[str]) -> Iterator[Row]:
-        """Yield the rows of all recipes that are not done, each when it is in the store."""
+        """Yield the rows of all recipes that are not in the store, each once it is stored."""
         todo = self._todo(recipes)
         try:
             while True:
@@ -44,7 +44,7 @@ class Drive:
                 if not self._out:
                     return
                 for future in wait(self._out, return_when=FIRST_COMPLETED).done:
-                    if future in self._out:  # it may have been run again with others
+                    if future in self._out:  # an earlier result may have run it again
                         for row in self._results(future, self._out.pop(future)):
                             self.store.add(self.run, row)
                             self.ran += 1
@@ -54,7 +54,7 @@ class Drive:
                 future.cancel()
 
     def _todo(self, recipes: Iterable[str]) -> Iterator[str]:
-        """The recipes that are neither done nor out."""
+        """Yield the recipes that are neither stored nor submitted."""
         for recipe in recipes:
             if self.store.known(self.run.key(recipe)):
                 self.known += 1
@@ -70,7 +70,7 @@ class Drive:
             return failed
 
     def _results(self, future: Future, recipe: str) -> Iterator[Row]:
-        """The row of a case; where a worker died, those of all cases that were out, run one by one."""
+        """Yield the row of a case; after the death of a worker the rows of all submitted cases, run one by one."""
         try:
             yield future.result()
         except (BrokenExecutor, CancelledError, OSError) as error:
@@ -88,11 +88,11 @@ class Drive:
             for lost in recipes:
                 try:
                     yield self._submit(lost).result()
-                except BrokenExecutor:  # it ends its worker again: it is the one that did
+                except BrokenExecutor:  # this case killed its worker again, so it is the cause
                     self._renewed()
                     yield died(lost)
         except Exception as error:
-            # dask gives a case up of which worker after worker died; by name, for dask may not be there
+            # dask gives up a case that killed several workers; compared by name, because dask is optional
             if type(error).__name__ != "KilledWorker":
                 raise
             yield died(recipe)

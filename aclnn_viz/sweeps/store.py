@@ -1,8 +1,7 @@
-"""Store the results of a sweep (many test cases) in an SQLite file: one row for each case, version and device, never written
-again.
+"""Store the results of a sweep (many test cases) in an SQLite file: one row for each case, version and device, never rewritten.
 
 A key is the hash of the recipe's canonical text, the kit and the device. Several processes of one machine may write at once;
-the file must lie on a local disk, as SQLite's write-ahead log needs it.
+SQLite's write-ahead log needs a local disk.
 """
 
 import sqlite3
@@ -17,9 +16,9 @@ from aclnn_viz.storage.readers import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import Row
 
-MARK, VERSION = 0x41434C4E, 5  # of the file: "ACLN"
+MARK, VERSION = 0x41434C4E, 5  # of the file; MARK spells "ACLN"
 MEMORY = ":memory:"
-WAIT = 60.0  # seconds for another writer
+WAIT = 60.0  # seconds to wait for another writer
 ASKED = "a store is an SQLite file of this kit, whole and unaltered"
 COPY = "take a copy of it, or sweep into another file"
 TABLES = f"""
@@ -37,7 +36,7 @@ PRAGMA user_version = {VERSION};
 
 @dataclass(frozen=True)
 class Run:
-    """Which kit ran on which device: what rows of a store have in common."""
+    """A kit and a device, which rows of a store share."""
 
     number: int
     kit: str
@@ -48,10 +47,10 @@ class Run:
 
 
 class Store:
-    """An opened store; made where there is none, unless it is only to be read. Use it in a `with` block.
+    """An open store, created if missing unless it is opened for reading. Use it in a `with` block.
 
-    Raises ForeignError for another file, AlteredError for a damaged store, FileNotFoundError where one is to be read,
-    and OSError where it cannot be written. MEMORY is a store that nobody keeps.
+    Raises ForeignError for another file, AlteredError for a damaged store, FileNotFoundError for a missing one to read, and
+    OSError if it cannot be written. MEMORY is a store without a file.
     """
 
     def __init__(self, path, reading: bool = False):
@@ -77,7 +76,8 @@ class Store:
     def _need_own(self) -> None:
         count, version = "SELECT count(*) FROM sqlite_master", self._one("PRAGMA user_version")
         if not self._reading and not self._one(count) and not self._one("PRAGMA application_id"):
-            self._base.execute("BEGIN IMMEDIATE")  # a second process that makes it waits here
+            # a second process that creates the store waits here
+            self._base.execute("BEGIN IMMEDIATE")
             if not self._one(count):
                 for statement in filter(str.strip, TABLES.split(";")):
                     self._base.execute(statement)
@@ -88,7 +88,7 @@ class Store:
             raise ForeignError(
                 problem(ASKED, text, "use the kit that wrote it, or name another file")
             )
-        # a view may run without end, a trigger may delete
+        # a view may never end, a trigger may delete rows
         if self._one(f"{count} WHERE type IN ('view', 'trigger')"):
             raise AlteredError(problem(ASKED, f"{self.path}: a view or a trigger in it", COPY))
         if (text := self._one("PRAGMA quick_check(1)")) != "ok":
@@ -102,7 +102,7 @@ class Store:
 
     @contextmanager
     def _with_advice(self):
-        """SQLite's errors as errors of this kit, in three parts."""
+        """Turn SQLite's errors into errors of this kit."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -114,12 +114,13 @@ class Store:
                     "stays done",
                 )
             ) from error
-        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # a message may hold any bytes
+        # a text may hold invalid bytes
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             kind = ForeignError if "not a database" in str(error) else AlteredError
             raise kind(problem(ASKED, f"{self.path}: {error}", COPY)) from error
 
     def run(self, kit: str, device: str) -> Run:
-        """The run of a kit on a device, made when it is asked for the first time."""
+        """Return the run of a kit on a device, created on first use."""
         with self._with_advice():
             self._base.execute(
                 "INSERT OR IGNORE INTO runs (kit, device) VALUES (?, ?)", (kit, device)
@@ -127,15 +128,15 @@ class Store:
         return next(run for run in self.runs() if (run.kit, run.device) == (kit, device))
 
     def runs(self) -> list[Run]:
-        """All runs, the one that was begun last at the end."""
+        """Return all runs, the latest last."""
         return [Run(*row) for row in self.rows("SELECT run, kit, device FROM runs ORDER BY run")]
 
     def known(self, key: str) -> bool:
-        """Whether the case of a key is done."""
+        """Return whether the case of a key is stored."""
         return any(self.rows("SELECT 1 FROM cases WHERE key = ?", [key]))
 
     def add(self, run: Run, row: Row) -> None:
-        """Add a row in one step; one whose key is there stays as it is."""
+        """Add a row in one transaction, unless its key is stored."""
         key = run.key(row.recipe)
         about = row.recipe, row.operator, row.dtype, row.mode, row.outcome, row.note[:]
         case = key, run.number, *about, row.seconds, row.software
@@ -158,7 +159,7 @@ class Store:
         ).rowcount
 
     def rows(self, statement: str, values=()) -> Iterator[tuple]:
-        """The rows of a query; their texts hold only what can be printed."""
+        """Yield the rows of a query, with their texts made printable."""
         with self._with_advice():
             for row in self._base.execute(statement, values):
                 yield tuple(
@@ -168,7 +169,7 @@ class Store:
 
     @contextmanager
     def unaltered(self) -> Iterator[None]:
-        """While its rows are understood: AlteredError for what no sweep has written."""
+        """Turn errors in reading rows into AlteredError: no sweep wrote such rows."""
         try:
             yield
         except StoredError:
@@ -177,7 +178,7 @@ class Store:
             raise AlteredError(problem(ASKED, f"{self.path}: {error!r:.200}", COPY)) from error
 
     def attach(self, path) -> None:
-        """Make another store readable beside this one, under the name "other"."""
+        """Attach another store for reading under the name "other"."""
         with self._with_advice():
             self._base.execute("ATTACH DATABASE ? AS other", [_read_only(path)])
 

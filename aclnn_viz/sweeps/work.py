@@ -1,4 +1,4 @@
-"""Do one unit of a sweep's work in any process: make a test case, run it, judge the outputs, and return the row to record."""
+"""Do one unit of a sweep's work in any process: draw a test case, run it, judge the outputs, return the row."""
 
 import hashlib
 import json
@@ -27,13 +27,13 @@ RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = OUTCOMES = (
     message("unsupported"),
     message("died"),
 )
-# Warnings and modules belong to all threads of a process, so one works at a time.
+# Warnings and modules belong to all threads of a process, so only one runs a case at a time.
 _one_at_a_time = threading.Lock()
 
 
 @dataclass(frozen=True)
 class Judged:
-    """One output of a case: its verdict, the part `used` of what rounding may do, two measures, the identity of its bits."""
+    """One judged output: its verdict, the used share of the rounding bound, two measures, the hash of its bits."""
 
     output: str
     verdict: str
@@ -45,7 +45,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class Row:
-    """What is known of a case: `outcome` is one of OUTCOMES, `note` why."""
+    """The record of a case: `outcome` is one of OUTCOMES, `note` the reason."""
 
     recipe: str
     operator: str
@@ -59,13 +59,13 @@ class Row:
 
 
 def identity(place: Place) -> str:
-    """What computes at a place, found out by a worker there."""
+    """Return the identity of a place, as a worker finds it."""
     return place.opened().identity
 
 
 def work(place: Place, recipe: str) -> Row:
     """Draw, run and judge the case of a recipe."""
-    here, start = place.opened(), time.perf_counter()  # a device that died is opened anew
+    here, start = place.opened(), time.perf_counter()  # reopens a device that died
     with _one_at_a_time, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConstraintWarning)
         row = _row(here, recipe)
@@ -77,7 +77,7 @@ def work(place: Place, recipe: str) -> Row:
 
 
 def died(recipe: str) -> Row:
-    """The row of a case that ended its worker."""
+    """Return the row of a case that killed its worker."""
     _, case = draw(recipe)
     op, values = case.operator, case.operator.bind(case.inputs)
     outputs = tuple(Judged(name, WRONG) for name in op.outputs if op.asks_for(name, values))
@@ -111,7 +111,7 @@ def _row(here: Opened, text: str) -> Row:
     notes = [_described(miss) for miss in misses]
     if outcome.misbehaviour:
         notes.insert(0, message("the kernel {did}", did=outcome.misbehaviour))
-    # what belongs to no output makes all of them wrong
+    # a fault of the whole call makes all outputs wrong
     wrong = {miss.output for miss in misses} or {""} if notes else set()
     if outcome.misbehaviour or wrong - {*ready.expected}:
         wrong = {*ready.expected}
@@ -135,7 +135,7 @@ def _judged(name: str, verdict: str, expected, actual) -> Judged:
 
 
 def _bits(array: np.ndarray) -> str:
-    """The identity of the numbers of an output; every nan is alike."""
+    """Return a hash of an output's numbers, in which all nans are equal."""
     held = np.ascontiguousarray(array).copy()
     held[held != held] = float_format(array.dtype).numpy.type(np.nan)
     return hashlib.sha256(held.tobytes()).hexdigest()[:16]

@@ -1,6 +1,4 @@
-"""Choose who runs the test cases of a sweep: this process, processes that it starts, or any executor, such as that of a dask
-cluster.
-"""
+"""Choose the executor of a sweep's test cases: this process, new processes, or any executor, such as that of a dask cluster."""
 
 import os
 from collections.abc import Callable
@@ -11,7 +9,7 @@ from aclnn_viz.errors import need, whole
 from aclnn_viz.pool import Processes
 from aclnn_viz.sweeps.place import close_opened
 
-PROCESSES = 1024  # processes of one machine
+PROCESSES = 1024  # at most, on one machine
 
 
 class Here(Executor):
@@ -32,10 +30,10 @@ class Here(Executor):
 
 
 def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
-    """The executor that an option of `sweep` names, and where the sweep owns it, what makes another one.
+    """Return the executor that an option of `sweep` names, and a function that replaces it if the sweep owns it.
 
-    None is this process, a number so many processes, else an Executor of concurrent.futures or a Client of
-    dask.distributed. TypeError for anything else.
+    None means this process, a number so many processes; otherwise it is an Executor of concurrent.futures or a Client of
+    dask.distributed. Raises TypeError for anything else.
     """
     if executor is None:
         return Here(), Here
@@ -54,12 +52,12 @@ def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
 
 
 def count_of(executor: Executor) -> int:
-    """How many workers an executor has now; those of dask come and go."""
+    """Return the present number of workers of an executor; dask's number may change."""
     if client := getattr(executor, "_client", None):
         return max(1, sum(client.nthreads().values()))
     return getattr(executor, "_max_workers", None) or os.cpu_count() or 1
 
 
 def _begin() -> None:
-    """A worker closes its device at its end."""
+    """Make a worker close its device when it exits."""
     util.Finalize(None, close_opened, exitpriority=10)
