@@ -1,4 +1,4 @@
-"""Operators: what the vendor documents of each (its declaration), and its outputs as numbers (its page)."""
+"""Operators: the vendor's documented facts of each (its declaration), and its outputs as numbers (its page)."""
 
 import sys
 from collections.abc import Mapping
@@ -36,7 +36,7 @@ def operators() -> tuple[Operator, ...]:
 
 
 class _Package(ModuleType):
-    """This package under a name that users know as a function: `av.operators()` calls it, imports find its modules."""
+    """This package, which users call as the function `av.operators()` and imports use as a package."""
 
     def __call__(self) -> tuple[Operator, ...]:
         return operators()
@@ -85,9 +85,9 @@ def operator(name: "str | Path | Operator") -> Operator:
 
 
 def known(name: str | Operator) -> Operator:
-    """Return the operator that data name: one that is known; no folder is opened.
+    """Return a known operator by name, without opening a folder.
 
-    Raises ValueError for any other.
+    Raise ValueError for any other name.
     """
     if isinstance(name, Operator):
         return name
@@ -123,7 +123,7 @@ def known(name: str | Operator) -> Operator:
 
 
 def recorded(entry: Mapping) -> Operator:
-    """Return the operator of a stored case; ValueError where it is not known, or its sources are not those of the record."""
+    """Return the operator of a stored case; raise ValueError if it is unknown or its sources have changed."""
     op, text = known(entry["operator"]), entry.get("sources")
     if text is not None and text != (now := registry.sources(op.name)):
         raise ValueError(

@@ -25,21 +25,22 @@ from aclnn_viz.operators.shapes import (
     need_shape,
 )
 
-KEPT = 1024  # calls of other attributes, shapes or dtypes
+KEPT = 1024  # cached calls, by attributes, shapes and dtypes
 
 
 @dataclass(frozen=True)
 class Tensor:
-    """What is promised of one tensor.
+    """The declared rules of one tensor.
 
-    `shape` is a pattern (see `patterns`), `dtype` a rule (see `shapes.formats_of`) or such as "int64 or int32". `why`
-    says in a refusal where the shape comes from. `ranks` limits the number of axes. `optional` tensors may be null.
-    Of a tensor `by_count` only the number of elements counts. `asked` names what asks for an output: a flag, an entry
-    such as "outputMask[0]", or an optional tensor that is given. `layout` is the aclFormat with which the vendor's samples
-    create it. `low` and `high` are the ends of its values, numbers or formulas (see `patterns`): "V - 1"; between them floating
-    numbers are drawn, which may lie elsewhere. `kinks` are the numbers, formulas or names of tensors before it where the
-    function has one: cases have elements that are such, and on both sides. A tensor that is not `empty` must have
-    elements. A `reserved` one is null. `usual` names the function of the page by which a network makes it of those before it, "" where none does. `status` is the code for a
+    `shape` is a pattern (see `patterns`), `dtype` a rule (see `shapes.formats_of`) or such as "int64 or int32". An error
+    gives `why` as the reason for the shape. `ranks` limits the number of axes. `optional` tensors may be null.
+    A tensor `by_count` needs only the right number of elements. `asked` names the flag, mask entry ("outputMask[0]") or
+    optional tensor that requests an output. `layout` is the aclFormat with which the vendor's samples
+    create it. `low` and `high` bound its values; they are numbers or formulas such as "V - 1" (see `patterns`). Floating
+    numbers are drawn between them, but may lie outside. `kinks` are the places where the function has a kink (numbers,
+    formulas or names of earlier tensors); cases have elements there and on both sides. A tensor that is not `empty` must have
+    elements. A `reserved` tensor is null. `usual` names the page's function that computes it from earlier tensors, "" for
+    none. `status` is the code for a
     tensor that does not fit.
     """
 
@@ -61,14 +62,14 @@ class Tensor:
 
 
 class Fitted(NamedTuple):
-    """What follows from attributes, shapes and dtypes alone, whatever the numbers: kept from one call to the next."""
+    """The results for a call that depend on attributes, shapes and dtypes alone, cached for later calls."""
 
     sizes: Sizes
     tensors: tuple[str, ...]
-    shapes: dict[str, tuple]  # of tensors that only have another shape on the page
-    # of those that it sees otherwise: the shape to which it is broadcast first, and that of the page
+    shapes: dict[str, tuple]  # shapes of tensors that the page sees reshaped
+    # for tensors that the page sees broadcast: the shape to broadcast to, then the page's shape
     others: dict[str, tuple]
-    attributes: dict  # what the page takes beside the tensors
+    attributes: dict  # values that the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
     compute: np.dtype
@@ -77,9 +78,9 @@ class Fitted(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Arrangement:
-    """One direction of an operator: the tensors that it is given, those that it makes, and what must hold of them.
+    """One direction of an operator: its input tensors, its outputs, and the rules for them.
 
-    `like` sets format and sizes; `sizes` has the formulas of lengths, `ranges` the ends of values that are formulas.
+    `like` sets format and sizes; `sizes` holds the formulas of lengths, `ranges` the bounds of values that are formulas.
     `rules` see the bound parameters and raise ValueError. `unseen` attributes are not passed to the page.
     """
 
@@ -90,9 +91,9 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    # what the page takes beside: the number of elements of a tensor, or a length
+    # counts that the page takes: elements of a tensor, or a length
     counts: dict[str, str] = field(default_factory=dict)
-    # outputs of the shape of a tensor that the page broadcasts
+    # outputs with the shape of a tensor that the page broadcasts
     kept: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:
@@ -100,7 +101,7 @@ class Arrangement:
         return self.given(page, bound, self.fitted(page, bound))
 
     def fitted(self, page, bound: dict) -> Fitted:
-        """What follows from everything but the numbers; raises as a call."""
+        """Return what depends on everything but the numbers; raise as a call does."""
         arrays, attributes = {}, {}
         for name, one in bound.items():
             (arrays if name in self.tensors else attributes)[name] = one
@@ -116,7 +117,7 @@ class Arrangement:
         )
 
     def given(self, page, bound: dict, fitted: Fitted) -> Arranged:
-        """Check the numbers of what fits, and return all as the page takes it."""
+        """Check the numbers of fitting arguments, and return all arguments as the page takes them."""
         if self.ranges:
             self._in_range(bound, bound | fitted.sizes)
         for rule in self.rules:
@@ -153,7 +154,7 @@ class Arrangement:
             for name, one in tensors
         }
         fmt, sizes, patterns = self.checked(arrays, attributes)
-        # as they are
+        # passed unchanged
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}
         wholes = {
             name: None
@@ -200,7 +201,7 @@ class Arrangement:
         )
 
     def _results(self, fmt, sizes, arrays: dict, attributes: dict, axes: dict) -> dict[str, Result]:
-        """The outputs that are asked for; in `axes` those become dots along which a gradient is summed."""
+        """Return the requested outputs; `axes` lists the axes along which a gradient is summed as a dot product."""
         results = {}
         for name, tensor in self.outputs.items():
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
@@ -230,7 +231,7 @@ class Arrangement:
         return results
 
     def _bound(self, pattern: Pattern, like, sizes: Sizes, attributes: dict) -> Sizes:
-        """The sizes with the lengths of the tensor that decides them; ValueError where an attribute misfits."""
+        """Return the sizes with the lengths from the deciding tensor; raise ValueError if an attribute misfits."""
         try:
             return pattern.bind(like.shape, sizes)
         except ValueError as error:
@@ -254,7 +255,7 @@ class Arrangement:
     def checked(
         self, arrays: dict, attributes: dict
     ) -> tuple[FloatFormat, Sizes, dict[str, Pattern]]:
-        """Return the format, the sizes and the patterns; raises TypeError or ValueError for a tensor that misfits."""
+        """Return the format, the sizes and the patterns; raise TypeError or ValueError for a tensor that misfits."""
         self._in_range(attributes, attributes)
         first, like = self.tensors[self.like], arrays[self.like]
         patterns = {
@@ -307,7 +308,7 @@ class Arrangement:
         return fmt, sizes, patterns
 
     def _in_range(self, given: dict, known: dict) -> None:
-        """Refuse values beyond ends that other parameters give; ends that are not known yet are not looked at."""
+        """Refuse values beyond bounds that other parameters set; unknown bounds are skipped."""
         for name, ends in self.ranges.items():
             if given.get(name) is None:
                 continue
@@ -337,7 +338,7 @@ class Arrangement:
                 )
 
     def _split(self, arrays, patterns, sizes) -> None:
-        """Where the leading and the trailing axes of `like` both are any number, another tensor fixes how many trail."""
+        """Set how many axes trail if `like` has two free groups of axes; another tensor decides."""
         like, pattern = arrays[self.like], patterns[self.like]
         unknown = [name for name in pattern.starred if name not in sizes]
         if len(unknown) < 2:
@@ -419,21 +420,21 @@ def _need_bits(name: str, array, bits: int) -> None:
 
 
 def asked(what: str, bound: dict) -> bool:
-    """Tell whether a flag is set, an entry of a mask, or an optional tensor given: "dgammaIsRequire", "outputMask[0]"."""
+    """Return whether a flag or mask entry is set or an optional tensor given: "dgammaIsRequire", "outputMask[0]"."""
     name, _, entry = what.partition("[")
     flag = bound[name][int(entry[:-1])] if entry else bound[name]
     return bool(flag) if isinstance(flag, bool | int) else flag is not None
 
 
 def _taken(tensor: Tensor, array, attributes: dict) -> Pattern:
-    """The pattern of a tensor; of one that is one number or broadcast, what its shape says."""
+    """Return the pattern of a tensor; a single number or a broadcast tensor takes it from its shape."""
     found = chosen(tensor.shape, attributes)
     number = array is None or array.shape in ((), (1,))
     return choices(tensor.shape)[0] if found.scalar and found.stretched and not number else found
 
 
 def stretched(shapes: dict[str, tuple], patterns: dict[str, Pattern], like: Pattern) -> Sizes:
-    """The lengths to which all tensors are broadcast that are so along the starred axes of one; ValueError where they cannot be."""
+    """Return the lengths of the starred axes after broadcasting all tensors; raise ValueError if they do not broadcast."""
     found = {}
     for token in (token for token in like.stretched if token[0] == "*"):
         alike = {name: shape for name, shape in shapes.items() if token in patterns[name].stretched}
@@ -455,11 +456,11 @@ def _given(sizes: dict[str, str], attributes: dict) -> str:
 
 
 def _padded(shape: tuple[int, ...], axes: str) -> tuple[int, ...]:
-    """A page may give an array more axes than the vendor does; they have length 1 and come last."""
+    """Return the shape with axes of length 1 appended where the page has more axes than the vendor."""
     return shape + (1,) * (len(axes) - len(shape))
 
 
 def prelude_of(whole: Callable, bound: dict) -> Callable:
-    """What a page computes from whole inputs before they are cut into blocks: (xp, arrays) -> more arrays."""
+    """Return the page's function of whole inputs that runs before blocks are cut: (xp, arrays) -> more arrays."""
     names = whole.__code__.co_varnames[1 : whole.__code__.co_argcount]
     return lambda xp, arrays: whole(xp, **{name: (bound | arrays)[name] for name in names})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 #: {type: {name: number}}.
 TYPES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-#: Bytes of one element, by aclDataType.
+#: Bytes per element, by aclDataType.
 DATA_TYPE_SIZES = {TYPES["aclDataType"][name]: size for name, size in TYPES.pop("bytes").items()}
 for _numbers in TYPES.values():
     globals().update(_numbers)

@@ -1,6 +1,4 @@
-"""Check an operator's declaration.py (shapes, dtypes) when its folder is opened, and name the line of what is missing or
-contradicts itself.
-"""
+"""Check an operator's declaration.py (shapes, dtypes) when its folder is opened, and name the line of a gap or a contradiction."""
 
 import ast
 import re
@@ -24,7 +22,7 @@ NAMES = {fmt.name for fmt in FORMATS}
 
 
 def check(op: Operator, path: Path) -> None:
-    """Raise ValueError for the first thing that does not hold, with the line of the file that says it."""
+    """Raise ValueError for the first mistake, with its line in the file."""
     for field, key, asked, got in _faults(op):
         raise ValueError(
             problem(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there")
@@ -35,8 +33,8 @@ Fault = tuple[str, str, str, str]
 
 
 def _faults(op: Operator) -> Iterator[Fault]:
-    """(field of the declaration, key there, what must hold, what is there) for all that does not hold."""
-    for part in (_kinds, _prototype):  # without which the rest cannot be read
+    """Yield each mistake as (field of the declaration, key, rule, value)."""
+    for part in (_kinds, _prototype):  # the other parts cannot be read without these
         if fault := next(part(op), None):
             yield fault
             return
@@ -142,7 +140,7 @@ def _formulas(op: Operator) -> Iterator[Fault]:
         for end in (one.low, one.high, *getattr(one, "kinks", ()))
         if isinstance(end, str)
     ]
-    # a kink may lie at another tensor
+    # a kink may lie at another tensor's value
     tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}
     for field, name, text in texts:
         try:
@@ -246,7 +244,7 @@ def _functions(op: Operator, types: dict[str, str]) -> Iterator[Fault]:
 
 
 def _line(path: Path, field: str, key: str) -> int:
-    """The line of a key in a field of the declaration, else of the field, else of the declaration."""
+    """Return the line of a key in a field of the declaration, else the field's line, else the declaration's."""
     at = next(
         (
             node

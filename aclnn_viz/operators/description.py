@@ -16,14 +16,14 @@ HEADER = (
     message("dtype or values"),
     message("default"),
 )
-TENSOR = message("tensor")  # the kinds of attributes are names of types
+TENSOR = message("tensor")  # the other kinds are names of types
 
 
 @dataclass(frozen=True)
 class Description:
-    """`title`, `about` (the page's own words), `rows` under HEADER, and `products`: what each takes.
+    """An operator in words: `title`, `about` (from the page), `rows` under HEADER, and the formats of `products`.
 
-    Texts that are words are kept as messages.
+    Translated texts are messages.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Description:
 
 
 def describe(op) -> Description:
-    """Return what is declared of an operator, in words."""
+    """Return the declaration of an operator in words."""
     rows = [_row(op, p) for p in op.c_parameters]
     rows += [
         _row(op, p, message("forward"))
@@ -124,7 +124,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
         )
         allowed = message("{low} to {high}", low=low, high=high) if (low, high) != ("", "") else ""
     default = repr(p.default) if p.optional else "" if p.output else message("required")
-    known = set()  # attributes that a shape depends on, named once
+    known = set()  # attributes in shapes, each named once
     shape = re.sub(
         r" if (\w+) = ([\w|]+) else ",
         lambda found: (
@@ -138,7 +138,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
 
 
 def _format(op, dtype: str) -> str:
-    """One of the formats that a tensor may have."""
+    """Return one of the tensor's possible formats."""
     of = (
         op.like if dtype == "same" else dtype.removeprefix("as ") if dtype.startswith("as ") else ""
     )
@@ -152,7 +152,7 @@ def _format(op, dtype: str) -> str:
 
 
 def role(op, name: str) -> str:
-    """What a parameter is for, where the declaration says it."""
+    """Return a parameter's purpose if the declaration states it."""
     if name in op.upstream:
         return message("upstream gradient,")
     return message("saved by forward,") if name in op.saved else ""

@@ -1,4 +1,6 @@
-"""List which operators the vendor documents in public repositories, from documented.tsv, to count those that are missing here."""
+"""List which operators the vendor documents in public repositories, from documented.tsv, to count the operators missing
+here.
+"""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -13,6 +15,6 @@ class Documented(NamedTuple):
 
 
 def documented() -> list[Documented]:
-    """All backward operators that have a document in the public repositories, by family."""
+    """Return all backward operators documented in the public repositories, by family."""
     lines = Path(__file__).with_name("documented.tsv").read_text("utf-8").splitlines()
     return [Documented(*line.split("\t")) for line in lines if not line.startswith("#")]

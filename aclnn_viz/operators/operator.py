@@ -1,6 +1,4 @@
-"""The class of an operator: what the vendor declares of it, and how to compute its outputs, in the format of the inputs or as
-exact values.
-"""
+"""The class of an operator: the vendor's declaration, and methods to compute outputs in the inputs' format or as exact values."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,11 +25,12 @@ from aclnn_viz.operators.shapes import is_plain
 
 @dataclass(frozen=True)
 class Attribute:
-    """What is promised of one attribute: its C type, default, range or only values; `tries` are worth trying.
+    """The declaration of one attribute: its C type, default, range or allowed values; `tries` are values worth trying.
 
     `values` may map values to names: {0: "zeros", 1: "border"}. The ends `low` and `high` are numbers, or formulas of lengths
-    and other attributes (see `patterns`); of an array they hold for each element. `only` has the values that some products
-    take alone. `status` is the code for a value that does not fit. What the page does not need to know, because shapes and outputs say it, is not `seen` by it.
+    and other attributes (see `patterns`); of an array they hold for each element. `only` lists values that only some products
+    take. `status` is the code for a value that does not fit. An attribute that shapes and outputs already determine is not
+    `seen` by the page.
     """
 
     c_type: str
@@ -47,39 +46,39 @@ class Attribute:
 
     @classmethod
     def epsilon(cls, default: float) -> "Attribute":
-        """What is added below a square root: from 0 on, so that no mean of squares becomes negative, and a float32 number.
+        """Return an epsilon under a square root: at least 0, so that no mean of squares becomes negative, and a float32 number.
 
-        The vendor documents no range, only that it keeps a division by 0 away; the kernels take it as a float.
+        The vendor documents no range, only that it prevents a division by 0; the kernels read a float.
         """
         return cls("double", default, low=0.0, high=FLOAT32.largest)
 
     @classmethod
     def of_lengths(cls, formula: str) -> "Attribute":
-        """An attribute whose value a formula of lengths gives: a case fills it in, and any other value is refused."""
+        """Return an attribute whose value a formula of lengths gives; a case fills it in, and other values are refused."""
         return cls("int64_t", low=formula, high=formula, seen=False)
 
     @property
     def follows(self) -> bool:
-        """Whether lengths give the value."""
+        """Return whether lengths give the value."""
         return isinstance(self.low, str) and self.low == self.high
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Operator:
-    """One aclnn backward operator, declared: everything that generic code needs to know of it.
+    """One aclnn backward operator, as declared for generic code.
 
     `prototype` is the C declaration of phase 1 with the documents' names, `c_names` the names in the header where they
     differ; `header` lies under `aclnnop/`, `library` is the vendor's repository. `tensors` and `attributes` hold the
     rules of all parameters, backward and forward; `takes` and `gives` are the parameters and outputs of the forward
-    operator. The roles: `upstream` maps each upstream gradient to the forward output that it belongs to, `saved` each
-    saved tensor to the forward output that it is, `gradient_of` each output to the forward parameter whose gradient it
+    operator. Roles: `upstream` maps each upstream gradient to its forward output, `saved` each saved tensor to its forward
+    output, `gradient_of` each output to the forward parameter whose gradient it
     is. `like` sets format and sizes of backward, the first tensor of `takes` those of forward. `sizes` maps names in
-    shape patterns to formulas (see `patterns`): the attribute that decides them, an entry of one, or what follows from others.
+    shape patterns to formulas (see `patterns`): the deciding attribute, an entry of one, or a length derived from others.
     `formats` says what each product takes. `counts` maps parameters of the page to the tensor whose elements they count,
     before it is broadcast, or to the letter of a length. `rules` (backward) and
     `forward_rules` see the bound parameters and raise ValueError. `shapes` are options of `case` worth trying.
-    Where `apart` holds, options are tried and proved one at a time, the others at their defaults. `chapter` is the place
-    among those that have a lesson, which come first.
+    With `apart`, options are tried and proved one at a time, the others at their defaults. `chapter` orders operators with a
+    lesson, which come first.
 
     `backward`, `forward` and `truth` take the parameters as keywords. They raise TypeError for a wrong name, kind or
     dtype and ValueError for a wrong shape or value.
@@ -115,19 +114,19 @@ class Operator:
 
     @property
     def aclnn_name(self) -> str:
-        """The vendor's name of phase 2."""
+        """Return the vendor's name of phase 2."""
         return self._declared.name.removesuffix("GetWorkspaceSize")
 
     @cached_property
     def c_parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of phase 1 in C order, outputs too, without workspaceSize and executor."""
+        """Return the parameters of phase 1 in C order, with outputs, without workspaceSize and executor."""
         return tuple(
             self._parameter(p.name, p.c_type) for p in self._declared.parameters if p.role == "in"
         )
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters of `backward` in the vendor's order."""
+        """Return the parameters of `backward` in the vendor's order."""
         return tuple(p for p in self.c_parameters if not p.output)
 
     @cached_property
@@ -136,7 +135,7 @@ class Operator:
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """The outputs in the vendor's order; the first is the main one."""
+        """Return the outputs in the vendor's order; the first is the main output."""
         return tuple(p.name for p in self.c_parameters if p.output)
 
     @property
@@ -145,7 +144,7 @@ class Operator:
 
     @cached_property
     def all_outputs(self) -> dict:
-        """The attributes that ask for every output."""
+        """Return the attributes that request every output."""
         found = {}
         for tensor in self.tensors.values():
             if tensor.asked and tensor.asked not in self.tensors:
@@ -155,7 +154,7 @@ class Operator:
 
     @cached_property
     def modes(self) -> tuple[dict, ...]:
-        """The attributes worth trying, in all combinations: what they allow, and what the declaration tries beside."""
+        """Return all combinations of attributes worth trying: allowed values, and further ones from the declaration."""
         choices = {
             name: tuple(dict.fromkeys((a.default, *a.values, *a.tries)))
             if a.default is not REQUIRED
@@ -166,17 +165,17 @@ class Operator:
         return tuple(dict(zip(choices, one)) for one in combined(choices, self.apart))
 
     def asks_for(self, output: str, bound: dict) -> bool:
-        """Tell whether flags, masks and optional tensors ask for an output."""
+        """Return whether flags, masks and optional tensors request an output."""
         return self.tensors[output].asked is None or asked(self.tensors[output].asked, bound)
 
     def status_of(self, name: str) -> int:
-        """The code with which the library refuses a value of a parameter, or a shape or dtype of a tensor."""
+        """Return the library's status code for a bad parameter value, or a tensor's bad shape or dtype."""
         return getattr(
             (self.attributes | self.tensors).get(name), "status", ACLNN_ERR_PARAM_INVALID
         )
 
     def page_axes(self, name: str, attributes: dict) -> list[str]:
-        """What each axis that the page sees of a tensor is called in its pattern; a factor by its number."""
+        """Return the pattern's names of a tensor's axes as the page sees them; a factor is named by its number."""
         return [
             "".join(part.lstrip("*") for part in parts)
             for parts in chosen(self.tensors[name].shape, attributes).page_axes
@@ -362,7 +361,9 @@ class Operator:
         ).truth()
 
     def usual(self, name: str, known: dict, sizes: dict) -> np.ndarray | None:
-        """Return a tensor as the page's function makes it of the tensors, attributes and lengths that are known; None where none does."""
+        """Return the tensor that the page's function computes from known tensors, attributes and lengths; None without a
+        function.
+        """
         tensor = self.tensors[name]
         if not tensor.usual or not (function := branch(tensor.usual, known)):
             return None
@@ -434,12 +435,12 @@ class Operator:
         return self._backward(self.page, bound)
 
     def arranged(self, inputs: dict) -> tuple[dict, Arranged]:
-        """Bind and arrange the inputs of backward."""
+        """Return the inputs of backward, bound and arranged."""
         bound, fitted = self.fitted(inputs)
         return bound, self._backward.given(self.page, bound, fitted)
 
     def fitted(self, inputs: dict) -> tuple[dict, Fitted]:
-        """Bind the inputs of backward, and return what their shapes, formats and plain values decide: found once for many calls."""
+        """Return what shapes, formats and plain values of backward's inputs decide; cached for many calls."""
         known, arrays = (
             self._calls.get(key := kinds_of(inputs)),
             {name: one for name, one in inputs.items() if type(one) is np.ndarray},
@@ -470,11 +471,11 @@ class Operator:
 
     @property
     def first(self) -> str:
-        """The first tensor of the forward operator: a case is given its shape."""
+        """Return the first tensor of the forward operator, whose shape a case takes."""
         return next(name for name in self.takes if name in self.tensors)
 
     def fitting(self, bound: dict) -> tuple:
-        """Return the format, the lengths by letter and the patterns of bound parameters of backward; raises as `backward`."""
+        """Return the format, the lengths by letter and the patterns of bound parameters of backward; raise as `backward`."""
         arrays = {name: value for name, value in bound.items() if name in self.tensors}
         attributes = {name: value for name, value in bound.items() if name not in self.tensors}
         return self._backward.checked(arrays, attributes)
@@ -508,7 +509,9 @@ class Operator:
 
     @cached_property
     def kept(self) -> dict[str, str]:
-        """The gradients of tensors that are broadcast along single axes: the page gets these tensors as they are, and sums itself."""
+        """Return the gradients of tensors broadcast along single axes; the page takes these tensors unchanged and sums
+        itself.
+        """
         return {
             out: of
             for out, of in self.gradient_of.items()
@@ -534,11 +537,11 @@ class Operator:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"
 
 
-PLAIN = {int, float, bool, str, tuple, type(None)}  # whose text says all
+PLAIN = {int, float, bool, str, tuple, type(None)}  # types whose text is the whole value
 
 
 def kinds_of(inputs: dict) -> tuple:
-    """What is the same in two calls that differ in their numbers alone; False stands for what is not known of one."""
+    """Return a key that is equal for calls differing only in numbers; False means unknown."""
     found = []
     for name, one in inputs.items():
         found += (
@@ -550,7 +553,7 @@ def kinds_of(inputs: dict) -> tuple:
 
 
 def combined(choices: dict[str, tuple], apart: bool):
-    """Yield one value of each choice: in all combinations, or `apart`, each but the first one of a choice beside the first ones of the others."""
+    """Return one value of each choice: all combinations, or with `apart` each value beside the first values of the others."""
     if not apart:
         return product(*choices.values())
     first = tuple(values[0] for values in choices.values())

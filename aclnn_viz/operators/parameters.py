@@ -18,7 +18,7 @@ from aclnn_viz.storage.foreign_arrays import as_array
 
 REQUIRED = object()
 
-#: What a C type is to whoever calls from Python.
+#: The Python type for each C type.
 KINDS = {
     "aclTensor *": "tensor",
     "int64_t": "int",
@@ -36,7 +36,7 @@ KINDS = {
     "aclIntArray *": "ints",
     "aclFloatArray *": "floats",
 }
-#: The arrays of plain values, by the kind of their elements.
+#: Element types of arrays of plain values.
 ARRAYS = {"bools": "bool", "ints": "int", "floats": "float"}
 
 _ACCEPTED = {
@@ -45,20 +45,21 @@ _ACCEPTED = {
     "float": (int, float, np.integer, np.floating),
     "str": (str,),
 }
-# an array of these is taken as it is
+# arrays of these types are passed unchanged
 _NUMBERS = {np.float32, np.float64, np.float16, BFLOAT16.numpy.type, np.int64, np.int32}
 _PLAIN = {"int": int, "bool": bool, "float": float, "str": str}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter: the vendor's name, its C type as declared, and what it is for.
+    """One parameter: the vendor's name, the declared C type, and the purpose.
 
     `role` is "in", "out" for a pointer through which C writes a value, "count" for the element count of the array
     before it. `output` marks a tensor that the operator writes. `c_name` is the name in the C header where that
-    differs from the documents'. Python binds `default` where the caller passes nothing. `shape` and `dtype` are the
-    rules of a tensor (see `Tensor`); `values` are the only ones allowed, `low` and `high` the ends of the range;
-    `length` is how many elements an array has, None for any number; what is `reserved` is null; `names` are those of values, which may be passed for them.
+    differs from the documents'. Python binds `default` if the caller omits it. `shape` and `dtype` are the
+    rules of a tensor (see `Tensor`); `values` are the allowed values, `low` and `high` the ends of the range;
+    `length` is an array's number of elements, None for any; a `reserved` parameter is null; `names` may be passed instead of
+    values.
     """
 
     name: str
@@ -83,21 +84,21 @@ class Parameter:
 
     @cached_property
     def optional(self) -> bool:
-        """Whether Python may leave it out."""
+        """Return whether Python may omit the parameter."""
         return self.default is not REQUIRED
 
     @cached_property
     def floating(self) -> bool:
-        """Whether a tensor holds floating numbers."""
+        """Return whether a tensor holds floating numbers."""
         return not is_plain(self.dtype or "")
 
     @property
     def required(self) -> bool:
-        """Whether C needs a pointer: tensors that Python may leave out may be null, and so may strings."""
+        """Return whether C needs a pointer; a tensor or string that Python may omit may be null."""
         return self.kind != "str" and (self.kind != "tensor" or self.default is not None)
 
     def checked(self, value):
-        """Return the value in its plain form; TypeError when it has another kind, ValueError when it is not allowed."""
+        """Return the value in plain form; raise TypeError for another kind, ValueError for a value that is not allowed."""
         if self.kind == "tensor":
             return self._tensor(value)
         if self.kind in ARRAYS:
@@ -119,7 +120,7 @@ class Parameter:
         return self._in_range(value)
 
     def named(self, value):
-        """Return the value that a name stands for, any other as it is."""
+        """Return the value of a name; other values are returned unchanged."""
         return (
             next((one for one, name in self.names.items() if name == value), value)
             if isinstance(value, str)
@@ -195,7 +196,7 @@ class Parameter:
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
             raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
-        # which compares without its own rounding
+        # a Python number compares without rounding to its format
         value = value.item() if isinstance(value, np.generic) else value
         if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
             value -= 2**64  # as C keeps a negative number
@@ -210,7 +211,7 @@ class Parameter:
                 )
             )
         if kind == "float" and self.c_type == "float":
-            return float(np.float32(value))  # what C keeps of it
+            return float(np.float32(value))  # the value that C stores
         return _PLAIN[kind](value)
 
     def __repr__(self) -> str:
@@ -234,7 +235,7 @@ class vendor_named:
     def __init__(self, attribute: str):
         self.attribute = attribute
 
-    def __call__(self, method: Method) -> Method:  # type checkers see the method itself
+    def __call__(self, method: Method) -> Method:  # type checkers see the undecorated method
         self.method = method
         return self  # type: ignore[return-value]
 
@@ -244,7 +245,7 @@ class vendor_named:
     def __get__(self, one, owner=None):
         if one is None:
             return self.method
-        # not the method's own name: a class may still be given another
+        # not the method's name, because a class may be renamed
         key = f"{self.name} as named by the vendor"
         if key in one.__dict__:
             return one.__dict__[key]
@@ -270,8 +271,7 @@ class vendor_named:
 def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     """Return every parameter's value in the vendor's order, defaults filled in.
 
-    Raises TypeError for a name that the operator has not, for a missing one, and for a value of another kind;
-    ValueError for a value that is not allowed.
+    Raise TypeError for an unknown or missing name and for a value of another kind; ValueError for a value that is not allowed.
     """
     if unknown := inputs.keys() - (names := [p.name for p in parameters]):
         name = next(name for name in inputs if name in unknown)

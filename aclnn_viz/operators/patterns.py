@@ -1,16 +1,15 @@
-"""Read shape patterns such as "N C H W", which say how the axes of an operator's tensors belong together, and compute lengths
-by them.
+"""Read shape patterns such as "N C H W", which relate the axes of an operator's tensors, and compute lengths from them.
 
 A pattern names one axis after another: "N C H W". `*R` stands for any number of axes, `G*D` or `2*D` for one axis whose
-length is a product, `2` for just that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
+length is a product, `2` for exactly that length, `1..K` for an axis of length 1 for each of `*K`, and "()" for one number, of
 shape () or (1,). In "*A D@dim *B" the attribute dim, which may be negative, says which axis D is; a tensor without axes has
 none. Pages see one axis a name and a factor, `*R` flattened; parentheses flatten what they hold: "N C (Ho Wo)".
 
-A tensor is broadcast along what has a `~`: of "~B H" the first length may be 1, "~*P" may be any shape that broadcasts to *P.
-Where "~*P if reduction = 0 else ~()" is one number it may also have a shape of the other kind. Pages see the whole length.
+A tensor is broadcast along a token with `~`: in "~B H" the first length may be 1, "~*P" is any shape that broadcasts to *P.
+With "~*P if reduction = 0 else ~()", a single number may also have the other shape. Pages see the whole length.
 
-A formula gives a length by attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1". Where it gives a
-product, "G*D", an axis "G*D*K" has K, and the tensor that has G tells D.
+A formula computes a length from attributes and other lengths: "(H + 2*padding[0] - kernelSize[0]) // stride[0] + 1". If it
+computes a product "G*D", an axis "G*D*K" determines K, and the tensor with G determines D.
 """
 
 import re
@@ -22,12 +21,12 @@ from types import CodeType
 
 from aclnn_viz.errors import problem
 
-# a length for a name, a tuple of lengths for a starred one
+# a length per name, a tuple of lengths per starred name
 Sizes = dict[str, int | tuple[int, ...]]
 
 
 def windows(length, extent, step, padding, up):
-    """How many windows of an extent there are; those that round `up` begin at the latest on the axis or the padding before it."""
+    """Return the number of windows of an extent; with `up`, the last window starts on the axis or its leading padding."""
     room = length + 2 * padding - extent
     if not up:
         return room // step + 1
@@ -41,7 +40,7 @@ FUNCTIONS = {
     "len": len,
     "sum": sum,
     "prod": prod,
-    # what a formula may call
+    # functions that a formula may call
     "half": lambda numbers: tuple(n // 2 for n in numbers),
     "windows": windows,
 }
@@ -68,7 +67,7 @@ class Pattern:
 
     @cached_property
     def placed(self) -> str | None:
-        """The attribute that says which axis the middle one of three is, if there is one."""
+        """Return the attribute that gives the place of the middle of three axes, if there is one."""
         return next(iter(re.findall(r"@(\w+)", self.text)), None)
 
     @cached_property
@@ -77,22 +76,24 @@ class Pattern:
 
     @cached_property
     def stretched(self) -> tuple[str, ...]:
-        """The tokens along which a tensor is broadcast."""
+        """Return the tokens along which a tensor is broadcast."""
         return tuple(re.findall(r"~(\S+)", self.text))
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
-        """The tokens of the vendor's shape, one after the other."""
+        """Return the tokens of the vendor's shape in order."""
         return tuple(token for token in self._tokens if token not in "()")
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The names that stand in the pattern, starred ones without their star."""
+        """Return the names in the pattern, without stars."""
         return tuple(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(self._tokens))))
 
     @cached_property
     def page_axes(self) -> list[list[str]]:
-        """Of each axis that a page sees, the tokens whose product is its length: one number has an axis of none."""
+        """Return for each axis of the page the tokens whose product is its length; a single number has one axis without
+        tokens.
+        """
         axes, inside = [[]] if self.scalar else [], False
         for token in self._tokens:
             if token == "(":
@@ -111,12 +112,14 @@ class Pattern:
 
     @cached_property
     def ranks(self) -> tuple[int, int]:
-        """The least and the largest number of axes; the vendor takes at most eight."""
+        """Return the least and largest number of axes; the vendor takes at most eight."""
         least = sum(axis[0] != "*" and not axis.startswith("1..") for axis in self.axes)
         return least, 8 if self.starred else least
 
     def before(self, name: str, shape: tuple[int, ...], attributes: Mapping) -> Sizes:
-        """Return the lengths before the axis that an attribute names, of the tensor `name`; ValueError where there is none."""
+        """Return the lengths before the axis that an attribute names, in the tensor `name`; raise ValueError if it has no
+        such axis.
+        """
         if self.placed is None:
             return {}
         at, rank = attributes[self.placed], max(len(shape), 1)
@@ -131,7 +134,7 @@ class Pattern:
         return {self.starred[0]: shape[: at % rank]} | ({} if shape else {self.axes[1]: ()})
 
     def bind(self, shape: tuple[int, ...], sizes: Sizes) -> Sizes:
-        """Return the sizes with those that this shape adds; ValueError(axis, its text) at the first that does not fit.
+        """Return the sizes with those of this shape added; raise ValueError(axis, its text) for the first misfit.
 
         At most one starred name may be new; lengths that are known already are not compared with the shape.
         """
@@ -149,7 +152,7 @@ class Pattern:
                 rest, *others = {name for name in factors if name[0].isalpha()} - set(known) or {
                     None
                 }
-                if others:  # which another tensor tells
+                if others:  # another tensor gives this length
                     continue
                 divisor = prod(_factor(name, sizes) for name in factors if name != rest)
                 if rest and (divisor < 1 or part[0] % divisor or known and not part[0]):
@@ -161,7 +164,9 @@ class Pattern:
         return sizes
 
     def fits(self, shape: tuple[int, ...], sizes: Sizes, shorter: bool = False) -> bool:
-        """Whether a shape is that of the pattern, or is broadcast to it along the axes that allow it; a `shorter` one lacks the first."""
+        """Return whether a shape fits the pattern, or broadcasts to it where allowed; a `shorter` shape lacks the first
+        axis.
+        """
         wide = [
             (n, axis in self.stretched) for axis in self.axes for n in self._lengths(axis, sizes)
         ]
@@ -175,7 +180,7 @@ class Pattern:
         )
 
     def narrowed(self, shape: tuple[int, ...]) -> Sizes:
-        """The lengths that a tensor of this shape has along the axes on which it is broadcast, each by its letter."""
+        """Return the lengths of a tensor of this shape along the axes on which it is broadcast, by letter."""
         return (
             {}
             if self.starred
@@ -190,7 +195,7 @@ class Pattern:
         return len(sizes[many]) if many else int(sizes.get(axis) != ())
 
     def _lengths(self, axis: str, sizes: Sizes) -> tuple[int, ...]:
-        if axis in sizes:  # most of them
+        if axis in sizes:  # the most frequent case
             return (sizes[axis],) if sizes[axis] != () else ()
         if axis[0] == "*":
             return sizes[axis[1:]]
@@ -199,11 +204,11 @@ class Pattern:
         return (prod(_factor(part, sizes) for part in _factors(axis, sizes)),)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """The vendor's shape."""
+        """Return the vendor's shape."""
         return tuple(n for axis in self.axes for n in self._lengths(axis, sizes))
 
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """The shape under which a page sees the tensor."""
+        """Return the shape in which the page sees the tensor."""
         return tuple(
             prod(n for part in parts for n in self._lengths(part, sizes))
             for parts in self.page_axes
@@ -211,7 +216,7 @@ class Pattern:
 
 
 def _factors(axis: str, sizes: Sizes) -> list[str]:
-    """The factors of an axis, several of which the product is known as one."""
+    """Return the factors of an axis; several factors with a known product become one."""
     known = next((many for many in sizes if "*" in many and axis.startswith(f"{many}*")), "")
     return [known, *axis[len(known) + 1 :].split("*")] if known else axis.split("*")
 
@@ -222,12 +227,12 @@ def _factor(text: str, sizes: Sizes) -> int:
 
 @cache
 def formula(text: str) -> CodeType:
-    """Return a formula compiled; `co_names` are the letters, attributes and functions that it names."""
+    """Return a compiled formula; `co_names` are its letters, attributes and functions."""
     return compile(text, "a formula", "eval")
 
 
 def value(text: str, known: Mapping):
-    """Return what a formula gives, None where it names something that is not known; ValueError where it gives nothing.
+    """Return the value of a formula, None if a name in it is unknown; raise ValueError if it has no value.
 
     >>> value("(H + 2*padding[0] - k) // 2 + 1", {"H": 7, "padding": (1, 1), "k": 3}), value("H", {})
     (4, None)
@@ -251,10 +256,10 @@ def value(text: str, known: Mapping):
 
 
 def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> Sizes:
-    """Return the sizes with those that formulas give by now; ValueError for a length below 0, and for no window."""
+    """Return the sizes with all computable formulas; raise ValueError for a length below 0, and for no window."""
     for letter, text in formulas.items():
         if letter not in sizes and (found := value(text, attributes | sizes)) is not None:
-            least = int(text.startswith("windows("))  # where none fits, nothing is pooled
+            least = int(text.startswith("windows("))  # pooling needs at least one window
             if isinstance(found, int) and found < least and not text.isidentifier():
                 named = ", ".join(
                     f"{name} {(attributes | sizes)[name]}"
@@ -291,7 +296,7 @@ def pattern(text: str) -> Pattern:
 
 
 def chosen(text: str, attributes: dict) -> Pattern:
-    """Return the pattern that holds for these attributes, of a text such as "N if reduction = none else ()".
+    """Return the pattern that a text such as "N if reduction = none else ()" selects for these attributes.
 
     Several values are joined by |, and after `else` another `if` may follow.
 
@@ -302,7 +307,7 @@ def chosen(text: str, attributes: dict) -> Pattern:
 
 
 def branch(text: str, attributes: dict) -> str:
-    """Return what holds for these attributes, of a text as in `chosen`."""
+    """Return the branch of a text, as in `chosen`, that these attributes select."""
     yes, name, value, no = _parts(text)
     return (
         yes
@@ -312,13 +317,13 @@ def branch(text: str, attributes: dict) -> str:
 
 
 def choices(text: str) -> list[Pattern]:
-    """Return the patterns of a text, of which attributes choose one."""
+    """Return the patterns of a text among which attributes choose."""
     yes, _, _, no = _parts(text)
     return [pattern(yes), *(choices(no) if no else ())]
 
 
 @cache
 def _parts(text: str) -> tuple:
-    """A pattern, and of one under a condition the attribute, its value, and the pattern otherwise."""
+    """Return a pattern, and for a conditional one the attribute, its value, and the other pattern."""
     condition = re.fullmatch(r"(.*?) if (\w+) = ([\w|]+) else (.*)", text)
     return condition.groups() if condition else (text, None, None, None)

@@ -1,10 +1,11 @@
-"""Look up in an operator's peer.py how other libraries (peers) compute the operator, and where their values are known to differ.
+"""Look up in an operator's peer.py how other libraries (peers) compute the operator, and where their values are known to
+differ.
 
-`ATEN` is the function of ATen that gives the outputs, with the parameters that it takes in its order. Where that does not say it,
-`in_torch(torch, ...)` takes the parameters of the C prototype by name, and returns the gradient, or a list in its order; it raises
-NotSupported for what PyTorch does not compute. `DIFFERENCES` lists by peer what it is known to do otherwise than the page, `REFUSED` what
-`in_torch` refuses of the operator's suite. `ARRANGEMENTS` are pages of other expressions that are as right in float32:
-`check` lets pass what their rounding explains. `DUMPED` says which calls of a dumped run are the operator's, and by which names.
+`ATEN` is the function of ATen that computes the outputs, with its parameters in order. Otherwise `in_torch(torch, ...)` takes
+the parameters of the C prototype by name and returns the gradient, or a list in the prototype's order; it raises NotSupported
+for calls that PyTorch does not compute. `DIFFERENCES` lists known differences from the page by peer, `REFUSED` the cases of
+the suite that `in_torch` refuses. `ARRANGEMENTS` are pages with other expressions, equally right in float32: `check` accepts
+errors that their rounding explains. `DUMPED` names the operator's calls in a dumped run.
 """
 
 import re
@@ -23,11 +24,11 @@ NARROW = tuple(fmt.name for fmt in FORMATS if fmt.bits == 16)
 
 @dataclass(frozen=True)
 class Difference:
-    """What a peer does otherwise: in words, who says so, in which formats, and what it gives instead.
+    """One known difference of a peer: a text, its source, the formats, and the peer's values.
 
-    Either `plan` is the arithmetic within whose rounding bounds the peer stays, or `values(inputs)` maps outputs to
-    (mask, values): where they differ, and what stands there. `convention` names the row of the operator's conventions
-    that records it; with neither plan nor values it is of inputs that no suite has, and that row shows it.
+    Either the peer stays within the rounding bounds of `plan`, or `values(inputs)` maps outputs to (mask, values) of the
+    differing places. `convention` names the row of the operator's conventions that records the difference; with neither plan
+    nor values, only that row shows it, as no suite has such inputs.
     """
 
     text: str
@@ -42,13 +43,15 @@ class Difference:
 
 
 def narrow(text: str, source: str, name: str, dtypes=NARROW, **settings) -> Difference:
-    """What a peer does that rounds every step to the 16 bits of its inputs."""
+    """Return the difference of a peer that rounds every step to its inputs' 16 bits."""
     plan = Plan(name, compute="storage", order=SEQUENTIAL, division_ulps=1.0, **settings)
     return Difference(text, source, plan, dtypes=dtypes)
 
 
 def in_torch(op) -> Callable | None:
-    """What computes an operator in PyTorch, by output; None where its file has neither `in_torch` nor `ATEN`."""
+    """Return the function that computes an operator in PyTorch, by output; None if its file has neither `in_torch` nor
+    `ATEN`.
+    """
     name, *taken = re.findall(r"[\w.]+", registry.own("peer", op.name, "ATEN", "")) or [None]
 
     def of_aten(torch, **inputs):
@@ -67,7 +70,7 @@ def in_torch(op) -> Callable | None:
         return {
             name: need(each, torch.Tensor, asked, "return one tensor, or a list of them")
             for name, each in zip(op.outputs, results)
-            if each is not None  # one that is not asked for
+            if each is not None  # an output that is not requested is None
         }
 
     return function and by_output

@@ -1,7 +1,7 @@
-"""Run an operator as a given kernel computes (formats, order of sums, rounding), and choose the settings that predict a product
-and CANN version.
+"""Run an operator with a given kernel's arithmetic (formats, order of sums, rounding), and choose settings that predict a
+product and CANN version.
 
-The notes of a preset say what of it the vendor documents or publishes as source code, and what is inferred.
+The notes of a preset mark its parts as documented, published in source code, or inferred.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ from aclnn_viz.words.messages import message
 
 
 class Traced(NamedTuple):
-    """What a page returned over a namespace, and per output its format and documented shape."""
+    """A page's result over a namespace, and the format and documented shape of each output."""
 
     values: dict
     results: dict[str, tuple[FloatFormat, tuple[int, ...]]]
@@ -39,7 +39,7 @@ class Traced(NamedTuple):
 
 
 def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
-    """Return what `op.backward` returns, computed as a plan (see `plan_of`) says; float64 inputs stay float64.
+    """Return the result of `op.backward`, computed by a plan (see `plan_of`); float64 inputs stay float64.
 
     >>> import aclnn_viz as av, numpy as np
     >>> x = np.float32([-1.5, 2049.0])
@@ -68,7 +68,7 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
             plan, compute="float64", accumulate="float64", coordinates=None, atomics=None
         )
     xp = namespace(plan, main)
-    if not arranged.results:  # a mask asks for nothing
+    if not arranged.results:  # a mask requests nothing
         return Traced({}, {}, xp)
     with np.errstate(all="ignore"):
         arrays = {
@@ -104,8 +104,8 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
 def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
     """Return the plan that predicts an operator on an Atlas product (or SoC name) with a CANN version.
 
-    `plan.notes` say what is documented and what is inferred. A product that lacks the operator gets the plan of the
-    kernels that exist. Raises ValueError for unknown names and versions.
+    `plan.notes` mark documented and inferred parts. A product without the operator gets the plan of the existing kernels.
+    Raise ValueError for unknown names and versions.
 
     >>> plan = preset("group_norm_swish", "Ascend910B2", "9.0")
     >>> plan.rounding
@@ -159,7 +159,7 @@ def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
 def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
     """Return a plan: itself, the kit's own for None or "host", or the preset of a product, SoC or alias for CANN 9.1.
 
-    Another version is written behind the product. Raises TypeError for another kind, ValueError for an unknown name.
+    Another version follows the product's name. Raise TypeError for another kind, ValueError for an unknown name.
 
     >>> plan_of("hardswish", "A2, CANN 9.0").name
     'hardswish on Ascend910B2, CANN 9.0.0'
@@ -186,7 +186,7 @@ def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
 def predicting(
     product: Product | str, cann: str | Version = CANN
 ) -> Callable[[str, dict], dict[str, np.ndarray]]:
-    """Return the `backward(name, inputs)` with which an emulated device predicts what the product prints.
+    """Return a `backward(name, inputs)` with which an emulated device predicts the product's outputs.
 
     >>> from aclnn_viz.acl import HostAcl
     >>> acl = HostAcl(soc="Ascend910B2", cann="9.1", backward=predicting("Ascend910B2", "9.1"))
@@ -196,7 +196,7 @@ def predicting(
 
 
 def _unknown(product, version):
-    """Of a kernel that nobody has described: the textbook page in float32, sums as trees."""
+    """Return the plan for an undescribed kernel: the textbook page in float32, sums as trees."""
     return {"tile": 1}, (
         Note(
             message("the order of operations is that of the textbook page"),
@@ -206,4 +206,4 @@ def _unknown(product, version):
     )
 
 
-_CORES = 40  # of an SoC whose number of cores is not known
+_CORES = 40  # for an SoC with an unknown number of cores

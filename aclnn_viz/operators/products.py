@@ -1,4 +1,5 @@
-"""Look up Atlas products by SoC name or title (products.toml), and put CANN versions in order, to state what each takes.
+"""Look up Atlas products by SoC name or title (products.toml), and put CANN versions in order, to state the formats that each
+takes.
 
 Sources: `aclplatformNpuArch` and `aclrtFloatOverflowMode`, CANN runtime reference; the platform configuration files
 `<SoC>.ini` of CANN 8.1; `11-01_device_memory_malloc_and_free.md` of the CANN runtime for memory padding.
@@ -20,7 +21,7 @@ DAV_2201 = 2201  # NpuArch of Atlas A2 and A3
 class Product:
     """One Atlas product line: its names, its SoCs, and how it treats overflow and memory.
 
-    `overflow_modes` are what the hardware offers, the default first: "inf_nan", or "saturate" (an infinite result
+    `overflow_modes` are the hardware's modes, the default first: "inf_nan", or "saturate" (an infinite result
     becomes the largest finite number, nan becomes 0). `cores` gives (cube or AI cores, vector cores) per SoC where
     known; `memory_padding` the bytes that `aclrtMalloc` adds after rounding up to 32.
     """
@@ -35,11 +36,11 @@ class Product:
     memory_padding: int
     cores: dict[str, tuple[int, int]] = field(default_factory=dict)
     unified_buffer: int | None = None
-    aliases: tuple[str, ...] = ()  # what people call it, beside its tag and its name
+    aliases: tuple[str, ...] = ()  # common names beside its tag and its name
 
     @property
     def title(self) -> str:
-        """The vendor's name of it in the chosen language."""
+        """Return the vendor's product name in the chosen language."""
         return self.chinese_name if language_here() == "zh" else self.name
 
     def allocation_size(self, size: int) -> int:
@@ -59,26 +60,26 @@ def _product(stated: dict) -> Product:
 _STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950 = map(_product, _STATED.values())
 
-# Sets of products by what they share. A product that is added joins those that hold of it, and no other place has to change.
-# whose libraries and kernels were read
+# Sets of products with a common property. Add a new product to the sets that hold for it; nothing else changes.
+# libraries and kernels that were read
 READ = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 PRODUCTS = (*READ,)
 ATLAS_A2_A3 = (A2, A3)  # one architecture, the same kernels
-ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)  # the first Atlas, that documents name together
-WITH_ARCH35 = (ASCEND_950,)  # whose kernels are in the vendor's folders arch35
+ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)  # the oldest, named together in documents
+WITH_ARCH35 = (ASCEND_950,)  # the vendor keeps their kernels in folders arch35
 WITHOUT_ARCH35 = tuple(product for product in READ if product not in WITH_ARCH35)
 WITH_BFLOAT16 = (*ATLAS_A2_A3, *WITH_ARCH35)
-# on which a document of the kit's operators lists support
+# products whose support the operators' documents list
 DOCUMENTED = (*WITH_BFLOAT16, *ATLAS_INFERENCE_TRAINING)
 
-SOC = A2.example_soc  # where nobody names a product
+SOC = A2.example_soc  # default if no product is named
 
 
 def soc_of(name: "str | Product") -> str:
-    """Return an SoC name as `aclrtGetSocName` spells it: of such a name in any case, or of what a product is called.
+    """Return an SoC name as `aclrtGetSocName` spells it: from that name in any case, or from a product's name.
 
-    `Ascend910B` without a digit is the old 910; the SoCs of Atlas A2 have a digit there. A product stands for its most
-    common SoC. Raises ValueError for a name of no product.
+    `Ascend910B` without a digit is the old 910; the SoCs of Atlas A2 have a digit there. A product gives its most common SoC.
+    Raise ValueError for an unknown name.
 
     >>> soc_of("ascend910b2"), soc_of("Atlas A2"), soc_of("a2"), soc_of("Ascend910B")
     ('Ascend910B2', 'Ascend910B2', 'Ascend910B2', 'Ascend910B')
@@ -108,7 +109,7 @@ def soc_of(name: "str | Product") -> str:
 
 
 def product_of(name: "str | Product") -> Product:
-    """Return the product of an SoC name, or of what a product is called, by the rules of `soc_of`.
+    """Return the product of an SoC name or a product's name, by the rules of `soc_of`.
 
     >>> product_of("Ascend910B2").name
     'Atlas A2 training and inference'
@@ -118,7 +119,7 @@ def product_of(name: "str | Product") -> Product:
 
 
 def version_of(cann: "str | Version") -> "Version":
-    """Return the CANN version of a text, or the version itself; ValueError for anything else."""
+    """Return the CANN version of a text, or a given version; raise ValueError for anything else."""
     return cann if isinstance(cann, Version) else Version.parse(cann)
 
 
@@ -126,7 +127,7 @@ def _plain(name: str) -> str:
     return re.sub(r"[\s_-]", "", name).lower()
 
 
-# the SoC names that are not in capitals
+# SoC names that are not in capitals
 _OLD = ("Ascend910ProA", "Ascend910ProB", "Ascend910PremiumA")
 
 
@@ -147,7 +148,7 @@ class Version:
     major: int
     minor: int
     patch: int = 0
-    stage: str = _RELEASE  # the three names happen to sort as the stages follow each other
+    stage: str = _RELEASE  # the three names sort in the order of the stages
     number: float = inf
     final: bool = True
 
@@ -155,7 +156,7 @@ class Version:
     def parse(cls, text: str) -> "Version":
         """Read a version such as "8.1", "8.1.RC1", "9.0.1", "9.1.0-beta.2" or "9.1.0.pre"; "9.1" means 9.1.0.
 
-        Raises ValueError for any other text.
+        Raise ValueError for any other text.
         """
         match = _VERSION.fullmatch(text) if isinstance(text, str) else None
         if match is None:
@@ -183,7 +184,7 @@ class Version:
         return text if self.final else text + ".pre"
 
 
-VERSIONS = ("8.1", "9.0", "9.1")  # of CANN, whose sources were read
-CANN = VERSIONS[-1]  # where nobody names a version
-# the registry of CANN 8.1 knows no product with arch35; the first version that does is inferred
+VERSIONS = ("8.1", "9.0", "9.1")  # CANN versions whose sources were read
+CANN = VERSIONS[-1]  # default if no version is named
+# CANN 8.1's registry has no product with arch35; the first version with one is inferred
 FIRST_ARCH35 = Version.parse("8.5.0")

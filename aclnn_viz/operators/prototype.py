@@ -23,13 +23,13 @@ INTEGERS = {
     "uint64_t": (64, False),
     "size_t": (64, False),
 } | {name: (32, True) for name in _ENUMS}
-#: Types that a function hands out through a pointer to them.
+#: Types that a function returns through a pointer argument.
 VALUE_TYPES = {*INTEGERS, "aclrtStream", "aclrtContext"}
 
 
 @dataclass(frozen=True)
 class Prototype:
-    """One declared function: its name, what it returns, and its parameters in C order."""
+    """One declared function: its name, return type, and parameters in C order."""
 
     name: str
     return_type: str

@@ -1,8 +1,7 @@
 """Find and load the files of an operator: one folder, in this package or elsewhere, with page.py (formulas) and declaration.py
 (shapes, dtypes).
 
-A folder of the kit has its derivation among the chapters of `derivations` and its reference among the tests. For each
-file that is not required a default stands in.
+A folder of the kit has its derivation in `derivations` and its reference in the tests. Each optional file has a default.
 """
 
 import hashlib
@@ -17,7 +16,7 @@ from types import ModuleType
 
 from aclnn_viz.errors import loaded, problem, shown
 
-#: The files that an operator's folder may hold, and the package that opens each: what the one may import, the other may.
+#: The files that an operator's folder may hold, and the package that opens each: both may import the same modules.
 KINDS = {
     "page": "operators",
     "declaration": "operators",
@@ -37,7 +36,7 @@ KINDS = {
     "derivation": "derivations",
     "reference": "tests",
 }
-#: Where the kit's own operators have the files that are no facts about them: with the package that reads them.
+#: Folders of the kit's operator files that are no facts: the packages that read them.
 BESIDE = {
     "derivation": "derivations.{}",
     "reference": "tests.reference.{}",
@@ -51,16 +50,16 @@ BESIDE = {
     "conventions": "aclnn_viz.verification.by_operator.{}_conventions",
 }
 REQUIRED = ("page", "declaration")
-OUTSIDE = "aclnn_viz_outside_"  # begins the package that a folder is imported as
-GAP = "GAP"  # marks what a skeleton leaves to fill
-ROOT = Path(__file__).parents[2]  # of the packages aclnn_viz, derivations and, in a clone, tests
+OUTSIDE = "aclnn_viz_outside_"  # prefix of the package under which a folder is imported
+GAP = "GAP"  # marks a gap of a skeleton
+ROOT = Path(__file__).parents[2]  # holds aclnn_viz, derivations and, in a clone, tests
 
-# by name: folders that a person opened
+# folders that a user opened, by name
 _outside: dict[str, Path] = {}
 
 
 def names() -> tuple[str, ...]:
-    """Return the short names of all operators: those of the kit, and of folders opened."""
+    """Return the short names of all operators: the kit's, and those of opened folders."""
     return (*_own(), *_outside)
 
 
@@ -70,9 +69,9 @@ def _own() -> tuple[str, ...]:
 
 
 def open_folder(folder: str | Path) -> str:
-    """Make the operator in a folder known under the folder's name, and return that name.
+    """Register the operator in a folder under the folder's name, and return that name.
 
-    Raises ValueError when required files are missing, or when an operator of that name is known from elsewhere.
+    Raise ValueError if required files are missing, or if another folder has registered that name.
     """
     folder = Path(folder).resolve()
     missing = [f"{kind}.py" for kind in REQUIRED if not os.path.isfile(folder / f"{kind}.py")]
@@ -112,7 +111,7 @@ def open_folder(folder: str | Path) -> str:
             )
         )
     if _outside.get(folder.name) != folder:
-        _drop_modules(folder.name)  # of another folder of that name
+        _drop_modules(folder.name)  # modules of another folder with that name
     _outside[folder.name] = folder
     try:
         if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
@@ -130,7 +129,7 @@ def open_folder(folder: str | Path) -> str:
 
 
 def forget(name: str) -> None:
-    """Forget the operator of a folder and its modules: another may have its name, and files that were mended are read anew."""
+    """Forget the operator of a folder and its modules, so that its name is free and changed files are read again."""
     del _outside[name]
     _drop_modules(name)
 
@@ -142,7 +141,7 @@ def _drop_modules(name: str) -> None:
 
 
 def name_of(op) -> str:
-    """Return the short name of an operator, or of an object that has one; ValueError for any other."""
+    """Return the short name of an operator, or of an object that has one; raise ValueError for any other."""
     name = getattr(op, "name", op)
     if isinstance(name, str) and name in names():
         return name
@@ -152,22 +151,22 @@ def name_of(op) -> str:
 
 
 def holds_operator(folder: str | Path) -> bool:
-    """Tell whether a path is the folder of an operator, filled in or not."""
-    return os.path.isfile(Path(folder) / "declaration.py")  # also of a name that no file can have
+    """Return whether a path is the folder of an operator, filled in or not."""
+    return os.path.isfile(Path(folder) / "declaration.py")  # false for an impossible file name
 
 
 def outside() -> dict[str, Path]:
-    """Return the folders of the operators from outside that are still there, by name."""
+    """Return the folders of outside operators that still exist, by name."""
     return {name: folder for name, folder in _outside.items() if holds_operator(folder)}
 
 
 def folders() -> tuple[Path, ...]:
-    """Return what opens the operators from outside in another process."""
+    """Return the folders that another process needs to open the outside operators."""
     return tuple(outside().values())
 
 
 def sources(name: str) -> str | None:
-    """Return the identity of the sources of an operator from outside, None for one of the kit."""
+    """Return a digest of the sources of an outside operator, None for the kit's operators."""
     return (
         hashed(folder, (path for path in folder.rglob("*") if path.suffix in (".py", ".toml")))
         if (folder := _outside.get(name))
@@ -176,7 +175,7 @@ def sources(name: str) -> str | None:
 
 
 def hashed(root: Path, paths: Iterable[Path]) -> str:
-    """Return the identity of files below a folder, the same on every platform."""
+    """Return a digest of files below a folder, the same on every platform."""
     state = hashlib.sha256(root.name.encode())
     for place, path in sorted((path.relative_to(root).as_posix(), path) for path in paths):
         state.update(f"\n{place}\n".encode())
@@ -185,7 +184,7 @@ def hashed(root: Path, paths: Iterable[Path]) -> str:
 
 
 def file(kind: str, name: str, root: Path = ROOT) -> Path | None:
-    """Return the path of an operator's own file of a kind, of its table where there is no other, None when it has neither.
+    """Return the path of an operator's file of a kind, else of its table, else None.
 
     `root` holds the packages of the kit's own operators.
     """
@@ -194,28 +193,28 @@ def file(kind: str, name: str, root: Path = ROOT) -> Path | None:
 
 
 def _path(kind: str, name: str, root: Path = ROOT) -> Path:
-    """The path of an operator's Python file of a kind, whether there is one or not."""
+    """Return the path of an operator's Python file of a kind, existing or not."""
     if folder := _outside.get(name):
         return folder / f"{kind}.py"
     return root / f"{_module_name(kind, name).replace('.', '/')}.py"
 
 
 def _tables(kind: str, name: str, root: Path = ROOT) -> tuple[Path, ...]:
-    """Where an operator's table of a kind may lie: beside its Python file of that kind, and among the facts in its folder."""
+    """Return the possible places of an operator's table: beside its Python file of that kind, and in its folder."""
     page = _path("page", name, root)
     return _path(kind, name, root).with_suffix(".toml"), page.with_name(f"{kind}.toml")
 
 
 @cache
 def module(kind: str, name: str) -> ModuleType | None:
-    """Return an operator's own module of a kind, None when it has none and the default serves."""
+    """Return an operator's module of a kind, None if the default applies."""
     path = file(kind, name)
     if path is None or path.suffix == ".toml":
         return None
     if name in _own():
         return import_module(_module_name(kind, name))
     package = f"{OUTSIDE}{name}"
-    # the folder as a package, so that its files can import each other
+    # import the folder as a package, so that its files can import each other
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]
@@ -227,7 +226,7 @@ def _module_name(kind: str, name: str) -> str:
 
 
 def own(kind: str, name: str, attribute: str, default=None):
-    """Return what an operator's own file of a kind defines under a name, else the default.
+    """Return the attribute of an operator's file of a kind, else the default.
 
     >>> own("faults", "grid_sampler_2d", "CANCELLING"), own("faults", "rms_norm", "nothing", 7)
     (True, 7)
@@ -236,9 +235,9 @@ def own(kind: str, name: str, attribute: str, default=None):
 
 
 def table(kind: str, name: str, made: Callable = dict):
-    """Return what is `made` of an operator's own table of a kind, the TOML file of that name in its folder, or of an empty one.
+    """Return `made` of an operator's TOML table of a kind, or of an empty table.
 
-    Raises ValueError where it cannot be made.
+    Raise ValueError if that fails.
 
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
     'kinks open'
@@ -251,7 +250,7 @@ def table(kind: str, name: str, made: Callable = dict):
 
 
 def missing() -> list[str]:
-    """Name every required file that an operator lacks, in words."""
+    """Return, in words, every required file that an operator lacks."""
     return [
         f"{name} needs its {kind}: {_module_name(kind, name).replace('.', '/')}.py"
         for name in names()

@@ -5,16 +5,16 @@ import numpy as np
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, float_format
 from aclnn_viz.errors import problem
 
-BITS = "bits"  # of bytes, the lowest one of a byte first: pages see one truth for each element
+BITS = "bits"  # dtype of packed truth values, lowest bit of a byte first; pages see one truth value per element
 
 
 def is_plain(rule: str) -> bool:
-    """Tell whether a dtype rule allows no floating format."""
+    """Return whether a dtype rule allows no floating format."""
     return rule == BITS or set(rule.split(" or ")) <= {*PLAIN}
 
 
 def as_truths(rule: str, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    """Return a tensor of a page's shape; one of bits, or of what may be bool, as truths."""
+    """Return a tensor of a page's shape; bits and dtypes that may be bool become truth values."""
     if rule == BITS:
         return (
             np.unpackbits(np.ascontiguousarray(array), count=int(np.prod(shape)), bitorder="little")
@@ -33,7 +33,7 @@ def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:
 
 
 def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) -> None:
-    """`why` says where the expected shape comes from, such as "that of x"."""
+    """Raise ValueError for another shape; `why` gives the reason of the expected shape, such as "that of x"."""
     if tensor.shape == tuple(shape):
         return
     got = f"{name} {tensor.shape}"
@@ -58,7 +58,7 @@ def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
 
 
 def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: str) -> FloatFormat:
-    """Return the format of a tensor; TypeError unless it is one of the formats `allowed`."""
+    """Return the format of a tensor; raise TypeError unless it is one of `allowed`."""
     fmt = need_float(name, tensor)
     if fmt not in allowed:
         expected = " or ".join(dict.fromkeys(f.name for f in allowed))
@@ -83,9 +83,9 @@ def formats_of(
 ) -> tuple[list[FloatFormat], str]:
     """Return the formats that a dtype rule allows, the one of an output first, and the rule in words.
 
-    `like` is the tensor that sets the format `fmt`; `tensors` are those given, by name. The rules: "same", "same or
-    float32", "wide" (float32, and float64 for float64), "float32" (where everything is float64 also that), "as x", and formats to
-    choose from, such as "float32 or float16", of which that of `like` comes first.
+    `like` is the tensor that sets the format `fmt`; `tensors` are the given tensors by name. The rules: "same", "same or
+    float32", "wide" (float32, and float64 for float64), "float32" (or float64 if every tensor is float64), "as x", and
+    alternatives such as "float32 or float16", with that of `like` first.
     """
     if rule == "same" or rule == "same or float32" and fmt is FLOAT64:
         return [fmt], f"that of {like}"

@@ -1,7 +1,7 @@
 """Write the folder of a new operator from its C prototype: page.py (formulas) and declaration.py (shapes, dtypes), with gaps to
 fill in.
 
-The C prototype says what the parameters are called and are; what each is for is guessed from that, and a gap where it cannot be.
+Names and types come from the C prototype. The purpose of each parameter is guessed from them, or left as a gap.
 """
 
 import re
@@ -17,9 +17,9 @@ from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
 from aclnn_viz.storage.results import add, new_folder
 
-LONGEST = 100  # letters of a name, of which files are named
+LONGEST = 100  # letters of a name, because files have that name
 PROTOTYPE = re.compile(r"aclnnStatus\s+aclnn\w+GetWorkspaceSize\s*\([^)]*\)")
-#: Tensors that forward saves, by what they are called.
+#: Names of tensors that forward saves.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
 _PAGE = '''"""Forward and backward of {gap}: what is computed, in the letters that this page uses.
 
@@ -120,8 +120,9 @@ def test_the_checker_passes_the_page_and_refuses_a_wrong_kernel():
 def new_operator(name: str, text: str, folder: str | Path) -> Path:
     """Write the skeleton of an operator into `folder`/`name` and return that folder.
 
-    `text` is C that declares phase 1, such as the vendor's header; it names the operator where `name` is empty. Raises ValueError for a name that is no Python name or taken, for text that declares no or several such functions, and
-    where the folder exists.
+    `text` is C that declares phase 1, such as the vendor's header; it names the operator where `name` is empty. Raise
+    ValueError for a name that is no Python name or taken, for text without exactly one such function, and for an existing
+    folder.
 
     >>> import tempfile
     >>> text = "aclnnStatus aclnnSoftsignBackwardGetWorkspaceSize(const aclTensor *gradOutput, const aclTensor *self, " \\
@@ -129,7 +130,7 @@ def new_operator(name: str, text: str, folder: str | Path) -> Path:
     >>> sorted(path.name for path in new_operator("softsign", text, tempfile.mkdtemp()).iterdir())
     ['declaration.py', 'page.py', 'test_softsign.py']
     """
-    text = text.replace("\0", " ")  # which no file of Python holds
+    text = text.replace("\0", " ")  # no Python file may hold this character
     declared = [
         function for each in PROTOTYPE.findall(_plain(text)) for function in parse(f"{each};")
     ]
@@ -158,7 +159,9 @@ def new_operator(name: str, text: str, folder: str | Path) -> Path:
 
 
 def fresh(name: str, folder: str | Path) -> Path:
-    """Where a new operator is made; ValueError for a name that is no Python name or taken, and where something is."""
+    """Return a new operator's folder; raise ValueError for a name that is no Python name or taken, and for an existing
+    folder.
+    """
     if (
         not name.isidentifier()
         or iskeyword(name)
@@ -183,7 +186,7 @@ def fresh(name: str, folder: str | Path) -> Path:
 
 
 def gaps(folder: str | Path) -> list[str]:
-    """List what is left to fill in the files of an operator, one line each: the file, the line, what belongs there."""
+    """Return a line for each gap in the files of an operator: the file, the line, the missing content."""
     gaps = []
     for kind in registry.REQUIRED:
         path = Path(folder) / f"{kind}.py"
@@ -201,7 +204,7 @@ def gaps(folder: str | Path) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """C text without comments, macros and white space that says nothing."""
+    """Return C text without comments, macros and redundant white space."""
     text = re.sub(
         r"/\*.*?\*/|//[^\n]*|^\s*#[^\n]*|\bACLNN_API\b|\bextern\b",
         " ",
@@ -212,7 +215,7 @@ def _plain(text: str) -> str:
 
 
 def _inputs(declared: Prototype) -> list[Parameter]:
-    """The parameters that a caller gives, under names that Python takes."""
+    """Return a caller's parameters, under names valid in Python."""
     parameters = [
         replace(p, name=f"{p.name}_", c_name=p.name) if iskeyword(p.name) else p
         for p in declared.parameters
@@ -239,7 +242,7 @@ def _inputs(declared: Prototype) -> list[Parameter]:
 
 
 class _Roles:
-    """What each parameter is, by its name and type."""
+    """The role of each parameter, by its name and type."""
 
     def __init__(self, parameters: list[Parameter]):
         tensors = [p.name for p in parameters if p.kind == "tensor"]
@@ -287,7 +290,7 @@ class _Roles:
         self.patterns: dict[str, str] = {}
 
     def shaped(self, name: str, seen: tuple = ()) -> str:
-        """The pattern of what a tensor is alike, else its own: any number of axes."""
+        """Return the pattern of a tensor of like shape, else a new one with any number of axes."""
         like = self.of.get(name) or {
             self.result: self.upstream,
             self.upstream: self.taken[0],
@@ -311,7 +314,7 @@ class _Roles:
 
 
 def _words(name: str, snake: str, declared: Prototype) -> dict[str, str]:
-    """What the templates hold."""
+    """Return the words of the templates."""
     parameters = _inputs(declared)
     roles = _Roles(parameters)
     forward = [*roles.taken, *(p.name for p in roles.attributes if p.name != roles.mask)]
@@ -349,7 +352,7 @@ def _words(name: str, snake: str, declared: Prototype) -> dict[str, str]:
 
 
 def _bare(name: str) -> str:
-    """What a gradient and its tensor are both called."""
+    """Return the common part of the names of a gradient and its tensor."""
     return re.sub(
         r"^(d|grad)(?=[A-Z_a-z])|_?grad|Grad|Out(put)?$|Ref$|Optional$|In(put)?$", "", name
     ).lower()

@@ -55,7 +55,7 @@ OPERATOR = Operator(
     like="self",
     shapes=(
         {"shape": (2, 2, 5, 4)},
-        {  # the last windows hang over the end
+        {  # the last windows extend beyond the edge
             "shape": (1, 4, 5),
             "kernelSize": (3, 2),
             "stride": (3, 2),

@@ -27,7 +27,7 @@ def in_torch(
             eps,
             [True, True, True],
         )
-    # on which ATen divides by 0
+    # ATen divides by 0 in this case
     return torch.zeros_like(input), *(input.new_zeros(input.shape[1]) for _ in range(2))
 
 

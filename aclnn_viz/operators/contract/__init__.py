@@ -1,4 +1,4 @@
-"""What the vendor's library checks of a call of each operator, as data: data types, checks with their status codes, constraints."""
+"""The vendor's checks of a call of each operator, as data: data types, checks with their status codes, constraints."""
 
 from functools import cache
 
@@ -34,9 +34,9 @@ __all__ = [
 
 @cache
 def contract(name) -> Contract:
-    """Return the contract of an operator: its own, else what follows from its declaration.
+    """Return the contract of an operator: its own, else one derived from its declaration.
 
-    Raises ValueError for the name of no operator.
+    Raise ValueError for an unknown name.
 
     >>> contract("rms_norm").aclnn_name
     'aclnnRmsNormGrad'

@@ -1,4 +1,4 @@
-"""Turn a device's inputs into the call of phase 1 (GetWorkspaceSize) that they stand for, to tell why a product refuses them."""
+"""Turn a device's inputs into a call of phase 1 (GetWorkspaceSize), to explain why a product refuses them."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from aclnn_viz.operators.contract import (
 )
 from aclnn_viz.operators.products import Product, Version
 
-#: The aclDataType of what an array holds.
+#: The aclDataType of an array's dtype.
 DTYPE_CODES = {np.dtype(name): code for name, code in PLAIN.items()} | {
     fmt.numpy: fmt.acl_code for fmt in FORMATS
 }
@@ -39,7 +39,9 @@ def refusal(op: Operator, inputs: dict, product: Product, cann: Version) -> str:
 
 
 def call_of(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]:
-    """The contract of an operator, a call of its phase 1, all its tensors as the device reads them, their descriptors, and of them the outputs."""
+    """Return the operator's contract, the phase 1 call, all tensors as the device reads them, their descriptors and the
+    outputs among them.
+    """
     promise = contract(op.name)
     results = op.arrange_backward(**bound).results
     # the library wants every output tensor
@@ -70,7 +72,7 @@ def call_of(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]
 def viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
     """Return the array itself when the device can read it: dense, or with whole, non-negative strides; else a copy.
 
-    A view that skips most of its memory is copied too: what lies between would cross to the device for nothing.
+    A view that skips most of its memory is copied too, so that the gaps are not sent to the device.
     """
     if array.flags.c_contiguous:
         return array
@@ -81,7 +83,7 @@ def viewable(array: np.ndarray, takes_views: bool) -> np.ndarray:
 
 
 def descriptor(array: np.ndarray, layout: int = ACL_FORMAT_ND) -> TensorDescriptor:
-    """Return the descriptor of a tensor over an array: its shape, its strides in elements, what it spans as storage."""
+    """Return the descriptor of a tensor over an array: shape, strides in elements, and spanned storage."""
     strides, storage = contiguous_strides(array.shape), array.shape
     if not array.flags.c_contiguous:
         strides, storage = (
@@ -92,7 +94,7 @@ def descriptor(array: np.ndarray, layout: int = ACL_FORMAT_ND) -> TensorDescript
 
 
 def span(array: np.ndarray) -> int:
-    """Return the number of elements from the first to the last of an array, what lies between included.
+    """Return the number of elements from the first to the last of an array, gaps included.
 
     >>> span(np.zeros((3, 4))[:, ::2])
     11

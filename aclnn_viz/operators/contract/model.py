@@ -26,7 +26,7 @@ def contiguous_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class TensorDescriptor:
-    """What `aclCreateTensor` was given: a view (shape, strides, offset in elements) over a storage."""
+    """A tensor as passed to `aclCreateTensor`: a view (shape, strides, offset in elements) over a storage."""
 
     shape: tuple[int, ...]
     dtype: int  # aclDataType
@@ -54,7 +54,7 @@ class Call:
     """One call of phase 1: every argument by the vendor's name, on one product with one CANN version.
 
     Tensors are TensorDescriptor or None (the null pointer), bool arrays tuples or None, strings str or None.
-    `workspace_pointer` and `executor_pointer` say whether the two out-pointers were given.
+    `workspace_pointer` and `executor_pointer` are False for null out-pointers.
     """
 
     product: Product
@@ -69,12 +69,13 @@ class Call:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The answer of phase 1: its status, the text for `aclGetRecentErrMsg`, and what phase 2 will do.
+    """The answer of phase 1: its status, the text for `aclGetRecentErrMsg`, and the behaviour of phase 2.
 
-    `runs` is False when phase 2 has nothing to do. `launch_status` is what phase 2 answers: not 0 where the library
-    lets a bad call pass phase 1 and fails at launch. A `message` beside status 0 is text that the library reports
-    although it goes on; `reason` is what is wrong, without the call. `fills` names the outputs that phase 2 fills with one number instead of computing them,
-    `untouched` those that it leaves as they were.
+    `runs` is False when phase 2 has nothing to do. `launch_status` is the status of phase 2: not 0 if a bad call passes phase
+    1 and fails at launch. A `message` with status 0 is a report of a library that continues; `reason` describes the mistake
+    without the call. `fills` names the outputs that phase 2 fills with one
+    number instead of computing them,
+    `untouched` those that it does not write.
     """
 
     status: int
@@ -88,12 +89,12 @@ class Outcome:
 
 
 class KernelFault(Exception):
-    """The kernel stops on the device; the message says at what."""
+    """A stop of the kernel on the device; the message gives the cause."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """Where a rule holds: from CANN version `since` on, before `until`, and on `products`; None means everywhere."""
+    """The validity of a rule: from CANN version `since` on, before `until`, and on `products`; None means everywhere."""
 
     since: Version | None = None
     until: Version | None = None
@@ -109,13 +110,13 @@ class Scope:
 
 @dataclass(frozen=True)
 class DtypeRow(Scope):
-    """One row of a dtype table: an aclDataType for each tensor. Rows that no document lists are not `documented`."""
+    """One row of a dtype table: an aclDataType for each tensor. A row that no document lists has `documented` False."""
 
     dtypes: Mapping[str, int]
     documented: bool = True
 
     def matches(self, call: Call, names: tuple[str, ...] | None = None) -> bool:
-        """Tell whether the tensors of the call, or only those named, have the dtypes of this row; null ones match."""
+        """Return whether the tensors of the call, or only those named, have this row's dtypes; null tensors match."""
         return self.applies(call) and all(
             call[name] is None or call[name].dtype == dtype
             for name, dtype in self.dtypes.items()
@@ -127,9 +128,9 @@ class DtypeRow(Scope):
 class Check(Scope):
     """One check of phase 1: when `fails(call)`, phase 1 answers `status`.
 
-    `about` names the parameters that the message shows; `text` None is a failure that the library does not explain.
+    `about` names the parameters that the message shows; `text` is None if the library gives no explanation.
     A check of status 0 is reported but discarded by the library, and phase 2 then answers `launch_status`.
-    `inferred` marks what was concluded from the library's source and is written nowhere.
+    `inferred` marks a check concluded from the library's source that no document states.
     """
 
     name: str
@@ -154,12 +155,12 @@ class EarlySuccess(Scope):
 
 @dataclass(frozen=True)
 class Constraint(Scope):
-    """A rule that no status code guards: its text, who enforces it, and when a call violates it.
+    """A rule without a status code: its text, its enforcer, and the condition of a violation.
 
     `enforced_by` is "library" (it fails, but says something else or says it elsewhere), "device.run" (refused in
     Python because the library would go wrong in silence) or "nobody" (`device.run` warns). `violated(call, arrays)`
-    gets the values of the tensors by name where they are known, else an empty mapping. `predicted`: an emulated device
-    that predicts numbers computes what comes of it. `workaround` says how to compute it by other means.
+    gets the values of the tensors by name where they are known, else an empty mapping. With `predicted`, an emulated device
+    that predicts numbers computes the wrong result. `workaround` is another way to compute it.
     """
 
     name: str
@@ -182,7 +183,7 @@ class LaunchCheck:
     generated_only: bool = False
 
 
-#: Phase 2 in its order. Sources: op_executor.cpp and individual_op_api.cpp of nnopbase.
+#: The checks of phase 2, in order. Sources: op_executor.cpp and individual_op_api.cpp of nnopbase.
 LAUNCH_CHECKS = (
     LaunchCheck(
         "executor",
@@ -207,7 +208,7 @@ LAUNCH_CHECKS = (
 
 
 def describe(call: Call, names: tuple[str, ...]) -> str:
-    """Return the named arguments as a message shows them: dtype and shape of tensors, the value of all else."""
+    """Return the named arguments as text for a message: dtype and shape of tensors, else the value."""
     shown = []
     for name in names:
         value = call[name]
@@ -219,12 +220,12 @@ def describe(call: Call, names: tuple[str, ...]) -> str:
 
 @dataclass(frozen=True)
 class Contract:
-    """What the vendor promises for one operator, and what phase 1 of its library answers.
+    """The vendor's promises for one operator, and the answers of phase 1 of its library.
 
-    `steps` are the checks and early successes in the order of the library. `generated` says that the C API was made
-    by the vendor's generator from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
-    that passed all steps. `kernel_inputs(launch, call, arrays, attributes, outputs)` returns the inputs of the formula
-    where the device's kernel takes a call that phase 1 let pass for another; it may raise KernelFault.
+    `steps` are the checks and early successes in the order of the library. `generated` marks a C API that the vendor's
+    generator made from the operator definition. `workspace_size`, `fills` and `untouched` describe a call
+    that passed all steps. `kernel_inputs(launch, call, arrays, attributes, outputs)` returns the formula's inputs for a call
+    that passes phase 1 but that the kernel reads differently; it may raise KernelFault.
     `kernel_outputs(call, results)` returns the outputs as the kernel lays them out.
     """
 
@@ -235,7 +236,7 @@ class Contract:
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
-    # None: what the declaration says is not asked for
+    # None: outputs that the declaration lists as not requested
     untouched: Callable[[Call], tuple[str, ...]] | None = None
     kernel_inputs: Callable = field(
         default=lambda launch, call, arrays, attributes, outputs: arrays | attributes
@@ -255,7 +256,7 @@ class Contract:
         return self.operator.c_parameters
 
     def offers(self, product: Product, cann: Version) -> bool:
-        """Whether the operator is there at all, on a product with a version."""
+        """Return whether a product has the operator in a CANN version."""
         return any(row.applies(Call(product, cann)) for row in self.dtype_rows)
 
     def evaluate(self, call: Call) -> Outcome:
@@ -287,7 +288,7 @@ class Contract:
         )
 
     def asked(self, call: Call) -> tuple[str, ...]:
-        """The outputs that the flags and masks of a call ask for."""
+        """Return the outputs that the flags and masks of a call request."""
         return tuple(
             name for name in self.operator.outputs if self.operator.asks_for(name, call.arguments)
         )
@@ -307,7 +308,7 @@ class Contract:
         return ACLNN_SUCCESS, None
 
     def violations(self, call: Call, arrays: Mapping | None = None) -> list[Constraint]:
-        """Return the constraints that the call violates; those on values need `arrays`, by parameter name."""
+        """Return the constraints that the call violates; constraints on values need `arrays`, by parameter name."""
         return [
             constraint
             for constraint in self.constraints

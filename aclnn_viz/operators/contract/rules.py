@@ -1,8 +1,7 @@
-"""Checks of phase 1 (GetWorkspaceSize) that several operators share, and those that follow from an operator's declared shapes
-and dtypes alone.
+"""Checks of phase 1 (GetWorkspaceSize) that several operators share, and checks derived from declared shapes and dtypes.
 
-An operator without a contract of its own has what follows from its declaration, checked in C order: which checks the
-library makes in which order, and what it silently lets pass, is not known of it.
+An operator without a contract gets checks from its declaration, in C order: the library's real checks, their order and its
+silent passes are unknown.
 """
 
 import re
@@ -43,7 +42,7 @@ from aclnn_viz.operators.products import READ, WITH_BFLOAT16, Version
 from aclnn_viz.operators.shapes import formats_of
 from aclnn_viz.words.messages import Message, message
 
-SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of a generated operator always asks for
+SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of each generated operator requests
 GENERATED = (
     "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
 )
@@ -54,7 +53,7 @@ UINT32 = 2**32
 def tensor_names(
     parameters: tuple[Parameter, ...], output: bool | None = None, required: bool | None = None
 ) -> tuple:
-    """Return the names of the tensors among the parameters, all or only outputs (inputs), required (optional) ones."""
+    """Return the names of tensor parameters, all or only outputs (inputs), required (optional) tensors."""
     return tuple(
         p.name
         for p in parameters
@@ -63,7 +62,7 @@ def tensor_names(
 
 
 def extent(tensor: TensorDescriptor, axis: int | str) -> int | None:
-    """Return the length of an axis, given as a number or its text, None when the tensor has no such axis."""
+    """Return the length of an axis (a number or its text), None if the tensor lacks the axis."""
     return tensor.shape[int(axis)] if int(axis) < tensor.rank else None
 
 
@@ -72,7 +71,7 @@ def _differ(part: Callable, call: Call, name: str, other: str) -> bool:
 
 
 def out_pointers(source: str) -> tuple[Check, Check]:
-    """Refuse null pointers in the place of workspaceSize, then of executor."""
+    """Return the checks that refuse a null workspaceSize pointer, then a null executor pointer."""
     return (
         Check(
             "workspaceSize null",
@@ -92,12 +91,12 @@ def out_pointers(source: str) -> tuple[Check, Check]:
 
 
 def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
-    """The list of a library that knows architectures only: also products for which there is no kernel are accepted."""
+    """Return the library's list of architectures, which also accepts products without a kernel."""
     lists = dict.fromkeys(READ, common) | dict.fromkeys(WITH_BFLOAT16, (*common, ACL_BF16))
     return lambda call: lists.get(call.product, ())
 
 
-#: The forms of texts: the name of such a check, and when a call fails it.
+#: The forms of check texts: the check's name, and the condition of failure.
 FORMS = (
     (message("{name} is a null pointer"), "{name} null", lambda call, name: call[name] is None),
     ("the data type of {name} is not supported on this product", "{name} dtype", None),
@@ -135,11 +134,11 @@ FORMS = (
 
 
 def checks(op: Operator, source: str, *rules, accepted=None, **common) -> tuple:
-    """Return the steps that rules say, in their order.
+    """Return the steps of the rules, in their order.
 
-    A rule is a text of one of the FORMS, in which several parameters may stand for one, or (name, text, fails) with the
-    parameters to show where the text does not name just these, or a step as it is. `accepted(call)` are the supported
-    data types; `common` is what all checks have.
+    A rule is a step, or a text of one of the FORMS (several parameters may replace one), or (name, text, fails) with the
+    parameters to show if the text does not name them. `accepted(call)` are the supported
+    data types; `common` holds the fields of all checks.
     """
     steps: list = []
     for rule in rules:
@@ -156,18 +155,18 @@ def checks(op: Operator, source: str, *rules, accepted=None, **common) -> tuple:
 
 
 def null_pointers(op: Operator, source: str, *names: str) -> tuple:
-    """Refuse null pointers one after the other."""
+    """Return the checks that refuse null pointers in the order of the parameters."""
     return checks(op, source, *(f"{name} is a null pointer" for name in names))
 
 
 def _within(number: int, wanted: str) -> bool:
-    """Whether a number is the one wanted, or between both, as in "0 to 8"."""
+    """Return whether a number equals the wanted number or lies in a range such as "0 to 8"."""
     low, _, high = wanted.partition(" to ")
     return int(low) <= number <= int(high or low)
 
 
 def _formed(text: str, accepted) -> tuple:
-    """The name, the text and the condition of a check whose text has one of the forms."""
+    """Return the name, text and condition of a check whose text has one of the forms."""
     for form, name, fails in FORMS:
         pattern = re.sub(
             r"{(\w+)}", r"(?P<\1>\\w+)", form.replace("{wanted}", "(?P<wanted>[0-8 to]+)")
@@ -209,7 +208,7 @@ def generated_contract(
     constraints: tuple[Constraint, ...],
     **others,
 ) -> Contract:
-    """Return the contract of an operator whose C API the vendor's generator made: what all of these have, and its own."""
+    """Return the contract of an operator with a generated C API: the shared steps and the operator's."""
     parameters = operator.c_parameters
     inputs = tensor_names(parameters, output=False)
     return Contract(
@@ -226,12 +225,12 @@ def generated_contract(
 def _generated_steps(
     operator: Operator, rows: tuple[DtypeRow, ...], tiling: tuple[Check, ...]
 ) -> tuple[Check | EarlySuccess, ...]:
-    """Put the checks that every generated operator makes before its own tiling checks."""
+    """Return the checks that every generated operator makes before its tiling checks."""
     parameters = operator.c_parameters
     required = tensor_names(parameters, required=True)
     outputs = tensor_names(parameters, output=True)
     accepted = (ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_NCDHW, ACL_FORMAT_NCL)
-    # The unified lookup with its own status came with the individual_op sources; the version is inferred from the tags.
+    # The individual_op sources added the unified lookup with its status; the version is inferred from the tags.
     first = Version.parse("9.0.0")
 
     def no_product(call: Call) -> bool:
@@ -286,7 +285,7 @@ def _generated_steps(
 
 
 def _strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
-    """Generated operators write their outputs densely from the start of the view, whatever its strides."""
+    """Return the constraint that generated operators write outputs densely from the view's start, ignoring strides."""
     outputs = tensor_names(parameters, output=True)
     return Constraint(
         "strided output",
@@ -299,7 +298,7 @@ def _strided_outputs(parameters: tuple[Parameter, ...]) -> Constraint:
 
 
 def undocumented_dtypes(rows: tuple[DtypeRow, ...]) -> Constraint:
-    """The library accepts more combinations of product and data types than its documents list."""
+    """Return the constraint that the library accepts more products and data types than its documents list."""
 
     def violated(call: Call, arrays) -> bool:
         matching = [row for row in rows if row.matches(call)]
@@ -316,7 +315,7 @@ def undocumented_dtypes(rows: tuple[DtypeRow, ...]) -> Constraint:
 
 
 def unanswered(op: Operator, source: str) -> tuple[Constraint, Constraint]:
-    """Where a library with a mask of outputs answers success and computes nothing: a null mask, and inputs without elements."""
+    """Return the constraints for an output mask: the library succeeds without computing if it is null or inputs are empty."""
     inputs = tensor_names(op.c_parameters, output=False)
     return (
         Constraint(
@@ -344,7 +343,7 @@ def unanswered(op: Operator, source: str) -> tuple[Constraint, Constraint]:
 def unchecked_shape(
     name: str, shape: Callable[[Call], tuple | None], text: str, source: str, **scope
 ) -> Constraint:
-    """A tensor whose shape the library never looks at; `shape(call)` None means that any will do."""
+    """Return the constraint on a tensor whose shape the library ignores; if `shape(call)` is None, any shape is valid."""
 
     def violated(call: Call, arrays) -> bool:
         wanted = shape(call)
@@ -361,7 +360,7 @@ def unchecked_shape(
 
 
 def narrowed(value: float) -> float:
-    """Return a double attribute as a generated operator keeps it, in float."""
+    """Return a double attribute as a generated operator stores it, in float."""
     with np.errstate(over="ignore"):
         return float(np.float32(value))
 
@@ -376,7 +375,7 @@ def temporary(size: int) -> int:
 
 
 def contiguous_copies(call: Call, names: tuple[str, ...]) -> int:
-    """Return the workspace for dense copies of the strided tensors among those named."""
+    """Return the workspace for dense copies of the named tensors that are strided."""
     return sum(
         temporary(byte_size(call[name]))
         for name in names
@@ -385,7 +384,7 @@ def contiguous_copies(call: Call, names: tuple[str, ...]) -> int:
 
 
 def wrapped_product(shape: tuple[int, ...]) -> int:
-    """Multiply extents as the tiling does, in uint32_t."""
+    """Return the product of extents as the tiling computes it, in uint32_t."""
     return prod(shape) % UINT32
 
 
@@ -395,12 +394,12 @@ _DTYPES = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {
 
 
 def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]:
-    """Return a row for each data type, which all tensors have."""
+    """Return a row for each data type, shared by all tensors."""
     return tuple(DtypeRow(dict.fromkeys(names, dtype), **scope) for dtype in dtypes)
 
 
 def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
-    """Return a row for each product's formats: the tensor that sets the format, and those that must have the same."""
+    """Return a row per format and product: the tensor that sets the format, and tensors with the same format."""
     same = [
         name
         for name in tensor_names(op.c_parameters)
@@ -414,7 +413,7 @@ def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
 
 
 def plain_contract(op: Operator) -> Contract:
-    """Return what the declaration of an operator promises, as checks."""
+    """Return the promises of an operator's declaration as checks."""
     rows, inputs = declared_rows(op), tensor_names(op.c_parameters, output=False)
     return Contract(
         operator=op,
@@ -430,7 +429,7 @@ def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
     source = f"the declaration of {op.aclnn_name}"
 
     def refused(call: Call) -> int | None:
-        text = _misfit(op, call)  # which begins with the name of what does not fit
+        text = _misfit(op, call)  # begins with the name of the misfit
         return text and op.status_of(text.partition(" ")[0])
 
     def wanted(call: Call) -> list[str]:
@@ -488,7 +487,7 @@ def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
 
 
 def _elements(op: Operator, source: str) -> list:
-    """Refuse tensors without elements where the declaration does."""
+    """Return the checks that refuse empty tensors if the declaration does."""
     return [
         Check(
             f"{name} empty",
@@ -504,7 +503,7 @@ def _elements(op: Operator, source: str) -> list:
 
 
 def _values_of_products(op: Operator, source: str) -> list:
-    """Refuse values of attributes that some products take alone."""
+    """Return the checks that refuse attribute values which only other products support."""
     return [
         Check(
             f"{name} only",
@@ -525,7 +524,7 @@ def _values_of_products(op: Operator, source: str) -> list:
 
 
 def _misfit(op: Operator, call: Call) -> str | None:
-    """Say in what the tensors and attributes of a call do not fit their declaration, None when they do."""
+    """Return how the tensors and attributes of a call misfit their declaration, None if they fit."""
     try:
         given = {p.name: _stand_in(p.name, call[p.name]) for p in op.parameters}
         bound = op.bind({name: value for name, value in given.items() if value is not None})
@@ -548,7 +547,7 @@ def _misfit(op: Operator, call: Call) -> str | None:
 
 
 def _stand_in(name: str, value):
-    """An array without memory in the place of a described tensor."""
+    """Return an array without memory in place of a described tensor."""
     if not isinstance(value, TensorDescriptor):
         return value
     if value.dtype not in _DTYPES:

@@ -54,7 +54,7 @@ DTYPE_ROWS = (
 
 
 def reduction(call: Call) -> str:
-    """A null string stands for the default of the operator definition."""
+    """Return the reduction, replacing a null string by the operator definition's default."""
     return "mean" if call["reduction"] is None else call["reduction"]
 
 
@@ -87,7 +87,7 @@ TILING_A2 = checks(
     status=ACLNN_ERR_INNER_TILING_ERROR,
     products=ATLAS_A2_A3,
 )
-# The lookup has refused every other data type before the tiling on 950 compares them again.
+# The lookup refuses every other data type before the tiling on 950 compares the types again.
 TILING_950 = checks(
     OPERATOR,
     SOURCE_950,
@@ -157,7 +157,7 @@ def ignores_negative(call: Call, arrays) -> bool:
 
 
 def scalar_shape(call: Call) -> tuple | None:
-    """What gradLoss must look like; the size 1 vector that the library reads as a scalar will do as well."""
+    """Return the expected shape of gradLoss; the library also reads a vector of size 1 as a scalar."""
     if reduction(call) == "none":
         return call["logProb"].shape[:1]
     return None if call["gradLoss"].shape == (1,) else ()
@@ -316,7 +316,7 @@ CONSTRAINTS = (
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """The z-loss is never computed. A2 reads its tensors as bare memory; 950 asserts that targets are classes."""
+    """Return the inputs as kernels read them: without z-loss, A2 as bare memory, 950 asserting that targets are classes."""
     known = {
         "logProb": arrays["logProb"],
         "ignoreIndex": call["ignoreIndex"],
@@ -350,7 +350,7 @@ def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: l
     return known
 
 
-# That the sums of the cores fit into the system part of the workspace is inferred.
+# Inferred: the sums of the cores fit into the system part of the workspace.
 CONTRACT = generated_contract(
     OPERATOR,
     DTYPE_ROWS,

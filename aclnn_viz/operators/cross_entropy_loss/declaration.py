@@ -39,7 +39,7 @@ OPERATOR = Operator(
     name="cross_entropy_loss",
     page=page,
     chapter=4,
-    # Documents of 8.x print float for the two doubles; the headers of all versions read as below.
+    # Documents of 8.x print float for the two doubles; the headers of all versions have double.
     prototype="""aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
         const aclTensor *gradLoss, const aclTensor *logProb, const aclTensor *target, const aclTensor *weightOptional,
         const aclTensor *gradZlossOptional, const aclTensor *lseForZlossOptional, char *reduction, int64_t ignoreIndex,

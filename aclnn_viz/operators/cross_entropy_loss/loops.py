@@ -1,5 +1,5 @@
-"""Fused loops for numba that run cross entropy backward fast on a CPU: for each row what all classes share, then one pass over
-the classes.
+"""Fused loops for numba that run cross entropy backward fast on a CPU: each row computes the values that all classes share,
+then passes once over the classes.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ WHOLE = True  # `totals` are the page's prelude
 
 
 def totals(part, first, last, target, weight, weighted, ignoreIndex, sums):
-    """The divisors of a mean, over weights and over rows, and the sum of all weights."""
+    """Add up the divisors of a mean, over weights and over rows, and the sum of all weights."""
     for row in range(target.size):
         if target[row] != ignoreIndex:
             sums[0] += weight[target[row]] if weighted else 1.0
@@ -43,7 +43,7 @@ def rows(
     for row in range(first, last):
         at = target[row]
         counted = 1.0 if at != ignoreIndex else 0.0
-        # Times 0, not skipped: an infinite gradient of an ignored row gives nan.
+        # Multiplied by 0, not skipped, because an infinite gradient of an ignored row gives nan.
         grad = np.float64(read(upstream, row if upstream.size > 1 else 0))
         each = (grad / sums[0] if mean else grad) * counted
         own = counted * weight[at if counted else 0] if weighted else counted
@@ -62,7 +62,7 @@ def rows(
             real(weight, alongSoftmax),
             real(weight, smooth),
         )
-        # The saved log-probabilities stand for the softmax: rows that do not sum to 1 are not renormalised.
+        # The saved log-probabilities define the softmax; rows that do not sum to 1 are not renormalised.
         if even == 0.0:
             for i in range(classes):
                 write(results, i, exponential(read(logs, i)) * along)

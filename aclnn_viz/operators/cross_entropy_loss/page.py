@@ -29,16 +29,16 @@ AXES = {
 
 
 def mask(xp, target, ignoreIndex, like):
-    """1 for the rows that count, 0 for the ignored ones."""
+    """Return 1 for rows that count, 0 for ignored rows."""
     return xp.astype(target != ignoreIndex, like.dtype)
 
 
 def target_weight(xp, target, weight, ignoreIndex, like):
-    """w_t (N,), 0 in ignored rows: their target may lie outside [0, C), so it is not looked up."""
+    """Return w_t (N,), 0 in ignored rows; their target may lie outside [0, C), so it is not looked up."""
     counted = mask(xp, target, ignoreIndex, like)
     if weight is None:
         return counted
-    # there is nothing to look up, for without classes every row is ignored
+    # without classes every row is ignored, and the lookup is impossible
     if weight.shape[0] == 0:
         return counted
     ignored = target == ignoreIndex
@@ -48,7 +48,7 @@ def target_weight(xp, target, weight, ignoreIndex, like):
 
 
 def divisors(xp, target, weightOptional, ignoreIndex):
-    """W and M of the mean over all rows; a block needs them before it sees its own rows."""
+    """Return W and M of the mean over all rows; a block needs them before it sees its rows."""
     wide = xp.zeros(0, dtype=xp.float64)
     weight = None if weightOptional is None else xp.astype(weightOptional, xp.float64)
     return {
@@ -77,7 +77,7 @@ def forward(
     lseSquareScaleForZloss,
 ):
     classes = input.shape[1]
-    top = xp.max(input, axis=1, keepdims=True)  # exp of what is left cannot overflow
+    top = xp.max(input, axis=1, keepdims=True)  # the remaining exp cannot overflow
     lse = xp.log(xp.sum(xp.exp(input - top), axis=1, keepdims=True)) + top
     log_prob = input - lse
     counted = mask(xp, target, ignoreIndex, input)
@@ -130,7 +130,7 @@ def backward(
         softmax_grad = (
             softmax_grad + 2.0 * lseSquareScaleForZloss * lseForZlossOptional * counted * z_grad
         )
-    # The saved log-probabilities stand for the softmax: rows that do not sum to 1 are not renormalised.
+    # The saved log-probabilities define the softmax; rows that do not sum to 1 are not renormalised.
     grad = xp.exp(logProb) * softmax_grad[:, None]
     grad = grad - xp.where(one_hot(xp, target, classes), nll[:, None], xp.zeros_like(logProb))
     if labelSmoothing != 0.0:

@@ -1,13 +1,6 @@
 """State how device kernels of cross entropy compute (formats, order of sums, rounding), to predict their outputs.
 
 Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
-
-Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
-
-Source: ops-nn loss/cross_entropy_loss_grad/op_kernel.
-
-Source:
-ops-nn loss/cross_entropy_loss_grad/op_kernel.
 """
 
 from aclnn_viz.arrays.plan import BLOCKED, Note

@@ -20,7 +20,7 @@ def in_torch(torch, dy, x, gx, gamma, mean, rstd, alpha):
 
 
 def page(xp, dy, x, gx, gamma, mean, rstd, alpha):
-    """As ATen multiplies out: where u is the mean, or a row has one element, rounding is left."""
+    """Return ATen's gradient, multiplied out: where u equals the mean, or a row has one element, only rounding remains."""
     u, g = alpha * x + gx, dy * gamma
     shift, along = xp.mean(g, axis=1, keepdims=True), xp.mean(g * u, axis=1, keepdims=True)
     slope = (shift * mean - along) * rstd * rstd * rstd

@@ -11,7 +11,7 @@ from . import page
 
 
 def rising(given: dict) -> None:
-    """Refuse what the library takes and computes wrongly: of a falling y the sign of x is not that of y."""
+    """Refuse a scale or inputScale <= 0 with isResult: the library computes it wrongly, as y's sign is then not x's."""
     if given["isResult"] and min(given["scale"], given["inputScale"]) <= 0:
         raise ValueError(
             problem(

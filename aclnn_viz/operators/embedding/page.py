@@ -11,7 +11,7 @@ AXES = {"weight": ".e", "indices": ".", "result": ".e", "grad": ".e", "out": ".e
 
 
 def factor(xp, indices, like, numWeights, paddingIdx, scaleGradByFreq):
-    """What the gradient of each row is multiplied by (I, 1)."""
+    """Return the factor of each row's gradient (I, 1)."""
     kept = xp.astype(indices != paddingIdx, like.dtype)
     if scaleGradByFreq:
         ones = xp.ones((1, indices.shape[0]), dtype=like.dtype)

@@ -2,11 +2,11 @@
 
 
 def sigmoid(xp, x):
-    """1 / (1 + exp(-x)): where exp(-x) overflows it is the 0 that it should be."""
+    """Return 1 / (1 + exp(-x)); where exp(-x) overflows the result is 0, as it should be."""
     return 1.0 / (1.0 + xp.exp(-x))
 
 
-# of 1/2; 2 / sqrt(pi); of 2 / pi
+# sqrt(1/2); 2 / sqrt(pi); sqrt(2 / pi)
 ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = (
     0.7071067811865476,
     1.1283791670955126,
@@ -16,7 +16,7 @@ ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = (
 
 
 def gaussian(xp, x, approximate):
-    """GELU: x * (1 + erf(x / sqrt(2))) / 2, and by "tanh" x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) / 2."""
+    """Return GELU, x * (1 + erf(x / sqrt(2))) / 2; "tanh" replaces erf by tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))."""
     inner = (
         xp.erf(ROOT_HALF * x) if approximate == "none" else xp.tanh(ROOT * (x + CUBIC * x * x * x))
     )
@@ -24,7 +24,7 @@ def gaussian(xp, x, approximate):
 
 
 def gaussian_slope(xp, x, approximate):
-    """The derivative of GELU."""
+    """Return the derivative of GELU."""
     if approximate == "none":
         z = ROOT_HALF * x
         return 0.5 * (1.0 + xp.erf(z)) + 0.5 * z * (ERF_SLOPE * xp.exp(-z * z))

@@ -4,12 +4,12 @@ halves.
 
 
 def wide(tensor):
-    """Return a tensor of 16 bits as float32, so that several functions of ATen in a row round to 16 bits once, at the end."""
+    """Return a 16-bit tensor as float32, so that a chain of ATen functions rounds to 16 bits once."""
     return tensor.float() if tensor.element_size() == 2 else tensor
 
 
 def of_halves(torch, function, gradient, x, dim):
-    """The gradient of `function(a, b)` of the halves of x by x."""
+    """Return the gradient with respect to x of `function(a, b)`, a and b being the halves of x."""
     leaf = wide(x).detach().clone().requires_grad_()
     function(*leaf.chunk(2, dim)).backward(wide(gradient))
     return leaf.grad

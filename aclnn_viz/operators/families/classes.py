@@ -1,4 +1,4 @@
-"""Check the targets of losses over classes: each is a class, or the number that marks a row to be ignored."""
+"""Check that each target of a loss over classes is a class or equals ignoreIndex."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,12 @@ from aclnn_viz.errors import problem
 
 
 def targets_are_classes(*scores: str) -> Callable[[dict], None]:
-    """The rule that every target lies among the classes of the tensor of scores, or equals ignoreIndex."""
+    """Return the rule that every target is a class of the score tensor or equals ignoreIndex."""
 
     def rule(bound: dict) -> None:
         given = next(bound[name] for name in scores if name in bound)
         target, ignored, classes = bound["target"], bound["ignoreIndex"], given.shape[-1]
-        beyond = target.view(f"u{target.itemsize}") >= classes  # unsigned, what is below 0 is large
+        beyond = target.view(f"u{target.itemsize}") >= classes  # unsigned: a negative is large
         if np.count_nonzero(beyond) and (bad := np.flatnonzero(beyond & (target != ignored))).size:
             raise ValueError(
                 problem(

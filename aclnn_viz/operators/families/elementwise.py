@@ -1,4 +1,4 @@
-"""Declare activations and losses of single elements by what is special to each; what they have in common is filled in."""
+"""Declare activations and losses of single elements by their differences; the common parts are filled in."""
 
 import re
 
@@ -6,11 +6,11 @@ from aclnn_viz.operators.families.losses import REDUCTION, UPSTREAM
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.products import WITH_BFLOAT16
 
-FLOAT32_MAX = 3.4028234663852886e38  # of float32, in which the library keeps scalars
+FLOAT32_MAX = 3.4028234663852886e38  # largest float32; the library stores scalars in float32
 
 
 def _named(page, prototype, older, more="") -> dict:
-    """What follows from the names of the page and of the function; `older` products take no bfloat16, all take `more` formats."""
+    """Return fields derived from the names; `older` products lack bfloat16, all products support the formats `more`."""
     vendor = re.search(r"aclnn(\w+)GetWorkspaceSize", prototype)[1]
     return {
         "name": page.__name__.split(".")[-2],
@@ -28,9 +28,9 @@ def _named(page, prototype, older, more="") -> dict:
 def loss(
     page, prototype, older, tensors, *, upstream=UPSTREAM, attributes=None, **fields
 ) -> Operator:
-    """The declaration of a loss of `tensors`, self first, reduced as asked: the gradient, the last tensor, is that by self.
+    """Return the declaration of a reduced loss of `tensors`, self first; the last tensor is the gradient for self.
 
-    `upstream` is the first tensor of the prototype; `attributes` are those beside reduction. `older` is as for an activation.
+    `upstream` is the first tensor of the prototype; `attributes` excludes reduction. `older` is as for an activation.
     """
     given, *_, gradient = re.findall(r"aclTensor \*(\w+)", prototype)
     attributes = {"reduction": REDUCTION} | (attributes or {})
@@ -69,11 +69,12 @@ def activation(
     gradient="gradInput",
     **fields,
 ) -> Operator:
-    """The declaration of an activation: `gradient` is gradOutput times the slope of y at each element of the input `of`.
+    """Return the declaration of an activation: `gradient` is gradOutput times the slope of y at each element of `of`.
 
-    `older` products take what the others do, but no bfloat16; `more` formats are taken everywhere. `x` is the input, `shape` its
-    pattern and that of gradOutput: "~*P" where they are broadcast. `saved` maps what backward is given beside or in the place of
-    the input to an output of the forward pass.
+    `older` products lack bfloat16; all products support the formats `more`. `x` is the input, `shape`
+    its
+    pattern and that of gradOutput: "~*P" where they are broadcast. `saved` maps tensors that backward takes beside or instead
+    of the input to forward outputs.
     """
     x, saved = x or Tensor(shape), saved or {}
     tensors = {of: x, "gradOutput": Tensor(shape)} | dict.fromkeys(

@@ -1,4 +1,4 @@
-"""Declare a gated linear unit, as all of them are declared: x is cut in halves a and b along dim, and y is half as long."""
+"""Declare a gated linear unit: x is cut in halves a and b along dim, and y is half as long."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 
@@ -6,7 +6,7 @@ from aclnn_viz.operators.operator import Attribute, Operator, Tensor
 def gated(
     page, prototype, formats, *, x, gradient, out, tensors=None, attributes=None, **fields
 ) -> Operator:
-    """The declaration of a gated unit: `out` is the gradient of `x`, `gradient` that of the output y, half as long along dim."""
+    """Return the declaration of a gated unit; `out` is the gradient of `x`, `gradient` that of y, half as long along dim."""
     taken = {"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)} | (attributes or {})
     return Operator(
         **{

@@ -10,14 +10,14 @@ from aclnn_viz.operators.operator import Attribute, Tensor
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
-CHOICE = "float32 or float16 or bfloat16"  # formats that are promoted
-#: The gradient that comes in: documents call it one number for mean and sum, and take any shape that broadcasts.
+CHOICE = "float32 or float16 or bfloat16"  # formats that the library promotes
+#: The incoming gradient: documents want one number for mean and sum, but the library takes any shape that broadcasts.
 SHAPE = "~*P if reduction = 0 else ~()"
 UPSTREAM = Tensor(SHAPE, CHOICE)
 
 
 def reduced(xp, each, reduction, count):
-    """The loss of all elements."""
+    """Return the loss of all elements."""
     if reduction == NONE:
         return each
     total = xp.sum(each, keepdims=True)
@@ -25,7 +25,7 @@ def reduced(xp, each, reduction, count):
 
 
 def share(gradient, reduction, count):
-    """What each element gets of the gradient of the loss."""
+    """Return each element's share of the loss's gradient."""
     return gradient / count if reduction == MEAN else gradient
 
 
@@ -34,10 +34,10 @@ def weighted(each, weight):
 
 
 def sign(xp, x):
-    """1, -1, and 0 for what is neither above nor below 0."""
+    """Return 1, -1, or 0 for a number neither above nor below 0."""
     return xp.where(x > 0.0, xp.ones_like(x), xp.where(x < 0.0, -xp.ones_like(x), xp.zeros_like(x)))
 
 
 def log1p_exp(xp, x):
-    """log(1 + exp(x)), of which exp cannot overflow."""
+    """Return log(1 + exp(x)) without overflow of exp."""
     return xp.log1p(xp.exp(-xp.abs(x))) + xp.maximum(x, 0.0)

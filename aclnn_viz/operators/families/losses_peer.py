@@ -5,10 +5,10 @@ from aclnn_viz.operators.peers import narrow
 
 
 def of_loss(torch, function, gradient, self, reduction, *others, count=None, **more):
-    """The gradient of `function(self, *others, reduction=..., **more)` by self, in the shape to which all are broadcast.
+    """Return the gradient of `function(self, *others, reduction=..., **more)` for self, in the broadcast shape.
 
-    PyTorch has the mean of a loss alone, so a gradient of many elements meets the losses themselves, and so does a mean
-    that divides by another `count` than theirs.
+    PyTorch's mean takes one gradient number and its own count. A gradient of many elements, or another `count`, therefore
+    needs the unreduced losses.
     """
     shape = torch.broadcast_shapes(
         self.shape, gradient.shape, *(other.shape for other in others if other is not None)
@@ -24,7 +24,7 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
         ).numel()
     )
     one = gradient.numel() == 1 and leaf.numel() == count
-    if reduction == MEAN and not one:  # which PyTorch has not: divided here, and rounded once
+    if reduction == MEAN and not one:  # PyTorch lacks this case; dividing here rounds once
         leaf, gradient = leaf.detach().double().requires_grad_(), gradient.double()
         others = [None if other is None else other.double() for other in others]
     loss = function(leaf, *others, reduction=REDUCTION.values[reduction] if one else "none", **more)
@@ -34,7 +34,7 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
     return found if one or reduction != MEAN else found / count
 
 
-#: Of autograd in 16 bits, where each function of ATen rounds.
+#: Autograd in 16 bits: each function of ATen rounds.
 ROUNDED = narrow(
     "every step is rounded to 16 bits", "ATen: one function after the other", "a loss in 16 bits"
 )

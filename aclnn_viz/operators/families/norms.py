@@ -1,10 +1,10 @@
-"""Formulas that normalisations share: mean and 1 / deviation, and the gradient of numbers that were centred and scaled by them."""
+"""Formulas that normalisations share: mean and 1 / deviation, and the gradient of centred and scaled numbers."""
 
 
 def through(xp, grad, xhat, rstd, axes):
-    """The gradient of x, of that of x-hat = (x - mean) * rstd, both along `axes`.
+    """Return the gradient of x from that of x-hat = (x - mean) * rstd, with mean and rstd along `axes`.
 
-    A shift or a scale of all x leaves x-hat as it is: the gradient has nothing along 1 and along x-hat.
+    Shifting or scaling all x does not change x-hat, so the gradient is orthogonal to 1 and to x-hat.
     """
     along = xp.mean(grad, axis=axes, keepdims=True) + xhat * xp.mean(
         grad * xhat, axis=axes, keepdims=True
@@ -13,7 +13,7 @@ def through(xp, grad, xhat, rstd, axes):
 
 
 def moments(xp, x, eps, axes):
-    """The mean and 1 / sqrt(variance + eps) along `axes`, of the variance that divides by all elements."""
+    """Return the mean and 1 / sqrt(variance + eps) along `axes`; the variance divides by all elements."""
     mean = xp.mean(x, axis=axes, keepdims=True)
     centred = x - mean
     return mean, 1.0 / xp.sqrt(xp.mean(centred * centred, axis=axes, keepdims=True) + eps)

@@ -1,8 +1,8 @@
-"""Formulas that poolings share: how many windows there are along an axis, and where their elements lie."""
+"""Formulas that poolings share: the number of windows along an axis, and the places of their elements."""
 
 
 def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[str, str]:
-    """The formula of how many windows there are along H or W."""
+    """Return the formula of the number of windows along H or W."""
     sizes = f"{extent}, (stride or kernelSize)[{{axis}}], padding[{{axis}}], ceilMode".format(
         axis=axis
     )
@@ -10,9 +10,8 @@ def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[
 
 
 def taps(xp, length, windows, kernel, stride, padding, dilation):
-    """Of element k of every window along an axis, k from 0 to kernel - 1: its place, and whether that is on the axis, or before the
-
-    end of the padding behind it; places beside the axis are clipped.
+    """Yield for element k of every window its place on the axis, clipped, whether it is on the axis,
+    and whether it lies before the end of the trailing padding.
     """
     for k in range(kernel):
         at = xp.arange(windows, dtype=xp.int64) * stride - padding + k * dilation
@@ -20,7 +19,7 @@ def taps(xp, length, windows, kernel, stride, padding, dilation):
 
 
 def offsets(xp, shape, windows, kernelSize, stride, padding, dilation=(1,)):
-    """The same of every window of planes (planes, H, W), flattened; one entry of an array stands for both axes."""
+    """Yield `taps` for windows of planes (planes, H, W), flattened; a one-entry array applies to both axes."""
     stride = stride or kernelSize
     rows = taps(xp, shape[1], windows[0], kernelSize[0], stride[0], padding[0], dilation[0])
     columns = list(

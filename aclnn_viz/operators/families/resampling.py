@@ -1,8 +1,7 @@
 """Formulas and declarations that paddings and interpolations of planes (planes, H, W) share: an output is a weighted sum of a
 few elements, called taps.
 
-Taps are given along rows and along columns: for each output place the index of one element on that axis, and its weight, None where
-that is 1.
+Taps along rows and columns hold for each output place the index of an element on that axis, and its weight (None for 1).
 """
 
 import inspect
@@ -23,7 +22,7 @@ LENGTHS = {
 
 
 def pairs(xp, rows, columns, width):
-    """Each pair of a row's and a column's tap: the places in the flattened plane, and the weight of both."""
+    """Yield each pair of row and column taps: places in the flattened plane, and the product of weights."""
     for row, of_row in rows:
         for column, of_column in columns:
             weight = (
@@ -33,7 +32,7 @@ def pairs(xp, rows, columns, width):
 
 
 def gathered(xp, planes, rows, columns):
-    """The outputs (planes, Ho, Wo): for each the sum of what its taps find."""
+    """Return the outputs (planes, Ho, Wo): the weighted sum of each place's taps."""
     count, height, width = planes.shape
     flat, total = xp.reshape(planes, (count, height * width)), 0.0
     for place, weight in pairs(xp, rows, columns, width):
@@ -43,7 +42,7 @@ def gathered(xp, planes, rows, columns):
 
 
 def scattered(xp, grad, rows, columns, height, width):
-    """The gradients of the planes: each element adds up the gradients of the outputs that found it, times their weights."""
+    """Return the gradients of the planes: each element sums the weighted gradients of the outputs that use it."""
     flat = xp.reshape(grad, (grad.shape[0], grad.shape[1] * grad.shape[2]))
     total = xp.zeros((grad.shape[0], height * width), dtype=grad.dtype)
     for place, weight in pairs(xp, rows, columns, width):
@@ -54,26 +53,24 @@ def scattered(xp, grad, rows, columns, height, width):
 
 
 def ratio(length, places, scale):
-    """The elements a place as two whole numbers, a quotient; None and the scale where one above 0 is none but for its rounding."""
+    """Return elements per place as a quotient of whole numbers; None and the scale if it is no such quotient."""
     if not scale > 0.0:
         return length, places
-    has_data = (
-        inspect.getattr_static(scale, "data", None) is not None
-    )  # an array of a proof has none
+    has_data = inspect.getattr_static(scale, "data", None) is not None  # a proof's array has none
     number = scale if isinstance(scale, Real) else scale.data if has_data else None
     if not isinstance(number, (Real, np.ndarray)) or not number < 2**32:
         return None, scale
-    given = Fraction(float(number))  # where truth is computed, an attribute is an exact array
+    given = Fraction(float(number))  # when truth is computed, an attribute is an exact array
     near = given.limit_denominator(2**20)
     whole = near > 0 and abs(near - given) <= given / 2**50
     return (near.denominator, near.numerator) if whole else (None, scale)
 
 
 def coordinates(xp, length, places, scale, alignCorners, least=None):
-    """Where each place lies among the elements of an axis, at least at `least`: the last element before it, and how far behind that.
+    """Return the position of each place on an axis, at least `least`: the last element before it, and the distance from it.
 
-    The first and last places lie at the first and last elements, or places reach from edge to edge as elements do. Whole
-    numbers decide between elements exactly, which the rounding of a quotient does not.
+    Either the first and last places lie at the first and last elements, or places span edge to edge. Whole numbers choose
+    between elements exactly; a rounded quotient would not.
     """
     at = xp.arange(places, dtype=xp.int64)
     if alignCorners:
@@ -92,19 +89,19 @@ def coordinates(xp, length, places, scale, alignCorners, least=None):
 
 
 def weighted(xp, first, weights, length, before):
-    """The taps of weights of elements in a row, of which `before` lie before `first`; beside the axis there is its end."""
+    """Return taps from the weights of consecutive elements, `before` of them before `first`; outside, the edge repeats."""
     return [
         (xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)
     ]
 
 
 def padded(xp, length, before, after):
-    """The places along an axis with padding, counted from the first that is no padding."""
+    """Return the places along an axis with padding, counted from the first unpadded place."""
     return xp.arange(length + before + after, dtype=xp.int64) - before
 
 
 def padding_fits(bound):
-    """The rule that bfloat16 is padded by at most 7."""
+    """Refuse a padding of bfloat16 above 7."""
     if bound["self"].dtype.name == "bfloat16" and max(bound["padding"]) > 7:
         raise ValueError(
             problem(
@@ -116,7 +113,7 @@ def padding_fits(bound):
 
 
 def padding_2d(page, prototype) -> Operator:
-    """The declaration of a padding of the last two axes, (left, right, top, bottom), by what the planes hold."""
+    """Return the declaration of a padding (left, right, top, bottom) of the last two axes, by the contents of the planes."""
     planes, wide = Tensor("(*N C) H W", ranks=(3, 4)), Tensor("(*N C) Ho Wo")
     return Operator(
         name=page.__name__.split(".")[-2],
@@ -162,7 +159,7 @@ def padding_2d(page, prototype) -> Operator:
 def upsampling_2d(
     page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out"
 ) -> Operator:
-    """The declaration of an upsampling of the last two axes, to the lengths outputSize; `aligns` is the type of alignCorners."""
+    """Return the declaration of an upsampling of the last two axes to outputSize; `aligns` is the type of alignCorners."""
     name = page.__name__.split(".")[-2]
     planes, wide = (
         Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo")
@@ -187,7 +184,7 @@ def upsampling_2d(
                 "const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False
             ),
             **corners,
-            # no quotient of small whole numbers, as that of two lengths is
+            # unlike a ratio of two lengths, no quotient of small whole numbers
             "scalesH": Attribute("double", 0.0, tries=(1.7320508,)),
             "scalesW": Attribute("double", 0.0, tries=(0.8,)),
         },

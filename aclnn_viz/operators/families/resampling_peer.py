@@ -1,6 +1,4 @@
-"""Choose the scales to pass to PyTorch's interpolate, which computes the size of the output from them, and refuse those that
-miss outputSize.
-"""
+"""Choose the scales for PyTorch's interpolate, which computes the output size from them; refuse scales that miss outputSize."""
 
 from math import floor
 
@@ -9,7 +7,7 @@ from aclnn_viz.operators.faults.fault import changed
 
 REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
 
-#: How far a place is behind an element is a difference of rounded numbers, as in ATen native/UpSample.h.
+#: The offset from an element is a difference of rounded numbers, as in ATen native/UpSample.h.
 ROUNDED = (
     (
         "return whole, xp.astype(count - whole * parts, xp.float64) / parts",
@@ -19,12 +17,12 @@ ROUNDED = (
 
 
 def arrangements(page) -> tuple:
-    """The pages of a kernel that computes places in the format of the gradient."""
+    """Return the pages of a kernel that computes places in the format of the gradient."""
     return (changed(page, ROUNDED).backward,)
 
 
 def given_scales(outputSize, inputSize, scales):
-    """Return the scales, None for those that are not above 0; NotSupported where PyTorch would make an output of another size."""
+    """Return the scales, None for a scale <= 0; raise NotSupported if PyTorch's output would have another size."""
     made = [
         floor(length * scale) if scale > 0.0 else places
         for length, places, scale in zip(inputSize[2:], outputSize, scales)

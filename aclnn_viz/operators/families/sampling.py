@@ -5,41 +5,42 @@ Each axis is treated alone, in these steps:
 
     unnormalise -> border or reflection -> taps: indices, weights, and the derivatives of the weights
 
-so the weight of a tap is the product of one weight of each axis. Coordinates and weights are float64: in float32 the
-fraction of a coordinate, of which the weights are made, has as many bits less as its whole part takes.
+so the weight of a tap is the product of one weight per axis. Coordinates and weights are float64: in float32 the whole part
+of a coordinate takes bits from its fraction, from which the weights are computed.
 
-nan, infinite and huge coordinates go where Atlas A2 sends them: ops-cv image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
+nan, infinite and huge coordinates go where Atlas A2 sends them: ops-cv
+image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
 """
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
-NOWHERE = -100.0  # where the device sends a coordinate that it cannot place: outside of every image
-HUGE = 2.0**31  # beyond, a coordinate does not fit the int32 of the device
-A = -0.75  # of the bicubic kernel
+NOWHERE = -100.0  # the device moves a coordinate that it cannot place here, outside every image
+HUGE = 2.0**31  # larger coordinates do not fit the device's int32
+A = -0.75  # constant of the bicubic kernel
 
 
 def unnormalise(x, size, alignCorners):
-    """The pixel coordinate of x and its slope: -1 and 1 are the centres (aligned) or the edges of the end pixels."""
+    """Return the pixel coordinate of x and its slope; -1 and 1 are the centres (aligned) or outer edges of the end pixels."""
     if alignCorners:
         return (x + 1.0) * 0.5 * (size - 1), (size - 1) / 2
     return ((x + 1.0) * size - 1.0) * 0.5, size / 2
 
 
 def fold(xp, x):
-    """x less a multiple of 4, the period of mirrors at -1 and 1; exact, where x + 1 would drop the digits of a large x."""
+    """Return x less a multiple of 4, the period of mirrors at -1 and 1; exact, while x + 1 would drop digits of a large x."""
     return x - 4.0 * xp.round(x / 4.0)
 
 
 def clip(xp, u, size):
-    """The coordinate kept on the image, and its slope: 0 outside and on the border itself, 1 between."""
+    """Return the coordinate clipped to the image, and its slope: 0 outside and on the border, 1 between."""
     inside = (u > 0.0) & (u < size - 1)
     return xp.clip(u, 0.0, float(size - 1)), xp.where(inside, xp.ones_like(u), xp.zeros_like(u))
 
 
 def reflect(xp, u, size, alignCorners):
-    """The coordinate mirrored into the image, and its slope: 1, or -1 after an odd number of mirrors.
+    """Return the coordinate reflected into the image, and its slope: 1, or -1 after an odd number of reflections.
 
-    The mirrors stand on the centres of the end pixels (aligned) or on their outer edges.
+    The mirrors are at the centres of the end pixels (aligned) or at their outer edges.
     """
     low, span = (0.0, float(size - 1)) if alignCorners else (-0.5, float(size))
     if span == 0.0:
@@ -52,7 +53,7 @@ def reflect(xp, u, size, alignCorners):
 
 
 def source(xp, x, size, paddingMode, alignCorners):
-    """The coordinate that is sampled for x, and its slope d coordinate / d x, the multiplier of the gradient."""
+    """Return the coordinate sampled for x, and its slope d coordinate / d x, the multiplier of the gradient."""
     u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
     slope = slope * xp.ones_like(u)
     if paddingMode == REFLECTION:
@@ -61,19 +62,23 @@ def source(xp, x, size, paddingMode, alignCorners):
     if paddingMode != ZEROS:
         u, factor = clip(xp, u, size)
         slope = slope * factor
-    return xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)), slope  # a nan compares false
+    return xp.where(
+        xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)
+    ), slope  # a comparison with nan is false
 
 
 def bicubic_source(xp, x, size, paddingMode, alignCorners):
-    """As `source` for bicubic: padding acts on the taps, not on the coordinate, so it adds no factor to the slope."""
+    """Return `source` for bicubic: padding acts on the taps, not the coordinate, and adds no factor to the slope."""
     u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
-    if paddingMode != REFLECTION:  # which would mirror NOWHERE into the image; a nan stays outside
+    if (
+        paddingMode != REFLECTION
+    ):  # reflection would mirror NOWHERE into the image; a nan stays outside
         u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
     return u, slope * xp.ones_like(u)
 
 
 def bicubic_weights(t):
-    """The weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
+    """Return the weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
 
     def near(d):  # |d| <= 1
         return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (
@@ -85,13 +90,13 @@ def bicubic_weights(t):
             3.0 * A * d - 10.0 * A
         ) * d + 8.0 * A
 
-    # The polynomials take distances; those of the last two taps shrink as t grows.
+    # The polynomials take distances; the distances of the last two taps shrink as t grows.
     (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)
     return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
 
 
 def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
-    """The taps along one axis: a list of (index as a float, weight, d weight / d x)."""
+    """Return the taps along one axis: a list of (index as a float, weight, d weight / d x)."""
     if interpolationMode == BICUBIC:
         u, slope = bicubic_source(xp, x, size, paddingMode, alignCorners)
         first = xp.floor(u)
@@ -109,12 +114,12 @@ def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
 
 
 def pad_index(xp, index, size, paddingMode, alignCorners):
-    """Where a tap outside of the image reads: nowhere, at the border, or at its mirror image."""
+    """Return the index that a tap outside the image reads: none, the border or the mirror image."""
     if paddingMode == REFLECTION:
         index, _ = reflect(xp, index, size, alignCorners)
     return index if paddingMode == ZEROS else xp.clip(index, 0.0, float(size - 1))
 
 
 def channels_first(xp, images):
-    """(N, C, ...) as (C, all the rest): one flat index then serves every channel."""
+    """Return (N, C, ...) as (C, all the rest), so that one flat index serves every channel."""
     return xp.reshape(xp.moveaxis(images, 1, 0), (images.shape[1], -1))

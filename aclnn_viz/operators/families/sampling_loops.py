@@ -1,10 +1,10 @@
-"""Fused loops for numba that run the backward grid samplers fast on a CPU: the taps of some points first, then channel by
-channel what they add.
+"""Fused loops for numba that run the backward grid samplers fast on a CPU: first the taps of some points, then their
+contributions channel by channel.
 
-A sample's channels belong to one thread, which alone writes their image; what they add to each tap's share of the gradient
-of the grid is added up at the end. A plane image is one of depth 1, on which there is one tap of weight 1.
+One thread owns a sample's channels and alone writes their image; their contributions to the grid gradient are summed at the
+end. A plane image has depth 1, with one tap of weight 1 along it.
 
-Nothing is sliced for a point: a slice counts its owner's references, which takes longer than the arithmetic.
+No point takes a slice: counting its owner's references would take longer than the arithmetic.
 """
 
 import math
@@ -21,17 +21,17 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = 8, 32  # of a sample that one thread takes: each thread computes its own taps
+CHANNELS = 8, 32  # channels of a sample per thread; each thread computes its taps again
 KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
 NOWHERE, HUGE = (
     -100.0,
     2.0**31,
-)  # the device's place for what no int32 holds, outside of every image
+)  # the device's place for a number outside int32, outside every image
 
 
 @step
 def mirrored(u, size, aligned):
-    """The coordinate between mirrors on the centres (aligned) or the outer edges of the end pixels, and its slope."""
+    """Return the coordinate reflected between the centres (aligned) or outer edges of the end pixels, and its slope."""
     low = 0.0 if aligned else -0.5
     span = size - 1.0 if aligned else size * 1.0
     if span == 0.0:
@@ -43,13 +43,13 @@ def mirrored(u, size, aligned):
 
 @step
 def kept(u, size):
-    """The coordinate on the image; a nan stays one."""
+    """Return the coordinate clipped to the image; a nan stays nan."""
     return 0.0 if u < 0.0 else (size - 1.0 if u > size - 1.0 else u)
 
 
 @step
 def cubic_weights(p, t, along, weight, slope):
-    """The weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by x."""
+    """Store the weights of the taps at -1, 0, 1, 2 of bicubic interpolation with A = -0.75, and their derivatives by x."""
     for k in range(4):
         d = abs(t + (1.0 - k))
         if k == 1 or k == 2:
@@ -62,19 +62,19 @@ def cubic_weights(p, t, along, weight, slope):
         slope[k, p] = (-change if k > 1 else change) * along
 
 
-# Each of these loops does one thing: one for all takes a fifth more time, for it does not run on vectors.
+# Each loop does one thing: a single loop takes a fifth more time, because it is not vectorised.
 @step
 def coordinates(xs, size, how, u, along):
-    """Where points lie along an axis, in pixels, and the derivatives of that by x."""
+    """Store the positions of points along an axis, in pixels, and their derivatives by x."""
     interpolation, padding, aligned = how
     span, mirrors = size - 1.0 if aligned else size * 1.0, padding == REFLECTION
     for p in range(xs.size):
         x = np.float64(read(xs, p))
         if mirrors:
-            x = x - 4.0 * np.rint(x / 4.0)  # exact, where x + 1 would drop the digits of a large x
+            x = x - 4.0 * np.rint(x / 4.0)  # exact, while x + 1 would drop the digits of a large x
         u[p] = (x + 1.0) * 0.5 * span if aligned else ((x + 1.0) * span - 1.0) * 0.5
         along[p] = span / 2.0
-    # the padding of bicubic moves the taps, not the coordinate
+    # bicubic padding moves the taps, not the coordinate
     if mirrors and interpolation != BICUBIC:
         for p in range(xs.size):
             u[p], sign = mirrored(u[p], size, aligned)
@@ -90,7 +90,7 @@ def coordinates(xs, size, how, u, along):
 
 @step
 def place(u, along, count, size, stride, how, index, weight, slope):
-    """The taps of one axis of all points: index times stride, -1 outside; their weights, and the derivatives by x."""
+    """Store the taps of all points along one axis: index times stride (-1 outside), weight, derivative by x."""
     interpolation, padding, aligned = how
     if interpolation == BICUBIC:
         for p in range(count):
@@ -120,7 +120,7 @@ def place(u, along, count, size, stride, how, index, weight, slope):
 
 @step
 def spread(count, taps, deep, index, weight, owners, pixels, weights):
-    """The taps of all axes together that lie inside: their point, pixel and weight; and how many they are."""
+    """Store point, pixel and weight of each tap inside the image, over all axes, and return their number."""
     inside = 0
     for p in range(count):
         for k in range(deep):
@@ -128,7 +128,7 @@ def spread(count, taps, deep, index, weight, owners, pixels, weights):
                 for i in range(taps):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
                     owners[inside], pixels[inside] = p, z + y + x
-                    if taps > 1:  # the nearest pixel has the weight 1
+                    if taps > 1:  # the only tap of nearest has weight 1
                         weights[inside] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
                     inside += z >= 0 and y >= 0 and x >= 0
     return inside
@@ -136,7 +136,7 @@ def spread(count, taps, deep, index, weight, owners, pixels, weights):
 
 @step
 def added(inside, owners, pixels, weights, grads, image, input, dots, wanted, turned):
-    """Add what the gradients of the points have of a channel's image, and of the dot products of their taps."""
+    """Add the points' gradients to a channel's image, and to the dot products of their taps."""
     for tap in range(inside):
         tap = np.uintp(tap)
         grad, pixel = grads[owners[tap]], pixels[tap]
@@ -148,7 +148,7 @@ def added(inside, owners, pixels, weights, grads, image, input, dots, wanted, tu
 
 @step
 def along_axes(count, taps, deep, index, weight, slope, dots, sums):
-    """What the taps have of the gradients of x, y, z: derivatives times dot products."""
+    """Add the taps' contributions to the gradients of x, y, z: derivatives times dot products."""
     tap = 0
     for p in range(count):
         for k in range(deep):
@@ -165,10 +165,10 @@ def along_axes(count, taps, deep, index, weight, slope, dots, sums):
 
 @cache
 def sampler(taps, axes):
-    """The loop for so many taps along each of two or three axes: numba unrolls what is known when it compiles."""
+    """Return the loop for the number of taps along two or three axes; numba unrolls numbers known at compile time."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
-    most = min(KNOWN // known, POINTS)  # points at a time
+    most = min(KNOWN // known, POINTS)  # points per pass
 
     def units(
         part,
@@ -251,5 +251,5 @@ def backward(
     if turned:
         with np.errstate(all="ignore"):
             round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
-    elif outputMask[1]:  # the nearest pixel has no gradient of the grid
+    elif outputMask[1]:  # nearest has no grid gradient
         outputs["gridGrad"][...] = 0

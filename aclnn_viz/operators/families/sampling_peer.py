@@ -7,7 +7,7 @@ SOURCE = "ATen native/GridSampler.h: every step in scalar_t"
 
 
 def need_places(torch, grid, paddingMode) -> None:
-    """On a CPU, padding casts a coordinate that is no number to an index, and reads there: the process dies."""
+    """Refuse a nan coordinate with padding on a CPU: PyTorch casts it to an index, reads there and crashes."""
     if paddingMode != ZEROS and grid.device.type == "cpu" and not bool(torch.isfinite(grid).all()):
         raise NotSupported(
             problem(

@@ -1,5 +1,5 @@
-"""Compute the taps along one axis as device kernels and PyTorch do, where their steps round otherwise than our formulas, to
-predict what they return.
+"""Compute the taps along one axis as device kernels and PyTorch do, whose rounding differs from our formulas, to predict
+their results.
 
 Sources: ops-cv image/grid_sampler2_d_grad/op_kernel (Atlas A2 and A3) and its arch35 (Ascend 950).
 """
@@ -20,7 +20,7 @@ from aclnn_viz.operators.families.sampling import (
 
 
 def taps_and_slope(xp, x, size, interpolationMode, paddingMode, alignCorners, simt):
-    """The taps along one axis, (index, weight, d weight / d coordinate) each, and the multiplier of the gradient."""
+    """Return the taps along one axis, each (index, weight, d weight / d coordinate), and the multiplier of the gradient."""
     if interpolationMode == BICUBIC:
         u, slope = bicubic_source(xp, x, size, paddingMode, alignCorners)
     else:
@@ -52,7 +52,7 @@ def _source(xp, x, size, paddingMode, alignCorners, simt):
 
 
 def _reflect(xp, u, size, alignCorners, simt):
-    """The mirrors counted by a reciprocal (A2, A3) or a division (950): at a mirror the count may be one off."""
+    """Reflect with mirrors counted by a reciprocal (A2, A3) or a division (950); at a mirror the count may be off by one."""
     low, span = (0.0, float(size - 1)) if alignCorners else (-0.5, float(size))
     if span == 0.0:
         return xp.zeros_like(u) * u, xp.zeros_like(u)

@@ -1,4 +1,4 @@
-"""Refuse inputs that no grid sampler takes: images without a pixel."""
+"""Refuse images without a pixel, which no grid sampler takes."""
 
 from aclnn_viz.errors import problem
 

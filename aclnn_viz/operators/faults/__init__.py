@@ -1,7 +1,7 @@
 """Known mistakes: named wrong kernels, each a small change to the right page, with a sentence on what goes wrong.
 
-An operator's own are in the table faults.toml of its folder. In their place stand mechanical edits of its page; with either
-stands what can go wrong with any operator. Those of published kernels, with their public threads, are in museum.toml.
+An operator's folder lists its mistakes in faults.toml; without that table, mechanical edits of its page replace them.
+Mistakes of any operator come in addition. museum.toml has mistakes of published kernels, with their public threads.
 """
 
 import tomllib
@@ -18,7 +18,7 @@ from aclnn_viz.words.messages import message
 
 __all__ = ["Fault", "faults"]
 
-# Stories of mechanical edits, by their kind.
+# Descriptions of mechanical edits, by kind.
 STORIES = {
     "operator": message("one operator of the page written otherwise"),
     "factor": message("one factor of the page written otherwise"),
@@ -29,7 +29,7 @@ STORIES = {
 
 
 def faults(op) -> tuple[Fault, ...]:
-    """Return the faults of an operator or its name: the named ones, or else mechanical edits of its page, and published ones.
+    """Return an operator's faults: the named faults or else mechanical edits of its page, and published faults.
 
     >>> faults("rms_norm")[0].name
     'missing 1/n'
@@ -39,7 +39,7 @@ def faults(op) -> tuple[Fault, ...]:
 
 @cache
 def published() -> list[dict]:
-    """Return the mistakes of published kernels as museum.toml states them."""
+    """Return the mistakes of published kernels from museum.toml."""
     return tomllib.loads(Path(__file__).with_name("museum.toml").read_text("utf-8"))["piece"]
 
 
@@ -65,7 +65,7 @@ def _of(name: str) -> tuple[Fault, ...]:
 
 
 def _stated(name: str, table: dict) -> tuple[Fault, ...]:
-    """Those of an operator's table: a plan is stated by its fields, what alters the inputs is a function of faults.py."""
+    """Return the faults of an operator's table: a plan is given by its fields, an `alters` by a function of faults.py."""
     made = {
         "plan": lambda given: Plan(**given),
         "alters": lambda given: registry.own("faults", name, given),

@@ -1,8 +1,8 @@
 """List every mechanical edit of an operator's formulas (a factor, constant, comparison, axis, name or statement changed), as
 mistakes that a check must find.
 
-A change sets attributes of one node of the page's syntax tree, in place, and is taken back. Beside the edits stands what may be
-in the place of any expression: it explains wrong kernels, too, but the kit is not scored on it.
+A change sets attributes of one node of the page's syntax tree in place, and is undone. Replacements of whole expressions also
+explain wrong kernels, but the kit is not scored on them.
 
 Source: the operators of mutation testing, https://en.wikipedia.org/wiki/Mutation_testing, and the slips of hand-written
 kernels: a forgotten factor, a wrong axis, a swapped pair.
@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import linked, message
 
-_lock = threading.RLock()  # a tree is shared by all edits of its page
+_lock = threading.RLock()  # all edits of a page share its tree
 OPERATORS = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -57,12 +57,12 @@ FUNCTIONS = {
     "abs": ("negative",),
     "sqrt": ("square",),
 }
-# what may be left out
+# functions that an edit may drop
 IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}
 AXES = (None, 0, -1)
-# what pages, and tile programs, of several operators share
+# modules that pages and tile programs of several operators share
 FAMILIES = "aclnn_viz.operators.families.", "aclnn_viz.tiles.by_operator."
-FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # a wrong backward kernel is looked for
+FORWARD, ENTRIES = "forward", ("backward", "PRELUDE")  # only backward kernels are edited
 SUM, PRODUCT = (ast.Add, ast.Sub), (ast.Mult, ast.Div)
 EXPRESSIONS = (ast.BinOp, ast.Call, ast.Name, ast.Subscript, ast.List)
 HOLDERS = (
@@ -98,7 +98,9 @@ OF_NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class Change:
-    """What to set on a node: `{attribute: value}`; `drops` when the whole statement goes. `exchange` is what is taken for what."""
+    """The attributes to set on a node, `{attribute: value}`; `drops` removes the statement. `exchange` is the replaced and
+    the new text.
+    """
 
     kind: str
     node: ast.AST
@@ -124,7 +126,7 @@ class Change:
 
 
 def head(statement: ast.AST) -> str:
-    """The text of a statement, of a compound one its first line, of one output of a page the output alone."""
+    """Return a statement's text, for a compound statement its first line, for one output of a page that output."""
     text = ast.unparse(statement).splitlines()[0]
     return text[1:-1] if isinstance(statement, ast.Dict) else text
 
@@ -141,13 +143,13 @@ class _Plain(ast.NodeTransformer):
 
 
 def edited_head(statement: ast.AST) -> str:
-    """The text of an edited statement, with one value in the place of a choice between two that are the same."""
+    """Return the text of an edited statement, with a choice between two equal values reduced to the value."""
     text = head(statement)
     return head(_Plain().visit(copy.deepcopy(statement))) if ".where(" in text else text
 
 
 def statements(tree: ast.stmt) -> dict[int, ast.AST]:
-    """The innermost statement, or output of a page, that holds a node, by the node's id."""
+    """Return the innermost statement, or output of a page, around each node, by the node's id."""
     found: dict[int, ast.AST] = {}
     for statement in ast.walk(ast.Module(getattr(tree, "body", [tree]), [])):
         if isinstance(statement, ast.stmt):
@@ -168,7 +170,7 @@ def distance(a: str, b: str) -> int:
 
 
 def names_of(tree: ast.stmt) -> tuple[str, ...]:
-    """The names that a function takes or makes, but no functions and no namespaces."""
+    """Return the names of a function's arguments, without xp, and of its variables."""
     if not isinstance(tree, ast.FunctionDef):
         return ()
     taken = [argument.arg for argument in tree.args.args if argument.arg != "xp"]
@@ -261,7 +263,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
 
 
 def _numbers(value) -> tuple:
-    """What may stand in the place of a constant; nothing of a text."""
+    """Return replacements of a constant; none for a text."""
     match value:
         case bool():
             return (not value,)
@@ -325,7 +327,7 @@ def _of_call(node: ast.Call, made) -> Iterator[Change]:
 
 
 def _axes(value: ast.expr) -> list[ast.expr]:
-    """Other axes in the place of some: each one alone, or all of them; of a number its neighbours."""
+    """Return replacements of axes: each axis alone, or all; for a number its neighbours."""
     if isinstance(value, ast.Tuple):
         return [*value.elts, ast.Constant(None)]
     if isinstance(value, (ast.Constant, ast.UnaryOp)):
@@ -335,7 +337,7 @@ def _axes(value: ast.expr) -> list[ast.expr]:
 
 
 def file_of(page: ModuleType) -> str:
-    """What the file of a page is called: its folder and name."""
+    """Return the name of a page's file: its folder and name."""
     return "/".join(page.__name__.split(".")[-2:]).removeprefix(registry.OUTSIDE) + ".py"
 
 
@@ -345,7 +347,7 @@ class Unit:
 
     module: ModuleType
     tree: ast.stmt
-    whole: tuple[CodeType, ...]  # of the page and of what it takes from other pages
+    whole: tuple[CodeType, ...]  # code of the page and of the modules it imports
 
     @property
     def file(self) -> str:
@@ -356,7 +358,7 @@ class Unit:
         return self.tree.name if isinstance(self.tree, ast.FunctionDef) else ""
 
     def page(self) -> ModuleType:
-        """The page with this unit as it now is."""
+        """Return the page with the unit's present text."""
         page = ModuleType(self.module.__name__)
         page.__package__ = self.module.__package__
         for code in self.whole:
@@ -367,15 +369,14 @@ class Unit:
             page.__dict__,
         )
         for name, value in page.__dict__.items():
-            if before is not None and value is before:  # another name of the function
+            if before is not None and value is before:  # another name of the same function
                 page.__dict__[name] = page.__dict__[self.name]
         return page
 
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One change of one place of a page: its kind, the line it is in, and what stands there before and after; `others` are made
-    with it."""
+    """One edit of one place of a page: kind, line, text before and after; `others` are changed together with it."""
 
     kind: str
     unit: Unit
@@ -385,12 +386,12 @@ class Edit:
 
     @property
     def line(self) -> int:
-        """The number of the line in the page's file."""
+        """Return the line number in the page's file."""
         return self.change.line or self.statement.lineno
 
     @property
     def lines(self) -> range:
-        """The lines of the statement, of a compound one those of its head."""
+        """Return the lines of the statement, for a compound statement those of its head."""
         body = getattr(self.statement, "body", None)
         last = body[0].lineno - 1 if isinstance(body, list) else self.statement.end_lineno
         return range(self.statement.lineno, max(last, self.statement.lineno) + 1)
@@ -404,7 +405,7 @@ class Edit:
 
     @cached_property
     def page(self) -> ModuleType:
-        """The edited page; SyntaxError where the edit is no Python."""
+        """Return the edited page; raise SyntaxError if the edit is not valid Python."""
         with self.made():
             return self.unit.page()
 
@@ -422,7 +423,7 @@ class Edit:
 
     @property
     def _shown(self) -> ast.AST:
-        """The statement as it now is; an output of a page is taken from what holds all of them."""
+        """Return the statement's present text; an output of a page is taken from its dictionary."""
         whole, part = self.change.node, self.statement
         if not (isinstance(whole, ast.Dict) and isinstance(part, ast.Dict)):
             return part
@@ -453,7 +454,7 @@ class Edit:
 
 @cache
 def units(page: ModuleType) -> tuple[Unit, ...]:
-    """The functions and constants that backward uses, of a page and of what pages share."""
+    """Return the functions and constants that backward uses, from a page and from shared modules."""
     texts = sources(page)
     used = _used(texts)
     whole = tuple(compile(source, f"<{module.__name__}>", "exec") for module, source in texts)
@@ -472,7 +473,7 @@ def units(page: ModuleType) -> tuple[Unit, ...]:
 
 
 def _names(node: ast.stmt) -> list[str]:
-    """What a statement defines."""
+    """Return the names that a statement defines."""
     return (
         [node.name]
         if isinstance(node, ast.FunctionDef)
@@ -485,7 +486,7 @@ def _names(node: ast.stmt) -> list[str]:
 
 
 def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
-    """The names that what a page computes of whole inputs and its backward refer to, directly or by what those names stand for."""
+    """Return the names that backward and PRELUDE use, directly or through other names."""
     bodies = [node for _, source in texts for node in ast.parse(source).body]
     refers = {
         name: {
@@ -506,9 +507,9 @@ def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
 
 
 def sources(page: ModuleType) -> list[tuple[ModuleType, str]]:
-    """The modules that make up a page, itself last, with their texts: what it takes from a family is defined before it.
+    """Return the modules of a page with their texts, the page last, so that imports from a family are defined before it.
 
-    In the place of an import from a family stand blank lines, so that each line keeps its number.
+    Blank lines replace an import from a family, so that each line keeps its number.
     """
     lines = inspect.getsource(page).splitlines(keepends=True)
     taken = []
@@ -541,7 +542,7 @@ def _edits(page: ModuleType) -> Iterator[Edit]:
 
 @cache
 def slips(page: ModuleType) -> tuple[Edit, ...]:
-    """The edits that a page without named faults is tested with: no exchange of names, no constant but a sign."""
+    """Return the edits that test a page without named faults: no exchange of names, and of constants only the sign."""
     return tuple(
         edit
         for edit in edits(page)
@@ -560,7 +561,7 @@ def _mixed(first: ast.operator, second: ast.operator) -> bool:
 
 @cache
 def anywhere(page: ModuleType) -> tuple[Edit, ...]:
-    """Return every edit of a page that puts another expression in the place of one, or one more factor to it.
+    """Return every edit of a page that replaces an expression or multiplies it by another factor.
 
     >>> from aclnn_viz.operators.layer_norm import page as layer_norm
     >>> [edit.after for edit in anywhere(layer_norm) if edit.kind == "parenthesis"][:2]
@@ -577,9 +578,9 @@ def anywhere(page: ModuleType) -> tuple[Edit, ...]:
 
 
 def replacements(tree: ast.stmt, others) -> Iterator[tuple[ast.AST, Change]]:
-    """Every change that puts another expression in the place of one, beside the statement that holds it.
+    """Yield every change that replaces an expression, with the statement around it.
 
-    `others(expression, parent, field)` yields kinds and expressions, and what is put in, if it may be so in several places.
+    `others(expression, parent, field)` yields kinds, expressions, and the inserted name if it may occur in several places.
     """
     holder = statements(tree)
     for parent in ast.walk(tree):
@@ -600,15 +601,16 @@ def replacements(tree: ast.stmt, others) -> Iterator[tuple[ast.AST, Change]]:
 def _in_place(
     node: ast.expr, parent: ast.AST, name: str, names: tuple[str, ...]
 ) -> Iterator[tuple]:
-    """What may stand in the place of an expression of a page: a number, a name, itself times a name, off by one or rounded to 16 bits;
-    other parentheses, another function."""
+    """Yield replacements of an expression: a number, a name, itself times a name, off by one or rounded to 16 bits; other
+    parentheses, another function.
+    """
     known = not isinstance(node, ast.Name) or node.id in names
     placed = isinstance(parent, HOLDERS) and name not in ("func", "targets", "slice")
     if not (known and placed and isinstance(node, EXPRESSIONS)):
         return
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, PRODUCT)
     if not isinstance(parent, ast.Subscript):
-        for number in (1.0, *[0.0] * (not factor)):  # with 0.0 the whole product would be 0
+        for number in (1.0, *[0.0] * (not factor)):  # the factor 0.0 would make the whole product 0
             yield "number", ast.Constant(number), str(number)
     yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node), ""
     for other in names:

@@ -1,6 +1,6 @@
 """Make the wrong kernel of a known mistake (a fault), to test checks with and to explain kernels; and name regions of outputs.
 
-A fault changes the right page, or what the kernel reads, stores and computes in.
+A fault changes the right page, the kernel's inputs, or its formats.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,14 +22,13 @@ from aclnn_viz.words.messages import kept, message, named
 
 @dataclass(frozen=True, eq=False)
 class Fault:
-    """One wrong kernel: its name, where such a bug comes from, and the inputs that expose it.
+    """One wrong kernel: its name, the origin of such a bug, and inputs that expose it.
 
-    `changes` are {what the page says: what the wrong kernel says in its place}, kept as pairs; `edit` is a mechanical
-    one in their place. `plan` is the precision plan of the wrong kernel, if it is not the right one; `alters` maps the
-    inputs to those that it takes them for; `cast(float32 values, format)` replaces the rounding of 16-bit outputs.
-    `garbage`: a nan of the page stands for anything that memory may hold. `hidden` names inputs on which the fault cannot
-    be seen, and gives them as keywords of a case. `thread` is a public one, owner/repository#number, in which this mistake was
-    found in a kernel. Texts are kept as messages, so that `tr` can say them.
+    `changes` are pairs of texts, {text of the page: wrong text}; `edit` is a mechanical edit instead. `plan` is the wrong
+    kernel's precision plan if it differs; `alters` maps the inputs to those that the wrong kernel reads; `cast(float32
+    values, format)` replaces the rounding of 16-bit outputs.
+    With `garbage`, a nan of the page means arbitrary memory. `hidden` names inputs that do not show the fault, with keywords
+    of a case. `thread` is the public report of this mistake, owner/repository#number. Texts are messages, for `tr`.
     """
 
     name: str
@@ -57,14 +56,13 @@ class Fault:
             object.__setattr__(self, name, value)
 
     def page(self, right: ModuleType) -> ModuleType:
-        """Return the page with the changes made; ValueError when the page no longer says what is to be changed."""
+        """Return the changed page; raise ValueError if the page lacks the text to change."""
         if self.edit:
             return self.edit.page
         return changed(right, self.changes) if self.changes else right
 
     def place(self, right: ModuleType) -> tuple[str, str, str]:
-        """The line of the page where the first change of text is, and what stands there before and after; empty texts
-        where there is none."""
+        """Return the page's line of the first text change, and the text before and after; empty texts if there is none."""
         if not self.changes:
             return "", "", ""
         before, after = self.changes[0]
@@ -78,7 +76,7 @@ class Fault:
 
     @property
     def origin(self) -> str:
-        """Where such a bug comes from, with the public thread if it is known from one."""
+        """Return the origin of such a bug, with the public thread if there is one."""
         return (
             message("{story}; such a bug is in {thread}", story=self.story, thread=self.thread)
             if self.thread
@@ -87,13 +85,13 @@ class Fault:
 
     @property
     def diff(self) -> str:
-        """The changed lines, as a unified diff shows them, or else the plan."""
+        """Return the changed lines as in a unified diff, or else the plan."""
         changes = ((self.edit.before, self.edit.after),) if self.edit else self.changes
         return diff_of(changes) or (f"+ {self.plan!r}" if self.plan else "")
 
 
 def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
-    """The lines of text changes (old, new) that differ, as a unified diff shows them.
+    """Return the differing lines of text changes (old, new) as in a unified diff.
 
     >>> print(diff_of((("return x", "y = x\\n    return x"),)))
     + y = x
@@ -109,7 +107,7 @@ def diff_of(changes: tuple[tuple[str, str], ...]) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text as far in as they stand to each other; the first one may begin within its own line."""
+    """Return the lines with their common indentation removed; the first line may start mid-line."""
     first, *others = text.splitlines() or [""]
     deep = min((len(line) - len(line.lstrip()) for line in others if line.strip()), default=0)
     return (
@@ -125,7 +123,7 @@ def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleTy
 
 
 def rewritten(right: ModuleType, changes) -> str:
-    """Return the source of a module with texts changed; ValueError for a text that does not stand there once."""
+    """Return a module's source with texts changed; raise ValueError for a text that does not occur exactly once."""
     source = "\n\n".join(text for _, text in sources(right))
     for old, new in changes:
         if source.count(old) != 1:
@@ -141,7 +139,7 @@ def rewritten(right: ModuleType, changes) -> str:
 
 
 def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
-    """Return the module that a changed source of a page makes, under a name of its own if one is given."""
+    """Return the module of a page's changed source, under another name if given."""
     page = ModuleType(name or right.__name__)
     page.__package__ = right.__package__
     exec(compile(source, f"<a wrong {page.__name__}>", "exec"), page.__dict__)
@@ -149,7 +147,7 @@ def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
 
 
 def as_if_contiguous(inputs: dict) -> dict:
-    """The elements of every tensor in the order in which they lie in memory, whatever its strides say."""
+    """Return each tensor's elements in memory order, ignoring strides."""
     return {
         name: value.ravel("K").reshape(value.shape) if hasattr(value, "strides") else value
         for name, value in inputs.items()
@@ -157,10 +155,12 @@ def as_if_contiguous(inputs: dict) -> dict:
 
 
 def truncated(values, fmt):
-    """float32 cut down to 16 bits by dropping bits, instead of rounding to nearest."""
+    """Return float32 cut to 16 bits by dropping bits instead of rounding to nearest."""
     if fmt.name == "bfloat16":
         return (values.view("uint32") & 0xFFFF0000).view("float32").astype(fmt.numpy)
-    with np.errstate(over="ignore"):  # what is infinite by rounding is the largest number when cut
+    with np.errstate(
+        over="ignore"
+    ):  # a number that rounding makes infinite is cut to the largest number
         rounded = values.astype(fmt.numpy)
     over = abs(rounded.astype("float32")) > abs(values)
     return (rounded.view("uint16") - over.astype("uint16")).view(fmt.numpy)
@@ -220,7 +220,7 @@ def faulty_kernel(op, fault: Fault):
 
 
 class _WideOutputs(Operator):
-    """An operator whose 16-bit outputs are still float32; whoever calls it casts them."""
+    """An operator with 16-bit outputs left in float32; the caller casts them."""
 
     def arranged(self, inputs):
         bound, arranged = super().arranged(inputs)
@@ -232,12 +232,12 @@ class _WideOutputs(Operator):
 
 
 def along(shape: tuple[int, ...], axis: int, chosen) -> np.ndarray:
-    """A mask of the places along one axis, ready to broadcast to the shape."""
+    """Return a mask of chosen places along one axis, ready to broadcast to the shape."""
     return np.reshape(chosen, [-1 if k == axis else 1 for k in range(len(shape))])
 
 
 def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
-    """Masks of the first, the last and the other places along an axis whose places are called by a name.
+    """Return masks of the first, last and other places along an axis; `name` names a place.
 
     >>> {name: mask.tolist() for name, mask in ends((3,), 0, "row").items()}
     {'first row': [True, False, False], 'last row': [False, False, True], 'between first and last row': [False, True, False]}
@@ -255,10 +255,11 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
 def by_letter(
     letters: str, shape: tuple[int, ...], names: Sequence[str] = ()
 ) -> dict[str, np.ndarray]:
-    """The ends of every axis of an output by what the page calls it, its letter, or else the pattern, or else its number.
+    """Return the ends of every axis of an output, named by the page's letter, else the pattern's name, else the number.
 
     >>> list(by_letter("r..", (4, 5, 2), ("R", "K")))[2:6]
-    ['between first and last place of axis r', 'first place of axis K', 'last place of axis K', 'between first and last place of axis K']
+    ['between first and last place of axis r', 'first place of axis K', 'last place of axis K', 'between first and last place
+    of axis K']
     """
     found = {}
     for axis, letter in enumerate(letters):

@@ -25,13 +25,13 @@ QUERY, KEY, VALUE, OUT = (
 )
 ROWS, PSE = "B N2*G Q 8", "~B N2*G ~Q K"
 MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G Q K"
-# by sparseMode: millions of numbers, of which each call is asked
+# by sparseMode; millions of numbers that each call requests
 COMPRESSED = cache(partial(page.compressed, np))
-PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # of B and S
+PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # axes of B and S
 
 
 def lengths(bound: dict) -> tuple:
-    """B, Sq, Skv, and the elements of all heads of one key and of one value."""
+    """Return B, Sq, Skv, and the elements of all heads of one key and of one value."""
     (batch, length), (q, k, v) = (
         PLACES[bound["inputLayout"]],
         (bound[name].shape for name in ("query", "keyIn", "value")),

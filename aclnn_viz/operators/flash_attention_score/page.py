@@ -13,7 +13,7 @@ The document leaves dS out and writes 1 / sqrt(d) for the scale. A row in which 
 Source: aclnnFlashAttentionScoreGrad, CANN operator documentation, and its page on sparseMode.
 """
 
-# prefixes cannot be cut
+# prefixes prevent cutting
 ORDERS = "{0} if sparseMode = 6 else bn.{1} if inputLayout = BNSD else .bn{1} if inputLayout = SBH else b.n{1}"
 QUERY, KEY, ROWS = (
     ORDERS.format(".....", ".."),
@@ -37,16 +37,16 @@ AXES = {
     "pseShiftOptional": ROWS,
     "dpseOut": ROWS,
     "dropMaskOptional": ROWS,
-    # that of positions says what the mode says
+    # the mode already determines a mask of positions
     "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",
 }
 SEQUENCE = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": -2}
 LEFT_UP, BAND, PREFIX, OF_POSITIONS = 2, 4, 6, (2, 3, 4, 6)
-LOWEST = -3.4028234663852886e38  # in the place of a hidden score: the lowest float32
+LOWEST = -3.4028234663852886e38  # replaces a hidden score: the lowest float32
 
 
 def heads(xp, x, layout):
-    """From the order in memory to (B, N2, G, S, D), of keys and values (B, N2, S, D)."""
+    """Return an array in memory order as (B, N2, G, S, D), keys and values as (B, N2, S, D)."""
     return xp.moveaxis(x, SEQUENCE[layout], -2)
 
 
@@ -55,7 +55,7 @@ def in_layout(xp, x, layout):
 
 
 def compressed(xp, sparseMode):
-    """The mask that modes of positions take: a triangle, and below it for prefixes a rectangle, the same for all lengths."""
+    """Return the mask of position modes, the same for all lengths: a triangle, for prefixes with a rectangle below."""
     i, j = xp.arange(2048, dtype=xp.int64)[:, None], xp.arange(2048, dtype=xp.int64)[None, :]
     return (
         j > i
@@ -65,34 +65,34 @@ def compressed(xp, sparseMode):
 
 
 def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
-    """Where a score does not count, or None: what the mask says, or what the mode says of row and column."""
+    """Return where a score does not count, by the mask or by the mode's rows and columns, or None."""
     if mode not in OF_POSITIONS:
         return mask
     i, j = xp.arange(rows, dtype=xp.int64)[:, None], xp.arange(columns, dtype=xp.int64)[None, :]
-    # of the diagonal, which ends in the lower right corner
+    # distance from the diagonal, which ends in the lower right corner
     ahead = j - i if mode == LEFT_UP else j - i - (columns - rows)
     if mode == BAND:
         return ((ahead > nextTokens) | (ahead < -preTokens))[None, None, None]
     if mode != PREFIX:
         return (ahead > 0)[None, None, None]
-    each = [(ahead > 0) & (j >= n) for n in prefix or (0,)]  # of no batch one, to be cut away
+    each = [(ahead > 0) & (j >= n) for n in prefix or (0,)]  # for no batch one, cut off later
     return xp.stack(each, axis=0)[: len(prefix), None, None]
 
 
 def scores(xp, q, k, pse, scale, hidden):
-    """S (B, N2, G, Sq, Skv), with the lowest number where it is hidden."""
+    """Return S (B, N2, G, Sq, Skv), with the lowest number at hidden scores."""
     found = xp.sum(q[:, :, :, :, None, :] * k[:, :, None, None, :, :], axis=5)
     found = scale * (found if pse is None else found + pse)
     return found if hidden is None else xp.where(hidden, LOWEST * xp.ones_like(found), found)
 
 
 def seen(xp, x, hidden):
-    """Nothing of what is hidden."""
+    """Return x with 0 at hidden places."""
     return x if hidden is None else xp.where(hidden, xp.zeros_like(x), x)
 
 
 def softmax(xp, s, softmaxMax, softmaxSum, hidden):
-    """A, from what forward saves of its rows: it is not stored, and rows that do not sum to 1 are not renormalised."""
+    """Return A, computed from the saved rows' maximum and sum; rows that do not sum to 1 are not renormalised."""
     return seen(xp, xp.exp(s - softmaxMax[:, :, :, :, :1]) / softmaxSum[:, :, :, :, :1], hidden)
 
 
@@ -128,7 +128,7 @@ def forward(
         k.shape[2],
     )
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
-    eight = xp.ones(8, dtype=s.dtype)  # one block of 32 bytes a row
+    eight = xp.ones(8, dtype=s.dtype)  # one block of 32 bytes per row
     top = xp.max(s, axis=4, keepdims=True) * eight
     total = xp.sum(seen(xp, xp.exp(s - top[:, :, :, :, :1]), hidden), axis=4, keepdims=True) * eight
     p = dropped(xp, softmax(xp, s, top, total, hidden), dropMaskOptional, keepProb)
@@ -191,7 +191,7 @@ def backward(
 
 
 def added(xp, grad, like):
-    """The sum over the axes along which `like` was broadcast."""
+    """Return the sum over the axes along which `like` was broadcast."""
     for axis in (0, 3):
         if like.shape[axis] != grad.shape[axis]:
             grad = xp.sum(grad, axis=axis, keepdims=True)

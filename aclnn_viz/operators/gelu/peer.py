@@ -4,5 +4,5 @@
 
 
 def in_torch(torch, gradOutput, self):
-    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN broadcasts nothing
+    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN cannot broadcast
         return torch.ops.aten.gelu_backward(gradOutput.double(), self.double())

@@ -4,7 +4,7 @@ float32 errs by up to 20 ulp.
 
 
 def in_torch(torch, gradOutput, self, approximate):
-    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN broadcasts nothing
+    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN cannot broadcast
         return torch.ops.aten.gelu_backward(
             gradOutput.double(), self.double(), approximate=approximate
         )

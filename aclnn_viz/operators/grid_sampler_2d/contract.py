@@ -55,7 +55,7 @@ DTYPE_ROWS = (
 
 
 def wanted(call: Call) -> tuple[bool, bool]:
-    """Read the mask; entries that a short one lacks count as false (the old library reads beyond its end)."""
+    """Return the mask; missing entries of a short mask count as false (the old library reads beyond its end)."""
     return (*call["outputMask"], False, False)[:2]
 
 
@@ -68,10 +68,10 @@ def empty_inputs(call: Call) -> bool:
 
 
 def workspace_size(call: Call) -> int:
-    """The sizes follow from the tensors that the API makes inside; that it makes just these is inferred."""
+    """Return the size of the tensors that the API creates internally; the list of these tensors is inferred."""
     size = contiguous_copies(call, NAMES)
     dtype = call["input"].dtype
-    # A tensor tagged NHWC is routed by its last axis, although every shape check reads it as NCHW.
+    # For a tensor tagged NHWC the library uses the last axis, although every shape check reads NCHW.
     channels = call["input"].shape[3 if call["input"].format == ACL_FORMAT_NHWC else 1]
     if dtype != ACL_DOUBLE and call.product not in (TRAINING, *WITH_ARCH35) and channels <= 2048:
         size += sum(
@@ -124,7 +124,7 @@ CONSTRAINTS = (
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """Old libraries take a mask of another length than 2 and look at two entries."""
+    """Return the inputs as old libraries read them: two entries of a mask of any length."""
     return (
         arrays
         | attributes

@@ -17,7 +17,7 @@ def mask_reversed(inputs):
     return inputs | {"outputMask": inputs["outputMask"][::-1]}
 
 
-#: The terms of one element cancel, to the last bit only in one order: a kernel may keep a rounding of the largest.
+#: The terms of an element cancel to the last bit in one order only; a kernel may keep a rounding of the largest term.
 CANCELLING = True
 
 
@@ -57,7 +57,7 @@ def regions(values, output, shape):
     }
 
 
-#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+#: One fault of each kind: wrong, slightly wrong, and rarely visible.
 KINDS = {
     "formula": "x and y swapped",
     "slight": "inputGrad added up in float16",

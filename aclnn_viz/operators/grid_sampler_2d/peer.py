@@ -8,7 +8,7 @@ from aclnn_viz.operators.peers import Difference, narrow
 
 from . import plans
 
-# ATen mirrors coordinates without a fold; far from the image 16 bits do not tell one tap from the next.
+# ATen reflects coordinates without a fold; far from the image 16 bits do not distinguish neighbouring taps.
 UNFOLDED = rewritten(plans, ()).replace("fold(xp, x) if paddingMode == REFLECTION else x", "x")
 
 

@@ -70,12 +70,14 @@ def preset(product, version):
 
 
 def vector_page(xp, **inputs):
-    """Atlas A2 and A3: float32 coordinates; the corners of a channel first, then the channels."""
+    """Return the steps of Atlas A2 and A3: float32 coordinates; the corners of a channel first, then the channels."""
     return _backward(xp, False, **inputs)
 
 
 def simt_page(xp, **inputs):
-    """Ascend 950: coordinates, multipliers, weights and products in the format of the inputs; channel by channel."""
+    """Return the steps of Ascend 950: coordinates, multipliers, weights and products in the input format; channel by
+    channel.
+    """
     return _backward(xp, True, **inputs)
 
 
@@ -108,7 +110,7 @@ def _backward(
     grads = {}
     if outputMask[0]:
         image = xp.zeros((planes.shape[0], pixels + 1), dtype=grad.dtype)
-        # One point after another, and its taps in their order.
+        # One point after another, each with its taps in order.
         image = xp.scatter_add(
             image,
             xp.reshape(xp.stack(places, axis=-1), (-1,)),
@@ -132,7 +134,7 @@ def _kept(xp, x, simt):
 
 
 def _over_taps(xp, terms, simt):
-    """The sum of the taps (channels, points) over taps and channels: taps innermost, in one chain, on Ascend 950."""
+    """Return the sum of (channels, points) over taps and channels: taps innermost, in one chain, on Ascend 950."""
     if simt:
         return xp.sum(xp.reshape(xp.stack(terms, axis=1), (-1, terms[0].shape[1])), axis=0)
     per_channel = terms[0]

@@ -35,12 +35,12 @@ def channels_last(call) -> bool:
 
 
 def axis(call, k: int) -> int:
-    """Axis k of (N, C, D, H, W) in the layout of the call."""
+    """Return the call's index of axis k of (N, C, D, H, W)."""
     return (0, 4, 1, 2, 3)[k] if channels_last(call) else k
 
 
 def differs(name: str, k: int, other: str, m: int, text: str) -> tuple:
-    """Compare axis k of input or gradOutput, counted in (N, C, D, H, W), with another's, or with axis m of grid."""
+    """Return the check that axis k of input or gradOutput, counted in (N, C, D, H, W), has another tensor's length."""
     return (
         f"{name} {text}",
         f"{name} must have {text} of {other}",

@@ -19,7 +19,7 @@ AXES = {
 
 
 def taps_3d(xp, grid, size, *modes):
-    """Yield each tap of every point: its place (plane, row, column), its weight, and the derivatives by x, y, z."""
+    """Yield each tap of every point: place (plane, row, column), weight, and derivatives by x, y, z."""
     depth, height, width = size
     grid = xp.astype(grid, xp.float64)
     rows, columns = taps(xp, grid[..., 1], height, *modes), taps(xp, grid[..., 0], width, *modes)
@@ -30,7 +30,7 @@ def taps_3d(xp, grid, size, *modes):
 
 
 def voxel(xp, place, size):
-    """The number of each voxel among all N * D * H * W, flat, and whether it lies in the image (if not, it is 0)."""
+    """Return each voxel's flat number among all N * D * H * W, 0 outside, and whether it lies in the image."""
     first = xp.arange(place[0].shape[0], dtype=xp.int64)[:, None]
     number, inside = first, place[0] >= 0.0
     for at, length in zip(place, size):
@@ -66,7 +66,7 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     ):
         index, inside = voxel(xp, place, size)
         if outputMask[0]:
-            # One voxel behind the last takes what falls outside: a nan there must not reach the image.
+            # An extra voxel collects taps outside; a nan there must not reach the image.
             indices.append(xp.where(inside, index, xp.full_like(index, voxels)))
             spread.append(grad * xp.astype(xp.reshape(weight, (-1,)), grad.dtype))
         if outputMask[1] and interpolationMode != NEAREST:

@@ -20,7 +20,7 @@ def in_torch(
 
 
 def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
-    """ATen's steps: coordinates in the format of grid, mirrored without a fold; the multiplier last."""
+    """Return ATen's steps: coordinates in the format of grid, reflected without a fold; the multiplier last."""
     size, samples = input.shape[2:], input.shape[0]
     voxels = samples * size[0] * size[1] * size[2]
     grad, planes = channels_first(xp, gradOutput), channels_first(xp, input)

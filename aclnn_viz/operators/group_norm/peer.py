@@ -18,7 +18,7 @@ def in_torch(torch, gradOut, input, mean, rstd, gamma, N, C, HxW, group, outputM
 
 
 def page(xp, gradOut, input, mean, rstd, gamma):
-    """ATen's native/cpu/group_norm_kernel.cpp: the sums of each channel first, then one factor and one summand for each group."""
+    """Return the sums of each channel, then one factor and summand per group: ATen's native/cpu/group_norm_kernel.cpp."""
     count = input.shape[2] * input.shape[3]
     mean, rstd = mean[:, :, None, None], rstd[:, :, None, None]
     products, sums = (xp.sum(part, axis=3, keepdims=True) for part in (gradOut * input, gradOut))

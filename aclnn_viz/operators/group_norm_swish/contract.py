@@ -40,7 +40,7 @@ KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
-# One data type for all: the tiling compares the six inputs, and that the lookup lists no mixture is inferred.
+# One data type for all: the tiling compares the six inputs. Inferred: the lookup lists no mixture.
 DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
 DTYPE_ROWS = (
     *alike(NAMES, *DTYPES, products=ATLAS_A2_A3),
@@ -49,7 +49,7 @@ DTYPE_ROWS = (
 
 
 def groups(call: Call) -> int:
-    """Read numGroups as the tiling does, in int32_t."""
+    """Return numGroups as the tiling reads it, in int32_t."""
     return (call["numGroups"] + 2**31) % 2**32 - 2**31
 
 
@@ -66,11 +66,11 @@ def uneven(call: Call) -> bool:
 
 
 def group_too_wide(call: Call) -> bool:
-    """The tiling rounds C/G up to blocks of 8 or 16 channels first, which leaves the limit of 4000 where it is."""
+    """Return whether C/G exceeds 4000; the tiling first rounds C/G up to 8 or 16 channels, which divide 4000."""
     return groups(call) > 0 and channels(call) // groups(call) > 4000
 
 
-# The tiling makes these checks, reports their failures and goes on with an empty plan, which cannot be launched.
+# The tiling makes these checks, reports failures and continues with an empty plan that cannot be launched.
 TILING = checks(
     OPERATOR,
     SOURCE,
@@ -185,7 +185,7 @@ def switched_off(call: Call) -> tuple[str, ...]:
 
 
 def workspace_size(call: Call) -> int:
-    """The system part, and for 16-bit tensors the two parameter gradients in FLOAT (this part is inferred)."""
+    """Return the system part, plus the two parameter gradients in FLOAT for 16-bit tensors (inferred)."""
     size = SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS)
     if call["x"].dtype != ACL_FLOAT:
         size += sum(temporary(byte_size(call[name], ACL_FLOAT)) for name in ("gamma", "beta"))
@@ -193,7 +193,7 @@ def workspace_size(call: Call) -> int:
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """numGroups is read as int32_t, dataFormatOptional never."""
+    """Return the inputs as the kernel reads them: numGroups as int32_t, without dataFormatOptional."""
     groups = int(np.int64(call["numGroups"]).astype(np.int32))
     return arrays | attributes | {"numGroups": groups, "dataFormatOptional": "NCHW"}
 

@@ -7,7 +7,7 @@ from aclnn_viz.operators.products import WITH_BFLOAT16, Version
 
 from . import page
 
-SCALED = Version.parse("9.1.0.pre")  # the first tag whose kernel has both factors swishScale
+SCALED = Version.parse("9.1.0.pre")  # first tag whose kernel multiplies by swishScale twice
 
 OPERATOR = Operator(
     name="group_norm_swish",

@@ -17,7 +17,7 @@ def regions(values, output, shape):
     }
 
 
-#: One of each kind: a wrong formula, one that is slightly wrong, and one that is seldom seen.
+#: One fault of each kind: wrong, slightly wrong, and rarely visible.
 KINDS = {
     "formula": "missing 1/n",
     "slight": "divided by n - 1",

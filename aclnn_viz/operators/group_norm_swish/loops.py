@@ -1,7 +1,7 @@
-"""Fused loops for numba that run group norm + swish backward fast on a CPU: for each group one pass for the sums of channels,
-one for dx.
+"""Fused loops for numba that run group norm + swish backward fast on a CPU: per group a pass for the sums of channels, then a
+pass for dx.
 
-The second takes what the first has kept of each element, or, where a group is large, computes the slope of swish again.
+The second pass uses values that the first kept of each element, or computes the slope of swish again for a large group.
 """
 
 import numpy as np
@@ -21,14 +21,14 @@ from aclnn_viz.arrays.loops import (
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
-KEPT = 1 << 20  # elements of a group, for each thread: some megabytes
+KEPT = 1 << 20  # elements of a group per thread: some megabytes
 
 
 @step
 def swish_slope(z, s, zero, one, most):
-    """d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
+    """Return d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
     t = s * z
-    # beyond, the slope is 0 or 1: t * sigmoid(-t) is not inf * 0
+    # beyond, the slope is 0 or 1, and t * sigmoid(-t) would be inf * 0
     t = -most if t < -most else (most if t > most else t)
     tail = exponential(-abs(t))
     large = one / (one + tail)
@@ -59,7 +59,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
                 x[unit, channel],
             )
             dzs = kept[channel if keeps else 0]
-            # A loop of its own, all in one format, of which twice as many numbers fit in a vector as of the sums' float64.
+            # A separate loop in one format: a vector holds twice as many numbers as in the sums' float64.
             for i in range(positions):
                 dzs[i] = read(grads, i) * swish_slope(
                     (read(xs, i) - centre) * scale * factor + offset, s, zero, one, most
@@ -74,7 +74,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
-        # What changes of the saved mean and of the saved rstd take back.
+        # The parts of the gradient that the saved mean and rstd remove.
         shift, projection = (
             real(gamma, shift / (channels * positions)),
             real(gamma, projection / (channels * positions)),

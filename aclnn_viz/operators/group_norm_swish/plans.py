@@ -50,13 +50,13 @@ def preset(product, version):
 
 
 def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
-    """x-hat as x * rstd + (-mean * rstd), which cancels where |mean| * rstd is large, and the swish slope as T / e."""
+    """Return x-hat as x * rstd + (-mean * rstd), which cancels if |mean| * rstd is large, and the swish slope as T / e."""
     xhat = x * rstd + -mean * rstd
     y = xhat * gamma + beta
     e = xp.exp(y * -swishScale) + 1.0
     inner = y - y / e
     dz = ((inner * swishScale if scaled else inner) + 1.0) / e * dy
-    # one number a channel
+    # one number per channel
     shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))
     count = x.shape[2] * x.shape[3]
     c1, c2 = (
@@ -70,7 +70,7 @@ def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
 
 
 def unscaled_page(xp, dy, mean, rstd, x, gamma, beta, swishScale):
-    """Before CANN 9.1.0: one factor swishScale of the derivative is missing."""
+    """Return the gradient before CANN 9.1.0, without one factor swishScale."""
     return page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=False)
 
 

@@ -44,7 +44,7 @@ CONTRACT = Contract(
         "gradOutput, self must have 0 to 8 axes",
         "gradOutput, out must have the shape of self",
         EarlySuccess("empty", lambda call: call["self"].size == 0, SOURCE),
-        # A kernel that cannot be launched shows as a null result inside the API.
+        # A kernel that cannot be launched gives a null result inside the API.
         Check(
             "kernel",
             lambda call: not any(row.matches(call) for row in DTYPE_ROWS),
@@ -56,6 +56,6 @@ CONTRACT = Contract(
         accepted=by_architecture(ACL_FLOAT16, ACL_FLOAT),
     ),
     constraints=(undocumented_dtypes(DTYPE_ROWS),),
-    # Strided tensors pass through a dense copy; that dense ones need no workspace at all is inferred.
+    # Strided tensors are copied to dense ones. Inferred: dense tensors need no workspace.
     workspace_size=lambda call: contiguous_copies(call, NAMES),
 )

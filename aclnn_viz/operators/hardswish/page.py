@@ -11,7 +11,7 @@ def forward(xp, self):
 
 
 def slope(xp, x):
-    """d y / d x: the middle interval is closed, so -1/2 at x = -3 and 3/2 at x = 3, where y has kinks.
+    """Return d y / d x; the middle interval is closed, so -1/2 at x = -3 and 3/2 at x = 3, where y has kinks.
 
     A nan fails both comparisons and gets the slope 1, as in scalar PyTorch and on Ascend 950.
     """
@@ -19,7 +19,7 @@ def slope(xp, x):
     return xp.where(x < -3.0, xp.zeros_like(x), xp.where(x <= 3.0, inside, xp.ones_like(x)))
 
 
-FACTORS = {"hardswish": slope}  # elementwise: it can be tried on every number of a 16-bit format
+FACTORS = {"hardswish": slope}  # elementwise: it can be tested on every number of a 16-bit format
 
 
 def backward(xp, gradOutput, self):

@@ -10,8 +10,8 @@ ATEN = "hardswish_backward(gradOutput, self)"
 
 
 def page(xp, gradOutput, self):
-    """What automatic differentiation makes of x * clip(x + 3, 0, 6) / 6: next to a kink x + 3 may round onto it."""
-    # nothing is rounded there: an infinity stays known, and nan has the page's slope 1
+    """Return the automatic derivative of x * clip(x + 3, 0, 6) / 6; near a kink x + 3 may round onto it."""
+    # no rounding occurs there: an infinity stays known, and nan has the page's slope 1
     far = xp.full_like(self, 4.0)
     near = xp.where(self < 4.0, xp.where(self > -4.0, self, -far), far)
     share, lifted = gradOutput / 6.0, near + 3.0

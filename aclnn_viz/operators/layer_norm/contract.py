@@ -35,7 +35,7 @@ def lead(call) -> int:
 
 
 def seen_to_differ(call) -> bool:
-    """The comparison runs from behind the leading axes to the number of normalised ones, which often is nowhere."""
+    """Return whether the library sees a difference; it compares axes from `lead` to the number of normalised axes."""
     return any(
         call["input"].shape[at] != call["normalizedShape"][at - lead(call)]
         for at in range(lead(call), len(call["normalizedShape"]))
@@ -43,7 +43,7 @@ def seen_to_differ(call) -> bool:
 
 
 def check(name: str, text: str, fails, status: int = ACLNN_ERR_PARAM_INVALID) -> Check:
-    """A check of one parameter, which is not made of an optional one that is null or an output that is not asked for."""
+    """Return a check of one parameter, skipped for a null optional tensor or an output that is not requested."""
     return Check(
         f"{name} {text}",
         lambda call: (

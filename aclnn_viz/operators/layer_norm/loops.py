@@ -1,7 +1,7 @@
 """Fused loops for numba that run layer norm backward fast on a CPU: one pass over a row for its means, one over every four
 rows for their gradients and the sums over rows.
 
-A sum in float64 is kept where it is for as many terms as are added TOGETHER, in their order.
+A float64 sum stays in place while TOGETHER terms are added in order.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
             for start in range(whole, n, LANES):
                 left = n - start
                 add_terms(1, start, grads, xs, weight, centre, scale, straight[:left], along[:left])
-            # The gradient has nothing along 1 and along x-hat: shifting and scaling a row changes no x-hat.
+            # Shifting and scaling a row does not change x-hat, so the gradient is orthogonal to 1 and to x-hat.
             shifts[row - begin], projections[row - begin] = straight.sum() / n, along.sum() / n
         arrays = gradOut, input, mean, rstd, weight, gradInput, weightSums[part], biasSums[part]
         if end - begin == TOGETHER:
@@ -42,7 +42,7 @@ def rows(part, first, last, gradOut, input, mean, rstd, weight, gradInput, weigh
 
 @step
 def add_terms(count, start, grads, xs, weight, centre, scale, straight, along):
-    """Add so many terms to each lane of the two sums of a row."""
+    """Add `count` terms to each lane of the two sums of a row."""
     for lane in range(straight.size):
         shift, projection = straight[lane], along[lane]
         for k in range(count):
@@ -55,7 +55,7 @@ def add_terms(count, start, grads, xs, weight, centre, scale, straight, along):
 
 @step
 def finish(count, first, shifts, projections, arrays):
-    """Write the gradient of so many rows, and add them to the two sums over rows."""
+    """Write the gradients of `count` rows, and add them to the two sums over rows."""
     gradOut, input, mean, rstd, weight, gradInput, weightSum, biasSum = arrays
     n = weight.size
     for i in range(n):

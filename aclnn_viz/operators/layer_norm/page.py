@@ -37,14 +37,14 @@ def row_mean(xp, x):
 
 
 def normalised(input, mean, rstd):
-    """x-hat. The saved mean and rstd (rows, 1) are used, never recomputed."""
+    """Return x-hat. The saved mean and rstd (rows, 1) are used, never recomputed."""
     return (input - mean) * rstd
 
 
 def backward(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
     xhat = normalised(input, mean, rstd)
     grad = gradOut if weightOptional is None else gradOut * weightOptional
-    # A row may be shifted and scaled without a change of x-hat: the gradient has nothing along 1 and along x-hat.
+    # Shifting and scaling a row does not change x-hat, so the gradient is orthogonal to 1 and to x-hat.
     along = row_mean(xp, grad) + xhat * row_mean(xp, grad * xhat)
     return {
         "gradInputOut": (grad - along) * rstd,

@@ -1,7 +1,7 @@
 """Gradients of layer norm by PyTorch and by Liger, to compare ours with: from the saved mean and rstd, with PyTorch's known
 differences.
 
-Beside a mean in float32 it wants weight and bias in float32, and for each gradient the tensor that it belongs to.
+With a float32 mean, PyTorch needs weight and bias in float32, and for each gradient its tensor.
 """
 
 from aclnn_viz.errors import NotSupported, problem
@@ -31,7 +31,9 @@ def in_torch(
 
 
 def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
-    """ATen's native/cpu/layer_norm_kernel.cpp: x-hat is rstd * x - rstd * mean, so where x is the mean rounding is left."""
+    """Return x-hat as rstd * x - rstd * mean, which leaves rounding where x equals the mean: ATen's
+    native/cpu/layer_norm_kernel.cpp.
+    """
     xhat = rstd * input - rstd * mean
     grad = gradOut if weightOptional is None else gradOut * weightOptional
     along = xp.mean(grad, axis=-1, keepdims=True) + xhat * xp.mean(
@@ -61,7 +63,7 @@ DIFFERENCES = {
 def liger(
     kernel, gradOut, input, normalizedShape, mean, rstd, weightOptional, biasOptional, outputMask
 ):
-    """liger_kernel.ops.layer_norm.layer_norm_backward(dY, X, W, B, Mean, RSTD)."""
+    """Call liger_kernel.ops.layer_norm.layer_norm_backward(dY, X, W, B, Mean, RSTD)."""
     if weightOptional is None or biasOptional is None or not all(outputMask):
         raise NotSupported(
             problem(

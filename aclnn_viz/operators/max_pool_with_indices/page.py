@@ -13,7 +13,7 @@ AXES = {"self": "n..", "indices": "n.", "out": "n.", "gradOutput": "n.", "gradIn
 
 
 def places(xp, self, kernelSize, stride, padding, dilation, Ho, Wo):
-    """The place of the largest element of every window in its flattened plane: (planes, windows)."""
+    """Return the place of the largest element of every window in its flattened plane (planes, windows)."""
     flat = xp.reshape(self, (self.shape[0], self.shape[1] * self.shape[2]))
     found = list(offsets(xp, self.shape, (Ho, Wo), kernelSize, stride, padding, dilation))
     values = [(xp.take(flat, at, axis=1), inside) for at, inside, _ in found]
@@ -27,7 +27,7 @@ def places(xp, self, kernelSize, stride, padding, dilation, Ho, Wo):
 
 
 def across(xp, indices, size):
-    """The places in all planes, one after the other, flattened."""
+    """Return the places in the flattened array of all planes."""
     planes = xp.arange(indices.shape[0], dtype=xp.int64)
     return xp.reshape(planes[:, None] * size + indices, (-1,))
 

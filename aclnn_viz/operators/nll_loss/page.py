@@ -19,7 +19,7 @@ AXES = {
 
 
 def hits(xp, self, target, ignoreIndex):
-    """Where a column is the class of its row (N, C), and the row is not ignored."""
+    """Return where a column is the class of its row (N, C), and the row is not ignored."""
     return (target[:, None] == xp.arange(self.shape[1], dtype=xp.int64)[None, :]) & (
         target != ignoreIndex
     )[:, None]

@@ -24,6 +24,6 @@ DIFFERENCES = {
 
 DUMPED = {
     name: f"input: self, target, weight=1, size_average!, ignore_index: ignoreIndex, reduce!, reduction{more}"
-    # whose last function is nll_loss
+    # the last function of cross_entropy is nll_loss
     for name, more in (("nll_loss", ""), ("cross_entropy", ", label_smoothing!"))
 }

@@ -12,14 +12,14 @@ AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, before, after):
-    """The element that each place of an axis shows."""
+    """Return the element shown at each place of an axis."""
     at = padded(xp, length, before, after)
     at = xp.where(at < 0, -at, at)
     return [(xp.where(at < length, at, 2 * (length - 1) - at), None)]
 
 
 def shown(xp, self, padding):
-    """The row and the column of the element that each place shows."""
+    """Return the row and the column of the element shown at each place."""
     left, right, top, bottom = padding
     return source(xp, self.shape[1], top, bottom), source(xp, self.shape[2], left, right)
 

@@ -43,7 +43,7 @@ INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
 
 def row(data: int, gamma: int, products, **scope) -> DtypeRow:
-    """One combination: dy, x and dx alike, gamma alike or FLOAT, rstd and dgamma always FLOAT."""
+    """Return a combination: dy, x and dx alike, gamma alike or FLOAT, rstd and dgamma always FLOAT."""
     return DtypeRow(
         dict(zip(NAMES, (data, data, ACL_FLOAT, gamma, data, ACL_FLOAT))),
         products=products,
@@ -69,7 +69,7 @@ DTYPE_ROWS = (
 
 
 def leading(call: Call) -> int:
-    """Count the axes of x that gamma does not cover."""
+    """Return the number of axes of x that gamma does not cover."""
     return call["x"].rank - call["gamma"].rank
 
 
@@ -77,7 +77,7 @@ def rstd_differs(call: Call) -> bool:
     rows, rstd = call["x"].shape[: leading(call)], call["rstd"].shape
     if len(rstd) < len(rows):
         return rstd != rows[: len(rstd)] or any(n != 1 for n in rows[len(rstd) :])
-    return rstd[: len(rows)] != rows  # what follows is not compared
+    return rstd[: len(rows)] != rows  # the library compares no further axes
 
 
 def row_count(call: Call) -> int:
@@ -240,12 +240,12 @@ CONSTRAINTS = (
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """rstd is read as one number a row; axes of length 1 may be missing, and axes behind the rows are not compared."""
+    """Return rstd as one number per row; the kernel ignores missing axes of length 1 and axes after the rows."""
     rows = call["x"].shape[: call["x"].rank - call["gamma"].rank]
     return arrays | {"rstd": arrays["rstd"].reshape(rows)}
 
 
-# Of the workspace, the system part is in the tiling of A2, A3 and 310P; that 910 and 950 ask for as much is inferred.
+# The tiling of A2, A3 and 310P states the system part of the workspace; for 910 and 950 it is inferred.
 CONTRACT = generated_contract(
     OPERATOR,
     DTYPE_ROWS,

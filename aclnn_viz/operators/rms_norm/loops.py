@@ -20,7 +20,7 @@ def rows(part, first, last, dy, x, rstd, gamma, dxOut, sums):
             for lane in range(min(LANES, n - start)):
                 i = start + lane
                 lanes[lane] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
-        # What of the gradient points along x itself reaches x through rstd, and is lost.
+        # The part of the gradient along x is lost, as scaling x changes rstd.
         projection = real(dxOut, lanes.sum() / n)
         for i in range(n):
             g, xhat = read(grad, i), read(xs, i) * scale

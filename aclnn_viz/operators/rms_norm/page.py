@@ -20,14 +20,14 @@ def forward(xp, x, gamma, epsilon):
 
 
 def normalised(x, rstd):
-    """x-hat. The saved rstd (rows, 1) is used, never recomputed: a kernel must be right for any rstd it is given."""
+    """Return x-hat. The saved rstd (rows, 1) is used, never recomputed: a kernel must be right for any given rstd."""
     return x * rstd
 
 
 def projection(xp, dy, xhat, gamma):
-    """The row mean of dy * gamma * x-hat (rows, 1): how much of the gradient points along x itself.
+    """Return the row mean of dy * gamma * x-hat (rows, 1): the part of the gradient along x.
 
-    It reaches x through rstd, so dx loses it: scaling a row leaves the output (nearly) unchanged.
+    dx lacks this part, because scaling a row leaves the output (nearly) unchanged.
     """
     return xp.mean(dy * gamma * xhat, axis=-1, keepdims=True)
 

@@ -1,17 +1,17 @@
 """PyTorch's gradient of RMS norm, to compare ours with: PyTorch's own rms_norm with autograd, which takes no saved rstd but
 computes it anew.
 
-It is given the epsilon from which the saved rstd came; an rstd that comes from none is refused.
+It takes the epsilon that gave the saved rstd; an rstd without such an epsilon is refused.
 """
 
 from aclnn_viz.errors import NotSupported, problem
 
 REFUSED = ("PyTorch's rms_norm takes no rstd, it computes that of x",)
-ROUNDINGS = 8  # of the forward pass that saved rstd, about
+ROUNDINGS = 8  # approximate number of roundings in the forward pass that saved rstd
 
 
 def in_torch(torch, dy, x, rstd, gamma):
-    # dgammaOut is as wide as rstd
+    # dgammaOut has the format of rstd
     leaves = x.requires_grad_(), gamma.to(rstd.dtype).requires_grad_()
     y = torch.nn.functional.rms_norm(
         x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma)
@@ -20,12 +20,12 @@ def in_torch(torch, dy, x, rstd, gamma):
 
 
 def epsilon(torch, x, rstd, gamma) -> float:
-    """The epsilon with which rms norm of x has this rstd; NotSupported where there is none."""
+    """Return the epsilon with which rms norm of x has this rstd; raise NotSupported if there is none."""
     if rstd.numel() == 0:
         return 0.0
     wide = rstd.double().flatten()
     squares = x.double().reshape(rstd.numel(), -1).square().mean(dim=1)
-    at = wide.argmax()  # the row where epsilon counts most
+    at = wide.argmax()  # the row that depends most on epsilon
     found = max(float(1.0 / wide[at] ** 2 - squares[at]), 0.0)
     off = (wide * (squares + found).sqrt() - 1.0).abs().max()
     if not off <= ROUNDINGS * torch.finfo(rstd.dtype).eps:
@@ -36,7 +36,9 @@ def epsilon(torch, x, rstd, gamma) -> float:
 
 
 def liger(kernel, dy, x, rstd, gamma):
-    """liger_kernel.ops.rms_norm.rms_norm_backward(dY, X, W, RSTD, offset, casting_mode, BLOCK_SIZE, num_warps, in_place, row_mode)."""
+    """Call liger_kernel.ops.rms_norm.rms_norm_backward(dY, X, W, RSTD, offset, casting_mode, BLOCK_SIZE, num_warps,
+    in_place, row_mode).
+    """
     n, rows = gamma.numel(), rstd.numel()
     dx, dgamma = kernel(
         dy.reshape(*dy.shape[: dy.ndim - gamma.ndim], n),

@@ -1,13 +1,6 @@
 """State how device kernels of RMS norm compute (formats, order of sums, rounding), to predict their outputs.
 
 Source: ops-nn norm/rms_norm_grad/op_kernel.
-
-Source: ops-nn norm/rms_norm_grad/op_kernel.
-
-Source: ops-nn norm/rms_norm_grad/op_kernel.
-
-Source: ops-nn
-norm/rms_norm_grad/op_kernel.
 """
 
 from aclnn_viz.arrays.plan import BLOCKED, SHUFFLED, Note

@@ -13,7 +13,7 @@ Y = f"A B C {NEIGHBOURS} if mode = 1 else A B C {QUARTERS} if mode = 2 else A B 
 X = Y.replace("mode = 1", "mode = 1|3")
 COS = Y.replace("A B C", "~A ~B ~C")
 
-#: Which of the first three axes may have length 1 alone: those of (1, 1, S, D), (B, 1, S, D) and (B, N, S, D), and their orders.
+#: Sets of axes, among the first three, that may have length 1: for (1, 1, S, D), (B, 1, S, D), (B, N, S, D), and their orders.
 ALONE = {(), (1,), (2,), (0, 1), (0, 2), (1, 2)}
 
 

@@ -29,12 +29,12 @@ def rot(xp, x):
 
 
 def swapped(xp, x, mode):
-    """From neighbours (places, 2, 1) to halves (1, 2, places) and back, in the mode that changes between them."""
+    """Return neighbours (places, 2, 1) as halves (1, 2, places), or the reverse, in the mode that changes between them."""
     return xp.moveaxis(xp.moveaxis(x, 5, 3), 4, 5) if mode == INTERLEAVE_HALF else x
 
 
 def added(xp, grad, like):
-    """The sum over the axes along which `like` was broadcast."""
+    """Return the sum over the axes along which `like` was broadcast."""
     for axis in range(3):
         if like.shape[axis] != grad.shape[axis]:
             grad = xp.sum(grad, axis=axis, keepdims=True)

@@ -18,7 +18,7 @@ AXES = {
 
 def forward(xp, x, mask, scale):
     seen = xp.where(mask, MASKED * xp.ones_like(x), scale * x)
-    exp = xp.exp(seen - xp.max(seen, axis=3, keepdims=True))  # which cannot overflow
+    exp = xp.exp(seen - xp.max(seen, axis=3, keepdims=True))  # exp cannot overflow
     return {"result": exp / xp.sum(exp, axis=3, keepdims=True)}
 
 

@@ -13,5 +13,5 @@ def forward(xp, self):
 
 
 def backward(xp, gradOutput, self):
-    # sigmoid(-x) for 1 - sigmoid(x), which cancels where x is large.
+    # sigmoid(-x) instead of 1 - sigmoid(x), which cancels for large x.
     return {"gradInput": gradOutput * sigmoid(xp, self) * (1.0 + self * sigmoid(xp, -self))}

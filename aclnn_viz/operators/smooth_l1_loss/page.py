@@ -10,7 +10,7 @@ AXES = {"self": "e", "target": "e", "loss": "e", "gradOut": "e", "gradInput": "e
 
 
 def width(beta):
-    return beta if beta != 0.0 else 1.0  # of beta 0 no difference is inside
+    return beta if beta != 0.0 else 1.0  # with beta 0 no difference is inside
 
 
 def forward(xp, self, target, reduction, beta, count):

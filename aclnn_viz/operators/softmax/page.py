@@ -7,10 +7,10 @@ AXES = {"self": "a.b", "result": "a.b", "gradOutput": "a.b", "output": "a.b", "o
 
 
 def forward(xp, self):
-    exp = xp.exp(self - xp.max(self, axis=1, keepdims=True))  # which cannot overflow
+    exp = xp.exp(self - xp.max(self, axis=1, keepdims=True))  # exp cannot overflow
     return {"result": exp / xp.sum(exp, axis=1, keepdims=True)}
 
 
 def backward(xp, gradOutput, output):
-    # The saved output, not x: rows that do not sum to 1 are not renormalised.
+    # The saved output, not x; rows that do not sum to 1 are not renormalised.
     return {"out": output * (gradOutput - xp.sum(gradOutput * output, axis=1, keepdims=True))}

@@ -6,7 +6,7 @@ DUMPED = {"softmax": "input: self, dim, _stacklevel, dtype"}
 
 
 def page(xp, gradOutput, output):
-    """ATen's native/cuda/SoftMax.cu multiplies first: two terms, near each other where y is near 1."""
+    """Return the gradient with products first, as ATen's native/cuda/SoftMax.cu: two terms that nearly cancel for y near 1."""
     along = gradOutput * output
     return {"out": along - output * xp.sum(along, axis=1, keepdims=True)}
 

@@ -13,7 +13,7 @@ AXES = {"self": "p", "y": "p", "gradOutput": "p", "gradInput": "p"}
 
 def forward(xp, self, beta, threshold):
     z = beta * self
-    # log(1 + exp(z)), in which the exponential does not overflow, nor is a small one lost.
+    # log(1 + exp(z)), without overflow and without losing a small exponential.
     smooth = (xp.clip(z, 0.0, None) + xp.log1p(xp.exp(-xp.abs(z)))) / beta
     return {"y": xp.where(z > threshold, self, smooth)}
 

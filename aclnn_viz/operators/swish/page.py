@@ -14,5 +14,5 @@ def forward(xp, self, betaOptional):
 
 def backward(xp, gradOutput, self, betaOptional):
     z = betaOptional * self
-    # sigmoid(-z) for 1 - sigmoid(z), which cancels where z is large.
+    # sigmoid(-z) instead of 1 - sigmoid(z), which cancels for large z.
     return {"gradInput": gradOutput * sigmoid(xp, z) * (1.0 + z * sigmoid(xp, -z))}

@@ -9,5 +9,5 @@ def in_torch(torch, gradOutput, self, betaOptional):
     return torch.ops.aten.silu_backward(wide(gradOutput), betaOptional * wide(self))
 
 
-# as SiLU's does: it cancels where z is large
+# as in SiLU's peer: it cancels for large z
 ARRANGEMENTS = (changed(page, (("z * sigmoid(xp, -z)", "z * (1.0 - sigmoid(xp, z))"),)).backward,)

@@ -6,7 +6,7 @@ DUMPED = {"tanh": "input: self"}
 
 
 def page(xp, gradOutput, output):
-    """Two factors, as JAX's rule of tanh has them: 1 - y * y may be exact where 1 - y is not."""
+    """Return two factors, as JAX's rule of tanh does: 1 - y * y may be exact although 1 - y is not."""
     return {"gradInput": (gradOutput + gradOutput * output) * (1.0 - output)}
 
 

@@ -14,7 +14,7 @@ AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def shares(xp, length, places, scale, alignCorners):
-    """The elements of an axis that each place takes shares of, and these."""
+    """Return the elements of an axis in each place's weighted sum, and their weights."""
     first, rest = coordinates(xp, length, places, scale, alignCorners)
     return weighted(xp, first, [weight for weight, _ in bicubic_weights(rest)], length, 1)
 

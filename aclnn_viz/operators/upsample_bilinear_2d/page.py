@@ -13,7 +13,7 @@ AXES = {"self": "n..", "result": "n..", "gradOut": "n..", "out": "n.."}
 
 
 def shares(xp, length, places, scale, alignCorners):
-    """The elements of an axis that each place takes shares of, and these."""
+    """Return the elements of an axis in each place's weighted sum, and their weights."""
     first, rest = coordinates(xp, length, places, scale, alignCorners, 0.0)
     return weighted(xp, first, [1.0 - rest, rest], length, 0)
 

@@ -12,7 +12,7 @@ AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, places, scale):
-    """The element that each place of an axis shows."""
+    """Return the element shown at each place of an axis."""
     at = xp.arange(places, dtype=xp.float64)
     at = at / scale if scale > 0.0 else at * length / places
     return [(xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64), None)]

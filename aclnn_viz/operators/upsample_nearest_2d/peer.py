@@ -2,7 +2,7 @@
 interpolate does.
 """
 
-# what the peer refuses, too
+# the peer refuses the same
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 
