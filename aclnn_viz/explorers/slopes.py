@@ -7,14 +7,14 @@ stands is the share of the gradient that comes back. Of a sum, such as a mean of
 """
 
 from dataclasses import dataclass, replace
-from functools import cache, reduce
+from functools import reduce
 
 import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
 from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
-from aclnn_viz.explorers.state import choice, real
+from aclnn_viz.explorers.state import real
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
@@ -28,22 +28,9 @@ TALL, LOW = 262, 150
 
 
 def is_slope(op) -> bool:
-    """Whether an element of the main gradient depends on the input at its own place alone, or on a pair of them."""
+    """Whether an element of the main gradient depends on the input at its own place alone."""
     kinks = op.tensors[op.gradient_of[op.main]].kinks
-    return "." not in op.page.AXES[op.main] or bool(kinks) or is_pair(op)
-
-
-@cache
-def is_pair(op) -> bool:
-    """Whether an output is made of two elements, one of each half of the input, such as a gate and what passes it."""
-    axes, upstream = op.page.AXES, next(iter(op.upstream))
-    arranged = op.arrange_backward(**case(op).inputs)
-    at, shape = axes[op.main].find("."), arranged.results[op.main].shape
-    if axes[upstream] != axes[op.main].replace("..", ".", 1) or shape[at] != 2:
-        return False
-    arrays = arranged.attributes | paged(XP, arranged)
-    one = np.eye(1, arrays[upstream].size).reshape(arrays[upstream].shape)
-    return np.count_nonzero(op.page.backward(XP, **arrays | {upstream: one})[op.main]) <= 2
+    return "." not in op.page.AXES[op.main] or bool(kinks)
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -60,12 +47,7 @@ def fields_with(op, others: list) -> list[tuple]:
     name = op.gradient_of[op.main]
     help = message("where the dot stands")
     place = real(start, low, high, 0.01, name, message("Element"), help)
-    if not is_pair(op):
-        return [("x", place), *others]
-    halves = {0: message("first half"), 1: message("second half")}
-    half = choice(1, halves, message("move the"), message("Element"))
-    other = real(1.0, low, high, 0.01, message("the other half"), message("Element"))
-    return [("x", place), ("half", half), ("other", other), *others]
+    return [("x", place), *others]
 
 
 def _first(xp, arrays: dict) -> dict:
@@ -200,26 +182,20 @@ def slope(xp, op, run, arrays, arranged, given, state):
     beside = here + np.arange(-ASIDE, ASIDE + 1.0) * xp.ulp(here, state.dtype)
     size, curve = x.size, x.size - kinks.size
     x = xp.concat([x, beside])
-    half, wide, pair = getattr(state, "half", 0), (1,) * (len(page.AXES[name]) - 1), x[None]
-    if hasattr(state, "half"):
-        halves, wide = [x, state.other + 0.0 * x], (2, *wide[1:])
-        pair = xp.stack(halves[:: 1 - 2 * half])
-        held[f"{name}[{1 - half}]"] = xp.reshape(state.other, (1,))
-    moved = {name: xp.reshape(xp.moveaxis(pair, 0, 1), (x.size, *wide))}
+    wide = (x.size, *(1,) * (len(page.AXES[name]) - 1))
+    moved = {name: xp.reshape(x, wide)}
     try:
         asked = page.forward.__code__.co_varnames[1 : page.forward.__code__.co_argcount]
         made = run(page.forward, {key: (known | one | moved)[key] for key in asked})
     except KeyError as missing:
         return message("No slope is drawn: backward is not given {name}.", name=missing.args[0])
-    moved |= {key: made[of] for key, of in op.saved.items()} | {
-        upstream: np.ones((x.size, *wide[len(pair) - 1 :]))
-    }
+    moved |= {key: made[of] for key, of in op.saved.items()} | {upstream: np.ones(wide)}
     out = run(
         page.backward,
         attributes | one | {key: array for key, array in moved.items() if key in arrays},
     )[op.main]
     y, gap = made[op.upstream[upstream]], x * 0.0  # nan where x is
-    out = xp.reshape(out, (x.size, len(pair)))[:, half] + gap
+    out = xp.reshape(out, (-1,)) + gap
     y = xp.reshape(y, (-1,)) + gap if y.size == x.size else None
     middle = size + ASIDE
     return Slope(

@@ -2,30 +2,28 @@
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks, panel
+from panelled_explorer import mark, marks
 
 import aclnn_viz as av
 from aclnn_viz.explorers import indices, subject_of
 from aclnn_viz.explorers.state import build
-from aclnn_viz.pictures.marks import Bars, Handles, Heat, Image, Line, Spots
+from aclnn_viz.pictures.marks import Bars, Handles, Heat, Image, Line
 from aclnn_viz.pictures.text import unmarked
 
-EVERY = pytest.mark.parametrize("name", ["embedding", "nll_loss"])
 
-
-def opened(name, **values):
-    subject = subject_of(name)
+def opened(**values):
+    subject = subject_of("embedding")
     data = subject.compute(build(subject.state, values))
     return subject, data, data.answer
 
 
 def test_the_operators_whose_rows_go_where_an_index_says_are_found():
-    assert {op.name for op in av.operators() if indices.is_indices(op)} == {"embedding", "nll_loss"}
+    assert {op.name for op in av.operators() if indices.is_indices(op)} == {"embedding"}
 
 
 @pytest.mark.parametrize("values", [{}, {"paddingIdx": 1}, {"scaleGradByFreq": True}])
 def test_rows_with_one_index_pile_up(values):
-    subject, data, found = opened("embedding", **values)
+    subject, data, found = opened(**values)
     named, (grad, index) = [], (data.inputs[name] for name in ("grad", "indices"))
     out, factor = np.zeros((4, 3)), []
     for k, row in enumerate(index):
@@ -49,73 +47,38 @@ def test_rows_with_one_index_pile_up(values):
     assert ("mean" in said) == ("scaleGradByFreq" in values)
 
 
-@EVERY
-def test_a_hand_moves_one_index_and_the_arrow_ends_there(name):
-    subject, before, _ = opened(name, element=2)
-    across = int(name == "nll_loss")  # there a class is a column
-    handle = mark(subject.show(before), "arrows", Handles)
+def test_a_hand_moves_one_index_and_the_arrow_ends_there():
+    subject, before, _ = opened(element=2)
+    offset, factor = mark(subject.show(before), "arrows", Handles).units[1]
     for target in (0, 3):
-        offset, factor = handle.units[1 - across]
-        place = (target - offset) / factor + 0.2
-        value = offset + factor * place
-        _, after, found = opened(name, element=2, moved=[(0, 2, value, value)])
-        index = after.inputs[indices.index_of(av.operator(name))]
+        value = offset + factor * ((target - offset) / factor + 0.2)
+        _, after, found = opened(element=2, moved=[(0, 2, value, value)])
+        index = after.inputs["indices"]
         assert index[2] == target == found.place[2]
-        assert (index != before.inputs[indices.index_of(av.operator(name))]).sum() <= 1
+        assert (index != before.inputs["indices"]).sum() <= 1
         ends = mark(subject.show(after), "arrows", Handles)
-        at = (ends.y, ends.x)[across][0, 2] * factor + offset
-        assert abs(at - target) < 0.5
+        assert abs(ends.y[0, 2] * factor + offset - target) < 0.5
 
 
-def test_an_index_beyond_the_classes_is_left_out_and_the_mean_is_of_the_others():
-    subject, data, found = opened("nll_loss", element=4, moved=[(0, 4, 9.0, 0.0)])
-    target, weight, g = (data.inputs[n] for n in ("target", "weight", "gradOutput"))
-    assert target[4] == -100
-    kept = [weight[t] for t in target if t >= 0]
-    wanted = [-weight[t] / sum(kept) if t >= 0 else 0.0 for t in target]
-    np.testing.assert_allclose(found.factor, wanted, rtol=1e-6)
-    out = data.outputs["out"]
-    for n, t in enumerate(target):
-        for c in range(4):
-            assert out[n, c] == pytest.approx(wanted[n] * g if c == t else 0.0, rel=1e-5)
-    assert unmarked(subject.said(data)) == (
-        "Row 4 is struck out, for ignoreIndex is its index. Its gradient goes nowhere."
-    )
+def test_a_loss_that_keeps_its_rows_shows_what_each_sends():
+    subject = subject_of("nll_loss")
+    data = subject.compute(subject.state())
+    assert [panel.name for panel in subject.panels(data) if not panel.more][0] == "brought"
+    out = data.answer.arriving @ data.answer.matrix
+    np.testing.assert_allclose(out, data.outputs["out"].ravel()[: out.size], rtol=1e-6)
 
 
-def test_rows_that_are_not_shown_are_counted():
-    subject, data, _ = opened("nll_loss", axis_0=40)
-    assert panel(subject.show(data), "arrows").y.label == "row, of 40"
-
-
-@EVERY
-def test_half_way_half_of_the_rows_have_fallen(name):
-    subject, data, found = opened(name, sent=0.5)
-    shown, rows = subject.show(data), len(found.index)
+def test_half_way_half_of_the_rows_have_fallen():
+    subject, data, found = opened(sent=0.5)
+    shown, rows = subject.show(data), len(found.place)
     landed = rows // 2
     cells = mark(shown, "arrows", Heat).values[: len(found.out), -found.out.shape[1] :]
     wanted = np.zeros(found.out.shape)
     for k in range(landed):
-        at = (k, int(found.place[k])) if found.kept else int(found.place[k])
-        wanted[at] += found.factor[k] * (found.arriving[k, 0] if found.kept else found.arriving[k])
-    np.testing.assert_allclose(np.nan_to_num(cells), wanted, atol=1e-6)
+        wanted[int(found.place[k])] += found.factor[k] * found.arriving[k]
+    np.testing.assert_allclose(cells, wanted, atol=1e-6)
     flying = mark(shown, "arrows", Image)
     np.testing.assert_allclose(flying.values[0], found.factor[landed] * found.arriving[landed])
-    right = found.arriving.shape[1] + indices.GAP
-    assert flying.x == pytest.approx((right + found.kept * found.place[landed]) / 2)
-    assert flying.y == (landed if found.kept else (landed + found.place[landed]) / 2)
+    assert flying.x == pytest.approx((found.arriving.shape[1] + indices.GAP) / 2)
+    assert flying.y == (landed + found.place[landed]) / 2
     assert unmarked(subject.said(data)).startswith(f"{landed} of {rows} rows have fallen")
-
-
-@EVERY
-def test_every_cell_and_every_arrow_says_its_datum(name):
-    subject, data, found = opened(name)
-    spots = mark(subject.show(data), "arrows", Spots)
-    middle = (spots.x0 + spots.x1) / 2, (spots.y0 + spots.y1) / 2
-    heat, texts = mark(subject.show(data), "arrows", Heat).values, list(spots.texts)
-    for x, y, said in list(zip(*middle, texts))[: -len(found.index)]:
-        value = float(said.split(" = ")[1])
-        assert value == pytest.approx(np.nan_to_num(heat[int(y), int(x)]), rel=1e-3)
-    index = data.inputs[indices.index_of(av.operator(name))]
-    wanted = [f"row {k} has the index {i}" for k, i in enumerate(index)]
-    assert texts[-len(index) :] == wanted

@@ -53,23 +53,6 @@ def test_the_slope_is_that_of_the_curve(name, x):
     assert found.here[2] == pytest.approx((up - down) / (2 * STEP), abs=1e-7)
 
 
-@pytest.mark.parametrize("name", ["glu", "ge_glu", "swi_glu"])
-@pytest.mark.parametrize("half", [0, 1])
-def test_of_a_pair_one_half_moves_and_the_other_is_held(name, half):
-    op = av.operator(name)
-    values = {"x": 0.75, "half": half, "other": -1.25, "dtype": "float64"}
-    _, _, found = opened(name, **values)
-
-    def forward(x):
-        pair = [x, -1.25] if half == 0 else [-1.25, x]
-        return op.forward(**{op.first: np.array([pair])})["y"].item()
-
-    assert found.here[1] == pytest.approx(forward(0.75))
-    difference = (forward(0.75 + STEP) - forward(0.75 - STEP)) / (2 * STEP)
-    assert found.here[2] == pytest.approx(difference, abs=1e-7)
-    assert [*found.held] == [f"{op.first}[{1 - half}]"]
-
-
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
     subject, data, found = opened("hardswish", x=3.0, dtype=dtype)

@@ -159,14 +159,14 @@ def test_an_open_explorer_follows_at_once_and_back(opened):
     assert not WIDE.search(english) and opened.wording == {}
     av.language("zh")
     assert (
-        "折点" in opened.words["headline"][0]
+        "折点" in opened.words["caption"]
         and opened.wording["texts"]["Reset"] == "重置"
         and opened.wording["lang"] == "zh"
     )
     assert (
         "斜率" in repr(opened.picture["panels"])
         and "元素" in repr(opened.controls)
-        and "真值" in opened.words["text"]
+        and "斜率" in opened.words["text"]
     )
     opened.values = opened.values | {"x": -3.0}
     assert "折点上" in opened.words["caption"]
