@@ -254,6 +254,8 @@ def _is_power(op, parameter) -> bool:
 def drawn(op, state):
     """Return the case of a state; StateError beside the control that does not fit."""
     asked = options(op, state)
+    if norms.is_norm(op) and (epsilon := norms.epsilon_of(op)) not in op.parameters:
+        asked.pop(epsilon.name, None)  # where it moves x stays
     if prod(asked["shape"]) > LARGEST:
         raise StateError(
             "axis_0",

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import asdict, fields, replace
 from functools import cache
 from itertools import product
-from math import prod
 
 import numpy as np
 
@@ -40,8 +39,6 @@ from aclnn_viz.words.messages import (
 LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
 PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
 COMBINATIONS_HELD = 24  # combinations of choices that a page holds
-STOPS = 9  # pictures of a slider that cannot be traced
-PAIRS = 100  # combinations of such sliders
 LARGEST = 3_000_000  # bytes of a page
 # what the kit's own kernel, and the host, must not be asked again for
 KEPT = ("seed", "device", "soc", "cann", "plan")
@@ -160,15 +157,10 @@ def saved(subject, state, data, template: str = "page.html") -> str:
     groups = page.groups()
     while True:
         page.compute(groups)
-        # it looks at a number that moves: then that has stops
-        if (groups or page.moving) and not page.shows(state):
-            page, moved = _Page(subject, state, data, moving=False), page.moving
-            groups = page.groups() if moved else []
-            continue
         made = page.written(template)
         if len(made) <= LARGEST or not groups:
             return made
-        page, groups = _Page(subject, state, data, bool(page.moving)), fewer(groups)
+        page, groups = _Page(subject, state, data), fewer(groups)
 
 
 def fewer(groups: list[dict]) -> list[dict]:
@@ -207,7 +199,7 @@ def traced(subject, state, data) -> dict:
 class _Page:
     """What the combinations of a page share: arrays, descriptions and functions, each held once."""
 
-    def __init__(self, subject, state, data, moving=True, languages=LANGUAGES):
+    def __init__(self, subject, state, data, languages=LANGUAGES):
         self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
@@ -217,8 +209,7 @@ class _Page:
         self.moving = [
             c["field"]
             for c in self.controls
-            if moving
-            and subject.live
+            if subject.live
             and c["field"] not in subject.kept
             and (c.get("below") or c.get("moves") or c["kind"] == "real" and self._same_inputs(c))
         ]
@@ -244,7 +235,7 @@ class _Page:
         return False
 
     def groups(self) -> list[dict]:
-        """The values by field of which a page has all combinations: first of as many choices as fit, then of sliders with stops."""
+        """The values by field of which a page has all combinations: as many choices as fit, or what is recorded."""
         subject, chosen, many = self.subject, {}, 1
         if not subject.live or subject.recorded:
             recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
@@ -257,21 +248,7 @@ class _Page:
             options = self.values_of(name)
             if many * len(options) <= COMBINATIONS_HELD:
                 chosen, many = chosen | {name: options}, many * len(options)
-        stops = {
-            c["field"]: self.values_of(
-                c["field"], np.round(np.linspace(c["low"], c["high"], STOPS), 9).tolist()
-            )
-            for c in still
-            if c["kind"] == "real"
-        }
-        return [
-            chosen,
-            *(
-                [stops]
-                if prod(map(len, stops.values())) <= PAIRS
-                else ({name: values} for name, values in stops.items())
-            ),
-        ]
+        return [chosen]
 
     def values_of(self, name: str, given=()) -> list:
         """The values of a field that a page has, that of its own state among them."""
@@ -282,10 +259,6 @@ class _Page:
             else [value for value, _ in control["options"]]
         )
         return values if (own := getattr(self.state, name)) in values else [own, *values]
-
-    def shows(self, state) -> bool:
-        """Whether a state is among those that were traced."""
-        return self._place(state) in self.variants
 
     def _place(self, state) -> str:
         return ",".join(
@@ -312,10 +285,10 @@ class _Page:
 
     def written(self, template: str) -> str:
         """The page with the pictures that were computed, or with the one of the saved state."""
-        variants = self.variants
-        moving = self.moving if variants else []
-        if not variants:
-            self.options = {}
+        variants, moving = self.variants, self.moving
+        if self._place(self.state) not in variants:  # the picture looks at a number that moves
+            self.options, moving = {}, []
+            variants.clear()
             variants[""] = self._described(TracedArrays(self.tables), self.data)
         alive = [*self.options, *moving]
         texts = {}

@@ -37,12 +37,12 @@ def puzzles() -> tuple[Puzzle, ...]:
 
 
 def tile_puzzles() -> tuple[Puzzle, ...]:
-    """Return all puzzles on tile programs, operator after operator, easy ones first.
+    """Return all puzzles on tilings, operator after operator, easy ones first.
 
     >>> tile_puzzles()[0].check(lambda length, tileLength: -(-length // tileLength)).passed
     True
     """
-    return tuple(sorted((one for one in _written() if one.tiles), key=lambda one: not one.cases))
+    return tuple(one for one in _written() if one.tiles)
 
 
 def _written() -> list[Puzzle]:

@@ -30,9 +30,7 @@ MOVES = (1.0, 0.37), (-2.3, -0.11), (0.999, 1e-4)
 
 @legible
 def picture(of) -> Picture:
-    """Return the picture of a puzzle, or that of a detective case.
-
-    Raises TypeError for anything else, and ValueError for a puzzle that has no picture.
+    """Return the picture of a puzzle, or that of a detective case; TypeError for anything else.
 
     >>> from aclnn_viz.puzzles import puzzle
     >>> print(str(picture(puzzle("rms_dgamma"))).splitlines()[0])
@@ -46,14 +44,6 @@ def picture(of) -> Picture:
                 "a picture is of a puzzle or of a detective case",
                 type(of).__name__,
                 "pass such as puzzle('rms_dx')",
-            )
-        )
-    if of.picture is None:
-        raise ValueError(
-            problem(
-                "a picture is of a puzzle whose answer is numbers",
-                f"{of.name}, a part of a program",
-                "print the puzzle",
             )
         )
     lines, panels = (_curve if isinstance(of.picture, Curve) else _reads)(of)

@@ -20,7 +20,6 @@ from aclnn_viz.errors import function
 from aclnn_viz.operators.registry import OUTSIDE, table
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
-from aclnn_viz.puzzles.tiles.machine import Part
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
 from aclnn_viz.words.messages import kept, ntr, tr
 
@@ -63,7 +62,7 @@ class Puzzle:
     """A function to write, named as its specification, which is executable; displays as its text.
 
     What is written is compared on the `cases` with the specification; a puzzle without cases is a whole kernel, which
-    `av.check` judges, or, with `runs`, a method of a tile program, which then runs. The table of the operator says everything else:
+    `av.check` judges. The table of the operator says everything else:
     title, hints and outputs; `cases`, inputs by name, and `draws`, keywords of `av.case`, whose inputs are those of the same name
     or of that under [names]; a `curve` to draw, or what one element `reads` of the inputs under [small].
     """
@@ -106,29 +105,16 @@ class Puzzle:
         return {name: inputs[names.get(name, name)] for name in signature(self.spec).parameters}
 
     @cached_property
-    def picture(self) -> Curve | Reads | None:
+    def picture(self) -> Curve | Reads:
         """What to draw of it."""
         if "curve" in self._said:
             return Curve(**self._said["curve"])
-        if "reads" not in self._said:
-            return None
         inputs = _arrays(table("puzzles", self.operator)["small"] | self._said.get("small", {}))
         return Reads(
             {name: inputs[name] for name in signature(self.spec).parameters},
             self._said["reads"]["output"],
             tuple(self._said["reads"]["index"]),
         )
-
-    @cached_property
-    def judge(self) -> Callable:
-        """(puzzle, answer) -> result."""
-        if "runs" not in self._said:
-            return judged
-        runs = (
-            ({name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}, cores)
-            for options, cores in self._said["runs"]
-        )
-        return Part(self._said["method"], tuple(runs))
 
     @property
     def name(self) -> str:
@@ -164,7 +150,7 @@ class Puzzle:
         hardswish_middle: nothing is returned yet
           write the body: 1 line is enough. hint(1) gives a nudge
         """
-        result = self.judge(self, function("an answer", answer))
+        result = judged(self, function("an answer", answer))
         return result.noted(keep(self.name, result.passed)) if result.begun else result
 
     def hint(self, number: int = 1) -> str:

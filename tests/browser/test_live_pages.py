@@ -134,7 +134,7 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
 def sampler(tmp_path_factory):
     """The address of a saved page, of one combination of choices; of all it takes seconds to make."""
     path, explorer = tmp_path_factory.mktemp("sampler") / "page.html", explore("grid_sampler_2d")
-    with patch.multiple(live, COMBINATIONS_HELD=3, STOPS=1):
+    with patch.multiple(live, COMBINATIONS_HELD=3):
         explorer.save(path)
     explorer.close()
     return path.as_uri()
@@ -268,7 +268,7 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
 
 
 def test_reset_leads_to_the_state_that_was_saved(browser, tmp_path):
-    with patch.multiple(live, COMBINATIONS_HELD=1, STOPS=1):
+    with patch.multiple(live, COMBINATIONS_HELD=1):
         explorer = explore("hardswish", x=-2.0)
         explorer.save(tmp_path / "page.html")
         explorer.close()

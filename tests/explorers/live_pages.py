@@ -40,11 +40,7 @@ def saved_at(name: str, **values) -> tuple:
     state = build(subject.state, values)
     with patch.multiple(
         live,
-        **(
-            {"COMBINATIONS_HELD": live.COMBINATIONS_HELD}
-            if SOAK
-            else {"COMBINATIONS_HELD": 6, "STOPS": 3}
-        ),
+        **({"COMBINATIONS_HELD": live.COMBINATIONS_HELD} if SOAK else {"COMBINATIONS_HELD": 6}),
     ):
         return subject, state, live.saved(subject, state, subject.compute(state))
 

@@ -1,6 +1,5 @@
 """Functions that puzzles on the gradient of hardswish ask a learner to write, each with a loop that says what is wanted. Three
-pieces, two kinks, one rounding; and on its tiles: how many there are, how long each is, which core has it, and how the last one
-is stored.
+pieces, two kinks, one rounding; and on its tiles: how many there are, how long each is, and which core has it.
 """
 
 import numpy as np
@@ -96,13 +95,3 @@ def core_first(core, total, cores, align):
         for before in range(int(core[i])):
             first[i] += (blocks // cores + (before < blocks % cores)) * align
     return first
-
-
-def hardswish_copy_out(self, start, count):
-    """Take the result from `self.outQue`, store its `count` elements to `self.outGm` from `start` on, and no other
-    byte, and give the tensor back. A method of the program, which holds `self.T`, the format."""
-    out = self.outQue.DeQue(self.T)
-    for i in range(count):
-        # by the scalar unit, which is slow, and not awaited here
-        self.outGm[start].SetValue(i, out.GetValue(i))
-    self.outQue.FreeTensor(out)

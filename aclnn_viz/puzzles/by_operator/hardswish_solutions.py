@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-
 
 def hardswish_middle(x):
     return x / 3 + 0.5
@@ -43,9 +41,3 @@ def tile_length(room, itemsize, buffers):
 def core_first(core, total, cores, align):
     blocks = -(-total // align)
     return (core * (blocks // cores) + np.minimum(core, blocks % cores)) * align
-
-
-def hardswish_copy_out(self, start, count):
-    out = self.outQue.DeQue(self.T)
-    DataCopyPad(self.outGm[start], out, DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0))
-    self.outQue.FreeTensor(out)

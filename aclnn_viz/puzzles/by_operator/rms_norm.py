@@ -1,6 +1,5 @@
 """Functions that puzzles on the gradient of RMS norm ask a learner to write, each with a loop that says what is wanted. A saved
-tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows for cores, columns for strips, what is read twice,
-and waits.
+tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows for cores, columns for strips, and what is read twice.
 """
 
 import numpy as np
@@ -93,22 +92,3 @@ def row_traffic(columns, tileLength, itemsize):
             moved[i] += 2 * columns[i] * itemsize
         moved[i] += columns[i] * itemsize
     return moved
-
-
-def rms_add_to_dgamma(self, count):
-    """Add dy * xhat to `self.dgamma`, then let `self.dy` hold dy * gamma. `self.dy`, `self.xhat`, `self.gamma` and
-    `self.work` are float tensors; between vector instructions nothing waits by itself."""
-    for i in range(count):
-        self.dgamma[i] += self.dy[i] * self.xhat[i]
-        self.dy[i] = self.dy[i] * self.gamma[i]
-
-
-def rms_add_slots(self):
-    """After SyncAll: add up the slots of all cores in their order and store the sum to `self.dgammaGm`, strip after
-    strip of `self.t.strip` columns. `self.partGm` holds a slot of `self.t.slot` floats for each core; `self.work` and
-    `self.dgamma` are float tensors; every wait must be written."""
-    for start in range(GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()):
-        for i in range(start, min(start + self.t.strip, self.t.columns)):
-            self.dgammaGm[i] = sum(
-                self.partGm[core * self.t.slot + i] for core in range(GetBlockNum())
-            )

@@ -1,1 +1,1 @@
-"""Puzzles and detective cases on tile programs, the numbers of a tiling and parts of kernels."""
+"""Detective cases on tile programs."""
