@@ -10,11 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import element, only, sweep
+from aclnn_viz.explorers.arrays import element, only, point, sweep
 from aclnn_viz.explorers.norms import reach
 from aclnn_viz.explorers.state import choice, real, vendors, whole
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule
-from aclnn_viz.pictures.palette import scale
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, signed, written
@@ -22,7 +21,7 @@ from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # queries and keys
 SIZE, MOST_KEYS = 8, 16  # of a query; of the keys
-LOW, WIDE = 118, 13  # pixels and columns of panels
+WIDE = 13  # columns of the panels of a query
 MODES = {
     0: message("0: no mask"),
     1: message("1: any mask"),
@@ -42,7 +41,8 @@ def fields_with(op, others: list) -> list[tuple]:
     """The mask, and what decides of tiles; one head is shown, so that the operator's other parameters stay."""
     shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
     group, last = message("Element"), MOST_KEYS - 1
-    operator, help = message("Operator"), message("the share of tiles that have come")
+    operator = message("Operator")
+    help = message("the share of tiles that have come forward, and above 1 backward")
     block = message("queries, and keys, of a tile")
     return [
         ("sparseMode", vendors(choice(3, MODES, "sparseMode", operator))),
@@ -51,7 +51,7 @@ def fields_with(op, others: list) -> list[tuple]:
         ("scaleValue", vendors(real(0.5, -2.0, 2.0, 0.05, "scaleValue", operator))),
         ("row", whole(11, 0, last, message("query"), group, moves=True)),
         ("column", whole(2, 0, last, message("key"), group, moves=True)),
-        ("swept", real(1.0, 0.0, 1.0, 0.01, message("swept"), group, help)),
+        ("swept", real(0.88, 0.0, 2.0, 0.01, message("swept"), group, help)),
     ]
 
 
@@ -70,7 +70,7 @@ def options(op, state) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """Scores of all queries, (Sq, Skv), nan where hidden; of the chosen one by key (Skv,), and by element of its output (SIZE,)."""
+    """Scores, P and dS of all queries, (Sq, Skv), scores nan where hidden; of the chosen query by key (Skv,)."""
 
     xp: object
     state: object
@@ -78,26 +78,29 @@ class Attention:
     column: np.ndarray
     scores: np.ndarray
     tile: np.ndarray  # in which tile a key is
-    now: np.ndarray  # the tile that has come last
+    now: np.ndarray  # the tile that has come last, forward
+    back: np.ndarray  # and backward; -1 before that begins
     tops: np.ndarray  # the largest score up to the tile of a key; nan where none was seen
     top: tuple  # the largest score before the last tile, and now; -inf where none was seen
     weights: (
         tuple  # exp(score - maximum) of the keys before that tile, by the maximum then; and now
     )
-    carried: tuple  # what these weights make of V
     P: np.ndarray
     dP: np.ndarray
-    D: np.ndarray
+    D: np.ndarray  # (Sq, 1)
 
     @property
     def dS(self):
         return self.P * (self.dP - self.D)
 
-    @property
-    def ends(self):
-        """The first and the last place of the tile that has come last."""
-        start, block = self.now * self.state.block - 0.5, self.state.block
-        return start, self.xp.minimum(start + block, self.tile.size - 0.5)
+    def of_query(self, values):
+        return element(self.xp, values, self.row)
+
+    def ends(self, tile):
+        """The first and the last place of a tile; nan where it is none."""
+        xp, block = self.xp, self.state.block
+        start = xp.where(tile < 0.0, np.nan, tile * block - 0.5)
+        return start, xp.minimum(start + block, self.tile.size - 0.5)
 
     def borders(self, axis: str, count: int) -> list:
         """Lines where tiles meet."""
@@ -109,13 +112,22 @@ class Attention:
         ]
 
     def panels(self, xp) -> list[Panel]:
-        return [_sweep(xp, self), _map(xp, self), *_below(xp, self)]
+        weights, dS, n = _map(xp, self), _dmap(xp, self), self.tile.size
+        return [_sweep(xp, self, n), weights, _kept(xp, self, n), dS, _backward(xp, self, n)]
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("sweep the tiles"), "swept")
+        return sweep(tr("sweep the tiles, there and back"), "swept", 14.0, (0.0, 2.0))
 
     def headline(self, xp) -> list[str]:
-        p, dp, gradient = (element(xp, one, self.column) for one in (self.P, self.dP, self.dS))
+        p, dp, d, gradient = (
+            element(xp, self.of_query(one), at)
+            for one, at in (
+                (self.P, self.column),
+                (self.dP, self.column),
+                (self.D, 0),
+                (self.dS, self.column),
+            )
+        )
         return [
             tr(
                 "Query {row}, key {column}: P {p} × (dP {dp} − D {d}) = dS {gradient}; dS of the query sums to {sum}.",
@@ -123,25 +135,34 @@ class Attention:
                 column=written(self.column, "d"),
                 p=number(p),
                 dp=number(dp),
-                d=number(self.D),
+                d=number(d),
                 gradient=signed(gradient),
-                sum=number(xp.sum(self.dS)),
+                sum=number(xp.sum(self.of_query(self.dS))),
             )
         ]
 
+    def factor(self, xp):
+        before, top = self.top
+        return number(xp.exp(before - xp.where(top > -np.inf, top, 0.0)))
+
     def caption(self, xp):
         before, top = self.top
-        score = element(xp, self.scores, self.row)
+        score = self.of_query(self.scores)
         seen = xp.any(~xp.isnan(score) & (self.tile == self.now))
         which = xp.where(top > before, xp.where(before > -np.inf, 3, 2), 1)
         which = xp.where(seen, which, 0)
         names = {
             "j": written(self.now, ".0f"),
-            "factor": number(xp.exp(before - xp.where(top > -np.inf, top, 0.0))),
+            "k": written(self.back, ".0f"),
+            "factor": self.factor(xp),
             "row": written(self.row, "d"),
         }
         return choose(
-            xp.where(self.state.swept < 1.0, which, xp.where(top > -np.inf, 4, 5)),
+            xp.where(
+                self.state.swept < 1.0,
+                which,
+                xp.where(self.state.swept < 2.0, 6, xp.where(top > -np.inf, 4, 5)),
+            ),
             tr(
                 "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
                 **names,
@@ -162,6 +183,10 @@ class Attention:
                 "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
                 **names,
             ),
+            tr(
+                "Backward reads [7:tile {k}] again. [b:Of its scores, the saved] [5:maximum and sum] [b:it makes P again,] and of P the [8:gradient]: P × (dP − D).",
+                **names,
+            ),
         )
 
 
@@ -178,11 +203,12 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     saved = arrays["softmaxMaxOptional"], arrays["softmaxSumOptional"]
     P = page.softmax(xp, scores, *saved, hidden)
     row = xp.minimum(state.row, queries - 1)
-    P, score, there = (element(xp, one, row) for one in (P[0, 0, 0], scores[0, 0, 0], seen))
-    dy, y = (element(xp, one[0, 0, 0], row) for one in (dy, y))
+    score, there = (element(xp, one, row) for one in (scores[0, 0, 0], seen))
+    dy, y = dy[0, 0, 0], y[0, 0, 0]
     score = xp.where(there, score, -np.inf)
     tile = xp.floor(np.arange(float(keys)) / state.block)
     now = xp.minimum(xp.floor(state.swept * (tile[-1] + 1.0)), tile[-1])
+    back = xp.minimum(xp.floor((state.swept - 1.0) * (tile[-1] + 1.0)), tile[-1])
 
     def most(come):
         return xp.max(xp.where(come, score, -np.inf), axis=-1)
@@ -198,13 +224,13 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         xp.where(seen, scores[0, 0, 0], np.nan),
         tile,
         now,
+        xp.where(state.swept > 1.0, back, -1.0),
         xp.where(tops > -np.inf, tops, np.nan),
         tuple(map(most, come)),
         tuple(weights),
-        tuple(xp.sum(one[:, None] * v[0, 0], axis=0) for one in weights),
-        P,
-        xp.sum(dy * v[0, 0], axis=1),
-        xp.sum(dy * y),
+        P[0, 0, 0],
+        xp.sum(dy[:, None, :] * v[0, 0], axis=2),
+        xp.sum(dy * y, axis=1)[:, None],
     )
 
 
@@ -214,13 +240,16 @@ def _keys(found: Attention) -> Axis:
     return Axis(tr("key"), -0.6, n - 0.4, ticks=ticks)
 
 
-def _sweep(xp, found: Attention) -> Panel:
-    n, at, (left, right) = found.tile.size, np.arange(float(found.tile.size)), found.ends
-    score, come = element(xp, found.scores, found.row), found.tile <= found.now
+def _sweep(xp, found: Attention, n: int) -> Panel:
+    """Forward: the scores of the query, and the maximum, which a tile may lift."""
+    at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
+    score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
     twice = np.repeat(np.arange(n), 2)  # it steps, and slopes nowhere
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
+    ahead = xp.minimum(found.state.swept, 1.0)
     swept = ("swept",), ((0.5 / n, 1.0 / n, 0),), tr("how far the tiles have come"), MOVED
+    start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
         *found.borders("x", n),
         Box(left, -high, right, high, kind=MOVED, filled=0.08),
@@ -228,53 +257,79 @@ def _sweep(xp, found: Attention) -> Panel:
         Bars(at, xp.where(come, np.nan, score), PALE, tr("score to come"), 0.6),
         Bars(at, xp.where(come, score, np.nan), INK, tr("score that has come"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
-        Grip(found.state.swept * n - 0.5, 0.86 * high, *swept, look="move"),
+        Arrows(point(left), point(start), np.zeros(1), point(top - start), READ),
+        Grip(ahead * n - 0.5, 0.86 * high, *swept, look="move"),
     )
-    title = tr("scores of query {row}, tile by tile: drag the dot", row=written(found.row, "d"))
+    title = tr("forward, query {row}: drag the dot over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
-    return Panel("scores", title, marks, _keys(found), up, WIDE, 250, ("column",))
+    return Panel("scores", title, marks, _keys(found), up, WIDE, 210, ("column",))
 
 
-def _map(xp, found: Attention) -> Panel:
-    (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends
+def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int) -> Panel:
+    """A number of each query and key, in tiles, with the query that is looked at."""
+    (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
+    high = xp.max(xp.abs(values)) + 1e-30
     marks = (
-        Heat(found.scores, *scale(found.scores, xp)),
+        Heat(xp.where(xp.isnan(found.scores), np.nan, values), "diverging", -high, high),
         *found.borders("x", keys),
         *found.borders("y", queries),
         Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
         Box(left, row - 0.5, right, row + 0.5, kind=MOVED, filled=0.2),
     )
-    title = tr("scores Q K, in tiles: hidden ones are empty")
     over, up = Axis(tr("key")), Axis(tr("query"))
-    return Panel("map", title, marks, over, up, 20 - WIDE, 250, ("column", "row"), rows=2)
+    return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)
 
 
-def _below(xp, found: Attention) -> list[Panel]:
-    at, elements = np.arange(float(found.tile.size)), np.arange(float(SIZE))
-    chosen, over = Rule("x", found.column, kind=MOVED), _keys(found)
-    high, zero = reach(xp, 1.0, xp.concat(found.carried), 1.25), Rule("y", 0.0, kind=GUIDE)
+def _map(xp, found: Attention) -> Panel:
+    title = tr("P: the weights of each query add up to 1")
+    return _table(xp, found, "map", title, found.P, found.now, 1)
 
-    def both(where, pair):
-        before, now = tr("before the last tile"), tr("now")
-        return Bars(where, pair[0], PALE, before, 0.8), Bars(where, pair[1], READ, now, 0.5)
 
-    again = (
-        zero,
-        Bars(at - 0.2, found.P, READ, "P", 0.36),
-        Bars(at + 0.2, found.dS, GRADIENT, tr("dS"), 0.36),
-        chosen,
+def _dmap(xp, found: Attention) -> Panel:
+    title = tr("dS: the gradient of each query adds up to 0")
+    return _table(xp, found, "gradients", title, found.dS, found.back, 2)
+
+
+def _kept(xp, found: Attention, n: int) -> Panel:
+    """What is kept of the keys, by the maximum before the last tile, and by the one now."""
+    at, over = np.arange(float(n)), _keys(found)
+    before, now = found.weights
+    marks = (
+        Bars(at, before, PALE, tr("before the last tile"), 0.8),
+        Bars(at, now, READ, tr("now"), 0.5),
+        Rule("x", found.column, kind=MOVED),
     )
-    added = tr("exp(score − maximum): its sum is {sum}", sum=number(xp.sum(found.weights[1])))
-    backward = tr("backward: P again, and dS = P × (dP − D)")
-    output = tr("output so far, before the sum divides it")
-    size, pick = (over, Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1"))), WIDE, LOW), ("column",)
-    weights = Panel(
-        "weights", added, (*both(at, found.weights), chosen), *size, pick, below="scores"
+    names = {"factor": found.factor(xp), "sum": number(xp.sum(now))}
+    title = tr(
+        "kept: exp(score − maximum), what came before times {factor}; the sum is {sum}", **names
     )
-    made = Panel("backward", backward, again, over, Axis(), WIDE, LOW, pick, below="scores")
-    bars = zero, *both(elements, found.carried)
+    up = Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1")))
+    return Panel("weights", title, marks, over, up, WIDE, 110, ("column",), below="scores")
+
+
+def _backward(xp, found: Attention, n: int) -> Panel:
+    """Backward: P again, and the gradient of the scores, tile by tile."""
+    at, come = np.arange(float(n)), found.tile <= found.back
+    high = reach(xp, 0.1, xp.concat([found.of_query(found.P), found.of_query(found.dS)]), 1.3)
+    pairs = ((found.P, -0.2, READ, "P"), (found.dS, 0.2, GRADIENT, "dS"))
+    bars = []
+    for values, aside, kind, name in pairs:
+        own = found.of_query(values)
+        bars += [
+            Bars(at + aside, xp.where(come, np.nan, own), PALE, "", 0.36),
+            Bars(at + aside, xp.where(come, own, np.nan), kind, name, 0.36),
+        ]
+    back = xp.maximum(found.state.swept - 1.0, 0.0)
+    swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("how far backward has come"), MOVED
+    left, right = found.ends(found.back)
+    marks = (
+        *found.borders("x", n),
+        Box(left, -high, right, high, kind=MOVED, filled=0.08),
+        Rule("y", 0.0, kind=GUIDE),
+        *bars,
+        Rule("x", found.column, kind=MOVED),
+        Grip(back * n - 0.5, -0.8 * high, *swept, look="move"),
+    )
+    title = tr("backward: drag its dot. P again, and dS = P × (dP − D)")
     up = Axis("", -high, high)
-    carried = Panel(
-        "carried", output, bars, Axis(tr("element"), -0.6, SIZE - 0.4), up, 20 - WIDE, LOW
-    )
-    return [weights, made, carried]
+    return Panel("backward", title, marks, _keys(found), up, WIDE, 150, ("column",), below="scores")

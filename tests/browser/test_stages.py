@@ -232,25 +232,25 @@ def test_a_class_says_its_numbers_and_lights_its_like(opened):
 
 
 def test_a_key_says_its_numbers_in_every_panel_and_the_dot_goes_by_keys(opened):
-    page, data, hint = opened("flash_attention_score")
+    page, data, hint = opened("flash_attention_score", swept=2.0)
     found = data.answer
     score = found.scores[11, 5]
     assert hint("scores", 5, score).split("\n")[:2] == [
         "key 5",
         f"score that has come: {score:.4g}",
     ]
-    assert hint("map", 5, 6) == f"query 6, key 5: {found.scores[6, 5]:.4g}"
+    assert hint("map", 5, 6) == f"query 6, key 5: {found.P[6, 5]:.4g}"
+    assert hint("gradients", 5, 6) == f"query 6, key 5: {found.dS[6, 5]:.4g}"
     assert page.locator("[data-panel=weights] .ae-lit").bounding_box()["width"] > 20
     for panel, values, k, what in (
         ("weights", found.weights[1], 14, "now"),
-        ("backward", found.dS, 14, "dS"),
-        ("carried", found.carried[1], 6, "now"),
+        ("backward", found.of_query(found.dS), 14, "dS"),
     ):
         first, *lines = hint(panel, k + 0.2 * (what == "dS"), values[k]).split("\n")
         said = dict(line.split(": ") for line in lines)
         assert first.split()[1] == f"{k}"
         assert float(said[what]) == pytest.approx(values[k], rel=1e-3)
-    page.locator(".ae-grip").focus()
+    page.locator("[data-panel=backward] .ae-grip").focus()
     before = page.locator(".caption").text_content()
     for _ in range(4):
         page.keyboard.press("Shift+ArrowLeft")

@@ -14,6 +14,8 @@ from aclnn_viz.pictures.text import unmarked
 
 STATES = [
     {},
+    {"swept": 1.6},
+    {"sparseMode": 2, "block": 5, "swept": 2.0},
     {"sparseMode": 0, "swept": 0.0},
     {"sparseMode": 1, "block": 3, "swept": 0.4},
     {"sparseMode": 2, "shape": 2, "column": 1, "swept": 0.6},
@@ -63,27 +65,30 @@ def test_it_shows_what_a_loop_over_keys_computes(values):
         [state.scaleValue * sum(a * b for a, b in zip(q[i], each)) for each in k]
         for i in range(queries)
     ]
-    np.testing.assert_allclose(
-        mark(shown, "map", Heat).values, np.where(seen, scores, np.nan), atol=1e-13
-    )
-    score, there = scores[row], seen[row]
-    P = [exp(s) * one for s, one in zip(score, there)]
-    P = [w / (sum(P) or 1.0) for w in P]
-    dP = [sum(a * b for a, b in zip(dy[row], each)) for each in v]
-    D = sum(w * one for w, one in zip(P, dP))
-    assert found.P == pytest.approx(P, abs=1e-14)
-    assert found.dS == pytest.approx([w * (g - D) for w, g in zip(P, dP)], abs=1e-13)
-    np.testing.assert_array_equal(marks(shown, "backward", Bars)[1].y, found.dS)
-    tiles = -(-keys // state.block)
+    P, dS = [], []
+    for i in range(queries):
+        weights = [exp(s) * one for s, one in zip(scores[i], seen[i])]
+        P.append([w / (sum(weights) or 1.0) for w in weights])
+        dP = [sum(a * b for a, b in zip(dy[i], each)) for each in v]
+        D = sum(w * one for w, one in zip(P[i], dP))
+        dS.append([w * (g - D) for w, g in zip(P[i], dP)])
+    for name, values in (("map", P), ("gradients", dS)):
+        wanted = np.where(seen, values, np.nan)
+        np.testing.assert_allclose(mark(shown, name, Heat).values, wanted, atol=1e-13)
+    score, there, tiles = scores[row], seen[row], -(-keys // state.block)
+    behind = state.swept > 1 and (min(int((state.swept - 1) * tiles), tiles - 1) + 1) * state.block
+    for at, values in enumerate((P[row], dS[row])):
+        to_come, come = (bars.y for bars in marks(shown, "backward", Bars)[2 * at :][:2])
+        assert come[:behind] == pytest.approx(values[:behind], abs=1e-13)
+        assert to_come[behind:] == pytest.approx(values[behind:], abs=1e-13)
+        assert np.isnan(come[behind:]).all() and np.isnan(to_come[:behind]).all()
     now = min(int(state.swept * tiles), tiles - 1)
     for which, end in enumerate((now * state.block, (now + 1) * state.block)):
-        come = [(s, each) for s, each, one in zip(score[:end], v, there) if one]
-        most = max((s for s, _ in come), default=-inf)
+        come = [s for s, one in zip(score[:end], there) if one]
+        most = max(come, default=-inf)
         assert found.top[which] == pytest.approx(most)
-        total = sum(exp(s - most) for s, _ in come)
+        total = sum(exp(s - most) for s in come)
         assert marks(shown, "weights", Bars)[which].y.sum() == pytest.approx(total)
-        output = [sum(exp(s - most) * each[e] for s, each in come) for e in range(8)]
-        assert marks(shown, "carried", Bars)[which].y == pytest.approx(output, abs=1e-13)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     for j in range(keys):
         end = (j // state.block + 1) * state.block
@@ -107,12 +112,14 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "Of all scores forward saves only the maximum and the sum."),
+        ({}, "Tile 3 has a larger score, and the maximum steps up."),
+        ({"swept": 1.3}, "Backward reads tile 1 again."),
+        ({"swept": 2.0}, "Of all scores forward saves only the maximum and the sum."),
         ({"swept": 0.0}, "Tile 0 is the first that is seen"),
         ({"swept": 0.5}, "Tile 2 has a larger score, and the maximum steps up."),
         ({"swept": 0.5, "row": 5}, "Tile 2 has no larger score."),
         ({"swept": 0.8, "row": 0}, "Tile 3 is hidden from query 0"),
-        ({"shape": 2, "row": 2}, "Query 2 sees no key"),
+        ({"shape": 2, "row": 2, "swept": 2.0}, "Query 2 sees no key"),
     ],
 )
 def test_the_caption_says_what_the_last_tile_changed(values, said):
