@@ -106,6 +106,8 @@ def branches(decision, here, there, open_):
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
 # 2**(x * log2(e)): log2(e) is at most half a unit off, the product one; in every format e**-FARTHEST is 0
 POWER, FARTHEST = 1.5, 746.0
+# In other words a number may err four times as much, and on the other side of the exact one.
+DOUBT = 5.0
 # A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
 CONTINUOUS = 4.0
 
@@ -333,7 +335,7 @@ def _exp(xp, value, decisions, a):
     )
     if variance is not None:
         variance = variance / LIBRARY_ULPS**2  # one ulp is the usual error, LIBRARY_ULPS the bound
-        if xp.plan.exp_as_power:
+        if xp.plan.rewritten:
             unit = POWER * float_format(value.dtype).unit_roundoff
             moved = np.expm1(unit * np.minimum(np.abs(a.wide), FARTHEST))
             error = error + times(value.wide, moved)
@@ -378,8 +380,8 @@ def _extreme(xp, value, decisions, a, b):
 
 
 def reach(a):
-    """How far the exact number can be from the value, with room for the rounding of value + error itself."""
-    return np.where(a.error > 0.0, a.error * SLACK + np.abs(a.wide) * 2.0**-52, 0.0)
+    """How far the number that decides can be from the value, with room for the rounding of value + error itself."""
+    return np.where(a.error > 0.0, a.error * a.xp.doubt + np.abs(a.wide) * 2.0**-52, 0.0)
 
 
 def _integral(function):
@@ -437,7 +439,7 @@ def _remainder(xp, value, decisions, a, b):
 
 def _compare(xp, value, decisions, a, b):
     error = plus(a.error, b.error)
-    open_ = (np.abs(a.wide - b.wide) <= error * SLACK) & (error > 0.0)
+    open_ = (np.abs(a.wide - b.wide) <= error * xp.doubt) & (error > 0.0)
     return trimmed(
         xp, value, None, None, *_behind(decisions, *branches(xp.decision, value, ~value, open_))
     )
@@ -480,6 +482,7 @@ class BoundedArrays(PlannedArrays):
     def __init__(self, plan, storage):
         super().__init__(plan, storage)
         self._decided = 0
+        self.doubt = DOUBT if plan.rewritten else SLACK
         self.anchors, self.anchors_moved = [], False
 
     def decision(self) -> np.int64:

@@ -53,10 +53,11 @@ class Plan:
 
     `rounding` of the outputs is "even" or "away" (ties), for all or by the name of the output. `saturate` turns an
     infinite result into the largest finite number and nan into 0. `reciprocal_mean` multiplies by a rounded 1/n.
-    `division_ulps` is the error that envelopes grant a division; with `exp_as_power` they grant an exponential that of
-    2**(x log2 e), as GPUs compute it. `page` replaces the textbook page where a device evaluates another expression;
-    `intended` is that page without the device's own fault, for envelopes. `blocks` cuts the inputs as the kit's own
-    driver does, and adds the sums of the blocks up as a tree in float64.
+    `division_ulps` is the error that envelopes grant a division; with `rewritten` they leave room for the formula in other
+    words: exp(x) as 2**(x log2 e), as GPUs have it, and decisions that five times the error would change. `page` replaces
+    the textbook page where a device evaluates another expression; `intended` is that page without the device's own
+    fault, for envelopes. `blocks` cuts the inputs as the kit's own driver does, and adds the sums of the blocks up as a
+    tree in float64.
 
     >>> Plan(compute="float16", order="sequential").order
     'sequential'
@@ -78,7 +79,7 @@ class Plan:
     saturate: bool = False
     reciprocal_mean: bool = False
     division_ulps: float = 0.5
-    exp_as_power: bool = False
+    rewritten: bool = False
     page: Callable | None = None
     intended: Callable | None = None
     blocks: bool = False
@@ -123,7 +124,7 @@ class Plan:
                 )
         for name, least in (("tile", 1), ("cores", 1), ("seed", 0)):
             whole(name, getattr(self, name), least)
-        for name in ("saturate", "reciprocal_mean", "exp_as_power", "blocks"):
+        for name in ("saturate", "reciprocal_mean", "rewritten", "blocks"):
             flag(name, getattr(self, name))
         for name in ("page", "intended"):
             getattr(self, name) is None or function(name, getattr(self, name))

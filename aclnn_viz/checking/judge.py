@@ -39,7 +39,7 @@ FLOAT32 = Plan(
     coordinates="float32",
     order=SEQUENTIAL,
     division_ulps=2.0,
-    exp_as_power=True,
+    rewritten=True,
 )
 JITTER = 2.0**-21
 DRAWS = 4

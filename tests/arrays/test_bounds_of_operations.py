@@ -56,6 +56,14 @@ def test_a_floor_next_to_an_integer_is_undecided_and_knows_both_outcomes():
     assert XP.floor(third * 2.0).decisions is None
 
 
+@pytest.mark.parametrize("rewritten", [False, True])
+def test_in_other_words_a_decision_is_open_within_five_errors(rewritten):
+    xp = BoundedArrays(Plan(rewritten=rewritten), "float32")
+    third = xp.given(np.float32([1.0])) / 3.0
+    near, far = (third < np.float32(1 / 3) + n * 2.0**-24 for n in (1, 2))  # 4 and 8 errors
+    assert isinstance(near, bounds.BoundedArray) == rewritten and far.tolist() == [True]
+
+
 def test_a_remainder_next_to_a_multiple_is_undecided():
     near = given(1.0) / 3.0 * 3.0  # 1 or nearly
     wrapped = XP.remainder(near, 1.0)
@@ -76,7 +84,7 @@ def test_sides_within_rounding_of_each_other_stay_decided_and_the_error_covers_b
 )
 def test_exponential_covers_the_library(power, exponential):
     x = np.random.default_rng(1).uniform(-80, 80, 2000).astype(np.float32)
-    xp = BoundedArrays(Plan(exp_as_power=power), "float32")
+    xp = BoundedArrays(Plan(rewritten=power), "float32")
     found, error = exponential(x), exact(xp.exp(xp.given(x)).error)
     errors = np.abs(exact(found) - np.array([mp.exp(float(v)) for v in x]))
     assert np.all(errors <= error) and np.any(errors > error / 6)

@@ -6,9 +6,10 @@ from checking.rewritings import rewritings
 from checking.wrong_kernels import scaled, suite_where
 from machine import SOAK, taught
 
-from aclnn_viz import operator
+from aclnn_viz import case, operator
+from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.evidence import KernelUnderTest, examine
-from aclnn_viz.checking.judge import judge, prepared_at, prepared_suite, suite_recipes
+from aclnn_viz.checking.judge import judge, prepared, prepared_at, prepared_suite, suite_recipes
 from aclnn_viz.checking.scope import Scope
 
 SEEDS = range(1000 if SOAK else 1)
@@ -45,6 +46,19 @@ def test_terms_that_cancel_exactly_on_the_device_need_not_cancel_elsewhere():
         if one.options.get("interpolationMode") == 2 and one.options.get("dtype") == "bfloat16"
     ]
     assert complaints(op, label, dict(rewritings(op.name))[label], 230, bicubic) == []
+
+
+def test_a_coordinate_that_one_rounding_takes_to_a_pixel_is_open():
+    """(x + 1) / 2 * 3 of a number next to -1/3 is 1 with one rounding, and less with those of the textbook."""
+    one = case(
+        "grid_sampler_2d",
+        shape=(1, 1, 1, 4),
+        grid_shape=(1, 1),
+        alignCorners=True,
+        interpolationMode=0,
+        grid=np.float32([[[[-1 / 3, 0.5]]]]),
+    )
+    assert prepared(Recipe("grid_sampler_2d"), one).expected["gridGrad"].undecided[..., 0].all()
 
 
 # whose cases are dearest

@@ -31,8 +31,8 @@ def in_torch(
 
 
 def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
-    """Return x-hat as rstd * x - rstd * mean, which leaves rounding where x equals the mean: ATen's
-    native/cpu/layer_norm_kernel.cpp.
+    """Return gradients from x-hat as rstd * x - rstd * mean, which leaves rounding where x equals the mean, and add terms to
+    dy * w * rstd, which leaves it in a row of one element: ATen's native/cpu/layer_norm_kernel.cpp.
     """
     xhat = rstd * input - rstd * mean
     grad = gradOut if weightOptional is None else gradOut * weightOptional
@@ -40,7 +40,7 @@ def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
         grad * xhat, axis=-1, keepdims=True
     )
     return {
-        "gradInputOut": (grad - along) * rstd,
+        "gradInputOut": grad * rstd - along * rstd,
         "gradWeightOut": xp.sum(gradOut * xhat, axis=0),
         "gradBiasOut": xp.sum(gradOut, axis=0),
     }
