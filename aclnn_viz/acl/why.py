@@ -39,7 +39,7 @@ FRAME = re.compile(
     r'File "(?!.*/torch/nn/modules/)(?:.*-packages/|[^"]*?)((?:[^/"]+/){0,4}[^/"]+", line \d+)'
 )
 RAISED = re.compile(  # what speaks of the code, not of the machine
-    r"\b(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
+    r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
 WORD = re.compile(
     r"^(?!.*(?:Traceback |\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
@@ -156,7 +156,7 @@ def _known() -> dict[str, dict]:
     known = {entry["name"]: entry for entry in _table()["known"]}
     for group in _table()["codes"].values():
         known |= {
-            name: group | {"name": name, "meaning": english, "chinese": chinese, "texts": ""}
+            name: group | {"name": name, "meaning": english, "chinese": chinese}
             for name, (english, chinese) in group["texts"].items()
         }
     return known
@@ -210,7 +210,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     """
     text = (
         str(text)
-        if isinstance(text, int) and not isinstance(text, bool)
+        if type(text) is int
         else need(
             text,
             str,
@@ -228,8 +228,8 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     hits, functions, unknown = _read(text, alone and alone[1])
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
-    near = _plain(text[max(0, at - AROUND) : at + AROUND])
-    repeated = _repeat(op, near, product, version) if op else ""
+    near = text[max(0, at - AROUND) : at + AROUND]
+    repeated = _repeat(op, _plain(near), product, version) if op else ""
     conditions = tuple(
         step.text
         for step in (contract(op.name).steps if op and not repeated else ())
@@ -290,8 +290,8 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
             unknown.append(line)
     if not (hits or functions or unknown):
         unknown = [_plain(text.strip()[:200]).splitlines()[0]]
-    order = sorted(hits, key=hits.get)
-    return {name: hits[name][-2:] for name in order}, functions, tuple(unknown)
+    hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
+    return hits, functions, tuple(unknown)
 
 
 def _operator(functions: dict) -> tuple:
