@@ -1,8 +1,7 @@
-"""Record test cases and the outputs of one device in one file, a capsule, and replay it anywhere as if the device were there.
+"""Record test cases and the outputs of one device in a file, a capsule, and replay it anywhere as if the device were present.
 
-It is the folder of the cases, as `aclnn_viz.storage.cases` lays them out, in a zip file without compression, and the
-provenance in the index. Nothing in it is ever unpickled; every file's size is known from the index before it is read,
-and its SHA-256 is compared after.
+It is a folder of cases, in the layout of `aclnn_viz.storage.cases`, in an uncompressed zip file, with the provenance in the
+index. Nothing in it is ever unpickled; the index gives each file's size before it is read and its SHA-256 to check after.
 
 `record` writes one, whole or not at all.
 """
@@ -38,16 +37,16 @@ from aclnn_viz.storage.sources import Archive
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
 
-# of a file that is no whole capsule; its subclasses are the kinds of damage
+# a damaged or incomplete capsule; subclasses are the kinds of damage
 CapsuleError = StoredError
 
 
 class UnrecordedError(StoredError):
-    """A capsule does not hold the case that was asked of it."""
+    """A capsule does not hold the requested case."""
 
 
 def digest(op, inputs: dict) -> str:
-    """The identity of a case: the operator and every input, bit by bit.
+    """Return a hash of a case: the operator and every input, bit by bit.
 
     >>> digest(operator("hardswish"), {"self": np.zeros(2)}) == digest(operator("hardswish"), {"self": np.zeros(3)})
     False
@@ -63,7 +62,7 @@ def digest(op, inputs: dict) -> str:
 
 
 def is_capsule(path: Path) -> bool:
-    """Whether a file is a whole capsule, as far as its index shows."""
+    """Return whether a file is a capsule with a valid index."""
     try:
         return "provenance" in StoredCases(Archive(path)).about
     except StoredError:
@@ -78,10 +77,10 @@ _FLOATS = {fmt.numpy for fmt in FORMATS}
 
 
 class Capsule(Closing):
-    """A device that replays what another one computed; it refuses every case that it does not hold.
+    """A device that replays the outputs of another one; it refuses every case that it does not hold.
 
-    `name` says that it is a recording and of what; `provenance` holds SoC, CANN version, time, and the rest. Raises
-    CapsuleError for a file that is no capsule, is truncated or altered, or holds more than 8 GiB.
+    `name` says that it is a recording, and of which device; `provenance` holds SoC, CANN version, time and more. Raises
+    CapsuleError for a file that is no capsule, is truncated or altered, or exceeds 8 GiB.
     """
 
     def __init__(self, path):
@@ -113,7 +112,7 @@ class Capsule(Closing):
             yield recorded(entry), self._stored.values(entry, "inputs")
 
     def run(self, op, /, **inputs) -> dict:
-        """Return the recorded outputs of exactly these inputs; CapsuleError when they are not in the capsule."""
+        """Return the recorded outputs of exactly these inputs; raise CapsuleError if the capsule lacks them."""
         self.need_open()
         op = operator(op)
         bound = op.bind(inputs)
@@ -169,12 +168,12 @@ class Capsule(Closing):
 def record(
     device, cases: Iterable, path, progress=lambda items: items, force: bool = False
 ) -> Path:
-    """Run every case, a Case or (operator, inputs), on the device and write the capsule; return its path.
+    """Run every case, a Case or (operator, inputs), on the device, write the capsule, and return its path.
 
-    `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError, before anything is run, when something
-    is at the path, but for a capsule with `force`.
+    `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError before the first run if the path exists, unless
+    `force` is given and it is a capsule.
     """
-    # a capsule is no source of a recording
+    # a capsule cannot be recorded again
     if not is_device(device) or not callable(getattr(device, "about", None)):
         raise TypeError(
             problem(
@@ -204,7 +203,7 @@ def record(
                     archive.writestr(name, content)
         except BaseException as error:
             interrupt = error.__context__
-            # closing an interrupted archive raises its own ValueError
+            # closing an interrupted archive raises a ValueError, which hides the interrupt
             if isinstance(interrupt, KeyboardInterrupt):
                 raise interrupt from None
             raise
@@ -212,7 +211,7 @@ def record(
 
 
 def _recorded(device, op, inputs: dict, identity: str) -> tuple[dict, dict[str, bytes]]:
-    """The entry and the files of a case that is run on a device."""
+    """Run a case on a device; return its entry and files."""
     outputs = device.run(op, **inputs)
     floats = [
         value.dtype.name
@@ -225,7 +224,7 @@ def _recorded(device, op, inputs: dict, identity: str) -> tuple[dict, dict[str, 
 
 
 def _pair(one) -> tuple:
-    """The operator and the inputs of one case, in either form."""
+    """Return operator and inputs of a case in either form."""
     op, inputs = getattr(one, "operator", None), getattr(one, "inputs", None)
     if isinstance(one, (tuple, list)) and len(one) == 2:
         op, inputs = one
@@ -241,7 +240,7 @@ def _pair(one) -> tuple:
 
 
 def provenance_of(device) -> dict:
-    """What a replay must name: the device and all that it says about itself, machine, versions, kit, time."""
+    """Return the provenance that a replay names: the device and its details, machine, versions, kit, time."""
     from importlib import metadata
 
     return {

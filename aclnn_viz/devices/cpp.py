@@ -1,4 +1,4 @@
-"""Write one test case as the complete C++ program that calls the operator by CANN's two phases, for a machine with CANN.
+"""Write one test case as a complete C++ program that calls the operator in CANN's two phases, for a machine with CANN.
 
 Source: "two-phase API" and the sample programs of the operators, CANN documentation.
 """
@@ -174,7 +174,7 @@ LONGEST_TEXT = (
 )  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
 
-#: By dtype: the element in C++, the aclDataType, what makes elements of the numbers written down, and the way back.
+# #: By dtype: the C++ element, the aclDataType, the conversion of written numbers to elements, and its inverse.
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
@@ -199,7 +199,7 @@ std::vector<T> Repeated(const std::vector<std::pair<size_t, T>> &runs) {
     return values;
 }
 """
-#: By the kind of a parameter: the vendor's array, and its elements in C++.
+# #: By the kind of a parameter: the vendor's array type and its C++ element.
 _ARRAYS = {
     "bools": ("BoolArray", "bool"),
     "ints": ("IntArray", "int64_t"),
@@ -265,7 +265,7 @@ def cpp_sample(op, case) -> str:
         name=op.aclnn_name,
         about=_about(op, inputs, bound),
         header=op.header,
-        library=op.library.replace("ops-", "opapi_"),  # of CANN 9
+        library=op.library.replace("ops-", "opapi_"),  # name in CANN 9
         helpers="".join(text for code, text in _HELPERS.items() if code in codes)
         + REPEATED * any("Repeated" in one for one in created),
         create="\n".join(created),
@@ -296,7 +296,7 @@ def _shapes(inputs) -> str:
 
 
 def _runs(value: np.ndarray) -> np.ndarray:
-    """Where a number is written: each of them, or the first of equal ones in the long runs of a mask."""
+    """Return the indices of written numbers: all, or the first of each run in a mask with long runs."""
     flat = value.ravel()
     starts = np.flatnonzero(np.append(True, flat[1:] != flat[:-1]))
     return (
@@ -333,7 +333,8 @@ def _input(name: str, value: np.ndarray, layout: str) -> str:
 def _output(name: str, shape: tuple, kind: tuple, layout: str) -> str:
     element, code, pack, _ = kind
     size = int(np.prod(shape))
-    unwritten = "0xFFFF" if pack else "NAN"  # a nan, should the operator not write it
+    # a nan, in case the operator does not write the element
+    unwritten = "0xFFFF" if pack else "NAN"
     return _create(name, element, f"({size}, {unwritten})", shape, code, layout)
 
 
@@ -347,7 +348,7 @@ def _create(name, element, data, shape, code, layout) -> str:
 
 
 def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]:
-    """The arguments of phase 1 in C order, the lines that declare those which are no tensors, and the kinds of those to destroy."""
+    """Return the arguments of phase 1 in C order, the declarations of arguments that are not tensors, and the kinds to destroy."""
     arguments, lines, arrays = [], [], {}
     for parameter in op.c_parameters:
         name = parameter.name
@@ -382,7 +383,7 @@ def _arguments(op, bound, shapes) -> tuple[list[str], list[str], dict[str, str]]
 
 
 def _attribute(value) -> str:
-    """A value as C++ writes it; bytes beyond ASCII as octal."""
+    """Return a value in C++ syntax; bytes beyond ASCII in octal."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -399,7 +400,7 @@ def _attribute(value) -> str:
 
 
 def _number(value) -> str:
-    """The shortest text that reads back as the same value; 16-bit formats are written as float."""
+    """Return the shortest text that reads back as the same value; 16-bit formats are written as float."""
     if isinstance(value, np.integer):
         return str(value) if value != np.iinfo(np.int64).min else "INT64_MIN"
     if np.isnan(value):
@@ -410,5 +411,5 @@ def _number(value) -> str:
 
 
 def _lines(items: list[str]) -> str:
-    """The items with commas, broken into lines."""
+    """Join the items with commas, wrapped into lines."""
     return "\n        ".join(wrap(", ".join(items), _WIDTH, break_on_hyphens=False))

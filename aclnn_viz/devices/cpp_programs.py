@@ -1,7 +1,7 @@
 """Build whole C++ programs, kernel and host in one, on this machine, and run them with CANN emulated.
 
-What the preprocessor leaves of a file is compiled with each `name<<<blocks, l2, stream>>>(...)` made a plain call in the same
-line, so that the compiler's errors and all hazards are at the person's lines. Programs are kept by content.
+The preprocessed text is compiled with each `name<<<blocks, l2, stream>>>(...)` replaced by a plain call in the same line, so
+that errors and hazards name the user's lines. Programs are cached by content.
 """
 
 import os
@@ -26,15 +26,15 @@ from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import message, tr
 
 SECONDS = 60.0
-WRITTEN = 4 << 30  # bytes of one file that a program may write
+WRITTEN = 4 << 30  # largest file that a program may write, in bytes
 LATE = message(
     "a program ends within {n} s: got no end; look for a loop, or give it more --seconds"
 )
 KILLED = message("a program ends by itself: got {signal}; find where in a debugger")
-TIME = 124  # the exit status of what took too long, as of timeout(1)
-# fixed addresses: a kernel is started at one
+TIME = 124  # exit status after a timeout, as of timeout(1)
+# fixed addresses: a kernel is started by its address
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
-# the library, even where a program calls nothing of it
+# the library is linked even if a program calls nothing in it
 LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")
 MARK = re.compile(r"<<\s*<")
 CALLEE = re.compile(
@@ -44,10 +44,10 @@ TEXTS = re.compile(r"\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])'")
 
 
 def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) -> Path:
-    """Compile and link C++ files into a program, and return its place in the cache.
+    """Compile and link C++ files into a program, and return its path in the cache.
 
     `defines` are macros as NAME or NAME=VALUE, `include` folders. Raises FileNotFoundError, CompileError with the compiler's
-    own text, and ValueError where there is no compiler.
+    text, and ValueError without a compiler.
     """
     files = [need_text(place_of(file).resolve()) for file in files]
     root = installation()
@@ -110,7 +110,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
 
 
 def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> None:
-    """Link objects, which were compiled from files, into a program."""
+    """Link objects, compiled from `files`, into a program."""
     try:
         translate(
             [
@@ -137,7 +137,7 @@ def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> Non
 
 
 def launchers(files: Sequence[Path]) -> Path:
-    """The folder of the headers that the vendor's build makes: aclrtlaunch_NAME.h, which declares and launches an entry of the files."""
+    """Return the folder of headers that the vendor's build generates: aclrtlaunch_NAME.h declares and launches an entry."""
     texts = {}
     for name, (_, written) in (entry for file in files for entry in entries_of(file).items()):
         kinds = [
@@ -159,7 +159,7 @@ extern "C" void {name}({", ".join(kinds)});
 
 
 def rewritten(text: str) -> str:
-    """Make each launch of a preprocessed text a call, in the same line.
+    """Replace each launch in a preprocessed text by a call in the same line.
 
     >>> rewritten("void f(int n, int *x) {}\\nint main() { f<<<8, 0, s>>>(1, x); }").splitlines()[1]
     'int main() { aclnn_viz::launched(f, "f", "n,x", 8, 0, s)(1, x); }'
@@ -169,7 +169,7 @@ def rewritten(text: str) -> str:
         callee = CALLEE.search(plain, max(done, mark.start() - 400), mark.start())
         end = re.compile(r">\s*>\s*>\s*(?=\()").search(plain, mark.end())
         if callee is None or end is None:
-            continue  # no C++, which the compiler will say
+            continue  # invalid C++, which the compiler reports
         entry = re.search(rf"\b{callee[1]}\s*\(([^;{{}}]*?)\)\s*\{{", plain)
         names = [NAME.search(part.strip()) for part in entry[1].split(",")] if entry else []
         names = ",".join(part[1] for part in names) if all(names) else ""
@@ -185,9 +185,9 @@ def rewritten(text: str) -> str:
 
 @dataclass
 class Outcome:
-    """How a program ended: its exit `status` as a shell counts it, and what the emulator saw (`emulator.hazards`, `.misuse`).
+    """The end of a program: its exit `status` as in a shell, and what the emulator saw (`emulator.hazards`, `.misuse`).
 
-    `output` and `errors` hold what it wrote, where that was asked for.
+    `output` and `errors` hold its output if it was captured.
     """
 
     status: int
@@ -226,9 +226,10 @@ def run(
     streams=(None, None),
     allowed: Sequence[str] = (),
 ) -> Outcome:
-    """Run a program that `build` made in the current folder, to its end or for so many seconds; no process of it is left.
+    """Run a program of `build` in the current folder, to its end or a time limit; none of its processes survives.
 
-    Hazards of the kinds that are `allowed` do not count to the status. `streams` are files for its output and its errors, those of this process unless given.
+    Hazards of the kinds in `allowed` do not affect the status. `streams` are files for output and errors, by default those of
+    this process.
     """
     if not seconds > 0:
         raise ValueError(

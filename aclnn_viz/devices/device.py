@@ -1,11 +1,10 @@
-"""Run operators on a device over any implementation of the C API, emulated or real, and refuse what the library would silently
-get wrong.
+"""Run operators on a device over any implementation of the C API, emulated or real, and refuse calls that the library would
+silently get wrong.
 
-What the library would get wrong without a word is refused; the rest is a `Program`. The order of release is that of the CANN
-samples backwards. CANN counts aclInit against aclFinalizeReference and aclrtSetDevice against aclrtResetDevice, from the version
-on that has aclFinalizeReference. Before, aclInit is allowed once in a process and one reset undoes every set, so ACL stays up
-until the process ends, and the last device that leaves resets. ACL that another library had initialised is neither finalised nor
-is its device reset.
+A `Program` makes the other calls. Resources are released in the reverse order of the CANN samples. From the version that has
+aclFinalizeReference, CANN counts aclInit against it and aclrtSetDevice against aclrtResetDevice. Before, a process may call
+aclInit once and one reset undoes every set, so ACL stays up until the process ends, and the last device resets. ACL that
+another library initialised is not finalised, nor is its device reset.
 
 Source: "Initialization and deinitialization" and device management, CANN runtime reference; `acl/acl_rt.h`.
 """
@@ -49,7 +48,7 @@ from aclnn_viz.words.messages import Message, kept, meant, message, tr
 
 
 class RefusedError(DeviceRefusal, ValueError):
-    """A call that the library would take in silence and answer wrongly; `constraint` names the rule."""
+    """The library would accept this call silently and answer wrongly; `constraint` names the rule."""
 
     def __init__(self, aclnn_name: str, constraint, fix: str):
         self.constraint = constraint.name
@@ -61,7 +60,7 @@ class RefusedError(DeviceRefusal, ValueError):
 
 
 class UnsupportedError(RefusedError, NotSupported):
-    """A call that a peer has no operator for, or would answer by a crash."""
+    """A peer has no operator for this call, or would crash."""
 
     def __init__(self, text: str):
         self.constraint = None
@@ -69,17 +68,17 @@ class UnsupportedError(RefusedError, NotSupported):
 
 
 class ConstraintWarning(UserWarning):
-    """A documented constraint that nobody enforces is violated."""
+    """A call violates a documented constraint that nobody enforces."""
 
 
 class Process:
-    """The ACL of this process as this kit's devices use it."""
+    """The state of ACL in this process, shared by the kit's devices."""
 
     def __init__(self, acl):
         self.counted = "aclFinalizeReference" not in acl.unavailable
         self.pid = os.getpid()
-        self.initialised = 0  # by our calls of aclInit that are not undone
-        self.sets = Counter()  # of each device, by us
+        self.initialised = 0  # our calls of aclInit not yet undone
+        self.sets = Counter()  # our sets of each device
         self.foreign = False
         self.lock = threading.Lock()
 
@@ -95,7 +94,7 @@ class Process:
             )
 
     def enter(self, session) -> str | None:
-        """Initialise ACL if needed, and return the call that undoes it; None when nothing is to be undone."""
+        """Initialise ACL if needed, and return the name of the call that undoes it, or None."""
         if not self.counted and self.initialised:
             return None
         status = session.acl.aclInit(None)
@@ -108,7 +107,7 @@ class Process:
         return "aclFinalizeReference" if self.counted else None
 
     def leave(self, device_id: int) -> bool:
-        """Return whether the device that was closed is to be reset."""
+        """Return whether to reset the device that was closed."""
         self.sets[device_id] -= 1
         return not self.foreign and (self.counted or not self.sets[device_id])
 
@@ -117,7 +116,7 @@ _PROCESSES: WeakKeyDictionary[object, Process] = WeakKeyDictionary()
 
 
 def process_of(acl) -> Process:
-    """The process that an implementation of the C API drives: that of the loaded libraries, or an emulated one."""
+    """Return the state of the process that an implementation of the C API drives, real or emulated."""
     return _PROCESSES.setdefault(acl.process, Process(acl))
 
 
@@ -130,9 +129,9 @@ _NO_DEVICE = {
 
 
 class Session(Calls):
-    """ACL initialised, one device set, one stream; determinism asked for in both stores that CANN versions read.
+    """ACL initialised, one device set, one stream; determinism set in both stores that CANN versions read.
 
-    Raises DeviceUnavailable when the libraries answer that there is no device, AclError for other failures.
+    Raises DeviceUnavailable if the libraries report no device, AclError for other failures.
     """
 
     def __init__(self, acl, device_id: int = 0):
@@ -141,7 +140,8 @@ class Session(Calls):
         self._closed_because = None
         self._cleanup_errors: list[AclError] = []
         self._process = process_of(acl)
-        self._process.need_own()  # before the lock, which a thread of the parent may have held
+        # before taking the lock, which a thread of the parent may have held
+        self._process.need_own()
         with Uninterrupted(), self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
             self._start(stack, device_id)
             self._stack = stack.pop_all()
@@ -151,14 +151,14 @@ class Session(Calls):
             undo = self._process.enter(self)
             if undo:
                 stack.callback(self._finalise, undo)
-            self._seen_text = self.acl.aclGetRecentErrMsg()  # of calls that were not ours
+            self._seen_text = self.acl.aclGetRecentErrMsg()  # drops the text of foreign calls
             self.call("aclrtSetDevice", device_id)
         except AclError as error:
             self._explain(error)
             raise
         self._process.sets[device_id] += 1
         stack.callback(self._leave, device_id)
-        # Which of the two stores an operator reads depends on the CANN version, and some versions lack one.
+        # The CANN version determines which store an operator reads; some versions lack one.
         for name in ("aclrtSetSysParamOpt", "aclrtCtxSetSysParamOpt"):
             if name not in self.acl.unavailable:
                 self.call(name, ACL_OPT_DETERMINISTIC, 1)
@@ -170,7 +170,7 @@ class Session(Calls):
         stack.callback(self._destroy_stream)
 
     def _explain(self, error: AclError) -> None:
-        """Raise DeviceUnavailable for a failed start that means that there is none, or note how many there are."""
+        """Raise DeviceUnavailable if a failed start means that no device exists, or note the number of devices."""
         if error.code == ACL_ERROR_RT_INVALID_DEVICEID:
             status, count = self.acl.aclrtGetDeviceCount()
             if not status and count:
@@ -197,7 +197,7 @@ class Session(Calls):
             self._cleanup("aclrtResetDevice", device_id)
 
     def synchronise(self) -> None:
-        """Wait for the queued work. After a failure the stream goes before any memory, for it may still be in use."""
+        """Wait for the queued work. After a failure, destroy the stream before freeing memory that it may still use."""
         try:
             super().synchronise()
         except AclError as error:
@@ -205,7 +205,7 @@ class Session(Calls):
             raise
 
     def end(self, why: str) -> None:
-        """Destroy the stream now; the session is dead, and close releases the rest."""
+        """Destroy the stream and end the session; close releases the rest."""
         self._closed_because = why
         self._destroy_stream("aclrtDestroyStreamForce")
 
@@ -215,7 +215,7 @@ class Session(Calls):
             self._cleanup("aclrtDestroyStream" if how in self.acl.unavailable else how, stream)
 
     def _cleanup(self, name: str, *arguments) -> None:
-        """Release something; an error is kept, not raised: the rest is released too, and no first error hidden."""
+        """Release something; record an error instead of raising it, so that the rest is released and the first error shown."""
         try:
             self.call(name, *arguments)
         except AclError as error:
@@ -223,7 +223,7 @@ class Session(Calls):
 
     @contextmanager
     def program(self):
-        """A Program for one run; errors while a failed stream was destroyed are reported, too."""
+        """Open a Program for one run; also report errors from destroying a failed stream."""
         with self._reporting_cleanup(), Program(self) as program:
             yield program
 
@@ -241,7 +241,7 @@ class Session(Calls):
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can run any more: closed, or dead of an error."""
+        """Whether the session was closed or ended by an error."""
         return self._closed_because is not None
 
     def need_open(self) -> None:
@@ -271,14 +271,14 @@ class Session(Calls):
             )
 
     def close(self) -> None:
-        """Release stream, device and ACL, each whatever happens to the others; closing again does nothing.
+        """Release stream, device and ACL, each even if another fails; closing again does nothing.
 
-        Raises DeviceClosedError in another thread than the one that opened the device, and leaves it open.
+        Raises DeviceClosedError in a thread that did not open the device, and leaves it open.
         """
         if self._stack is None:
             return
         if os.getpid() != self._owner[0]:
-            # the parent's handles: releasing them here would take them from the parent
+            # the parent still uses these handles
             self._stack.pop_all()
         else:
             self._need_thread()
@@ -292,9 +292,9 @@ class Session(Calls):
 def run(session: Session, op: Operator, inputs: dict, predicts: bool) -> dict[str, np.ndarray]:
     """Run `op` with inputs by the vendor's names and return its outputs by the vendor's names.
 
-    Raises what `op.backward` raises for bad input, RefusedError where the library would go wrong in silence, AclError
-    where it reports an error, FunctionUnavailable where it lacks the operator; warns with ConstraintWarning of documented
-    constraints that nobody enforces, and of those whose consequences an emulated device computes that `predicts`.
+    Raises what `op.backward` raises for bad input, RefusedError for calls that the library would silently get wrong, AclError
+    for errors that it reports, FunctionUnavailable if it lacks the operator. Warns with ConstraintWarning of violated
+    constraints that nobody enforces, and, on an emulated device that `predicts`, of those whose consequences it computes.
     """
     bound = op.bind(inputs)
     wanted = op.arrange_backward(**bound).results
@@ -325,7 +325,7 @@ def run(session: Session, op: Operator, inputs: dict, predicts: bool) -> dict[st
 def answer(
     op: Operator, inputs: dict, product: Product, cann: Version, predicts: bool = False
 ) -> tuple[Message, ...]:
-    """Return the documented constraints that a call violates and nobody enforces, without running anything.
+    """Return the violated documented constraints that nobody enforces, without running the call.
 
     Raises and returns what `Device.run` on the host raises and warns of: RefusedError, AclError.
 
@@ -345,7 +345,7 @@ def answer(
 
 
 def _objections(promise, call, arrays, predicts) -> tuple[Message, ...]:
-    """The violated constraints that nobody enforces; RefusedError for one that the library would go wrong on in silence."""
+    """Return violated constraints that nobody enforces; raise RefusedError if the library would silently answer wrongly."""
     found = []
     for constraint in promise.violations(call, arrays):
         if constraint.enforced_by == "device.run" and not (predicts and constraint.predicted):
@@ -363,7 +363,7 @@ def _fix(constraint) -> str:
 
 
 def _unwritten(program: Program, array: np.ndarray) -> int:
-    """Allocate device memory for an output and fill it with the byte of fresh memory."""
+    """Allocate device memory for an output, filled with the byte of fresh memory."""
     address = program.malloc(array.nbytes)
     if array.nbytes:
         program.calls.call("aclrtMemset", address, array.nbytes, FILL.get(), array.nbytes)
@@ -386,13 +386,13 @@ STATES = meant("open", "that is open"), message("closed")
 
 
 class Closing:
-    """A device that holds no resource of this machine: once it is closed, it only refuses to run."""
+    """A device without resources of this machine; once closed, it only refuses to run."""
 
     name: str
     closed = False
 
     def need_open(self) -> None:
-        """Raise DeviceClosedError where it is closed."""
+        """Raise DeviceClosedError if it is closed."""
         if self.closed:
             raise DeviceClosedError(
                 problem("the device must be open", f"a closed {self.name}", "open it again")
@@ -446,7 +446,7 @@ class Device:
 
     @property
     def acl(self):
-        """The C API that the device is driven through."""
+        """The C API that drives the device."""
         return self._session.acl
 
     @property
@@ -459,7 +459,7 @@ class Device:
 
     @property
     def closed(self) -> bool:
-        """Whether the device was closed, or died of an error: then it runs nothing any more."""
+        """Whether the device was closed or ended by an error."""
         return self._session.closed
 
     def run(self, op, /, **inputs) -> dict:

@@ -1,9 +1,9 @@
-"""Answer the CANN calls of a C++ program, which come over a socket, by the emulated C API, and run the program's kernels on
+"""Answer the CANN calls of a C++ program, sent over a socket, with the emulated C API, and run the program's kernels on
 simulated cores.
 
-A thread of the program has a socket and a thread here, for errors and contexts belong to threads. Device addresses are the
-emulator's numbers; the process of a kernel has the memory at just these addresses, so that pointers mean there what they mean to
-the host, inside of structs, too. Memory of the host goes through the socket.
+Each thread of the program has a socket and a thread here, because errors and contexts belong to threads. Device addresses are
+the emulator's numbers. A kernel's process maps memory at these addresses, so that pointers, also inside structs, mean the same
+as on the host. Host memory is sent through the socket.
 """
 
 import math
@@ -36,30 +36,31 @@ from aclnn_viz.tiles.platforms import Platform
 from aclnn_viz.tiles.schedules import schedule_of
 from aclnn_viz.words.messages import message, tr
 
-DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # as in client.h
-HANDLES = 0x5AC1_0000_0000  # what the program sees of a handle: no memory is there
+DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # the same as in client.h
+# addresses that represent handles for the program; no memory is mapped there
+HANDLES = 0x5AC1_0000_0000
 BY_NAME = {function.name: function for function in FUNCTIONS}
-# what C tells apart; any pointer compiles where the others stand
+# types that C distinguishes; for other parameters any pointer compiles
 HANDLE_TYPES = {f"{name} *" for name in OPAQUE}
 POINTERS = {*HANDLE_TYPES, "void *", "aclrtStream", "aclrtContext"}
 ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
 
 
 class Fault(Exception):
-    """What the emulator cannot do; the program ends with this sentence."""
+    """The emulator cannot do a call; the program ends with this sentence."""
 
 
 @dataclass
 class Emulator:
-    """One program's CANN: `hazards` of its kernels, `misuse` of the C API with the line of the call, how it `crashed`.
+    """The CANN of one program: `hazards` of its kernels, `misuse` of the C API with the calling line, how it `crashed`.
 
-    `soc` and `cann` are those of ACLNN_VIZ_SOC and ACLNN_VIZ_CANN unless given.
+    By default `soc` and `cann` are ACLNN_VIZ_SOC and ACLNN_VIZ_CANN.
     """
 
     soc: str | None = None
     cann: str | None = None
     schedule: str | int = "eager"
-    until: float = math.inf  # on the monotonic clock
+    until: float = math.inf  # deadline on the monotonic clock
     hazards: list[Hazard] = field(default_factory=list)
     warnings: list[Hazard] = field(default_factory=list)
     misuse: list[str] = field(default_factory=list)
@@ -76,10 +77,10 @@ class Emulator:
         )
         schedule_of(self.schedule)
         self.handles: dict[int, Handle] = {}
-        self._line = cache(self._line)  # each place is looked up by another program
+        self._line = cache(self._line)  # each lookup starts another program
 
     def serve(self, control: socket.socket) -> None:
-        """Serve a program until its end."""
+        """Serve a program until it ends."""
         threads = []
         while True:
             try:
@@ -105,7 +106,7 @@ class Emulator:
                         signal=name,
                     )
                 )
-            elif passed:  # else it is no message of ours
+            elif passed:  # other data is not a message of ours
                 threads.append(
                     threading.Thread(
                         target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True
@@ -124,7 +125,7 @@ class Emulator:
                 try:
                     name, place = text.string(), text.number()
                     answer = struct.pack("<q", 1) + self.answer(name, text, calls, place)
-                except (EOFError, struct.error):  # a message that breaks off, or none of ours
+                except (EOFError, struct.error):  # a truncated message, or a foreign one
                     return
                 except (Fault, TypeError, ValueError) as error:
                     self.faults.append(f"{self.at(place)}{error}")
@@ -136,7 +137,7 @@ class Emulator:
                     return
 
     def answer(self, name: str, text: "Text", calls, place: int) -> bytes:
-        """Do one call; return its result, the count of the bytes that follow, and these."""
+        """Do one call; return its result, the number of bytes that follow, and these bytes."""
         if name == "launch":
             self.launch(text)
             return struct.pack("<qq", 0, 0)
@@ -149,10 +150,10 @@ class Emulator:
                     np.frombuffer(bytearray(calls.read(count)), np.uint8) if count else None, code
                 )
             )
-        # the vendor's examples begin with it (asc-devkit, examples/)
+        # the vendor's examples call it first, without aclInit (asc-devkit, examples/)
         if name == "aclrtSetDevice" and not self.acl.initialised:
             self.acl.aclInit(None)
-        # the program wrote into a socket that is not its own
+        # the program wrote into a socket of ours
         if (function := BY_NAME.get(name)) is None:
             raise EOFError
         result = getattr(self.acl, name)(
@@ -162,7 +163,7 @@ class Emulator:
         return self.packed(status, *(out if not status else ()))
 
     def taken(self, text: "Text", c_type: str, what: str):
-        """The next argument, as HostAcl takes it."""
+        """Return the next argument in the form that HostAcl accepts."""
         plain = c_type.removeprefix("const ")
         if plain in ("double", "float"):
             return text.real()
@@ -185,7 +186,7 @@ class Emulator:
         return value
 
     def packed(self, result, *out) -> bytes:
-        """A result, and the values that C writes through pointers."""
+        """Return the bytes of a result and of the values that C writes through pointers."""
         if isinstance(result, str):
             text = result.encode()
             return struct.pack("<qq", 1, len(text)) + text
@@ -205,7 +206,7 @@ class Emulator:
         return struct.pack("<q", int(value or 0))
 
     def copy(self, text: "Text", calls) -> bytes:
-        """aclrtMemcpy: memory of the host comes after the message, and goes back after the answer."""
+        """Do aclrtMemcpy: host memory follows the message, or is sent after the answer."""
         dst, room, src, count, kind, sent = (text.number() & (1 << 64) - 1 for _ in range(6))
         on_device = [DEVICE <= one < DEVICE_END for one in (dst, src)]
         fits = count if count <= room else 0
@@ -246,7 +247,7 @@ class Emulator:
             self.acl.default_stream_or(stream).queue.append(Task(self, kernel, platform))
 
     def at(self, place: int, form: str = "{line}: ") -> str:
-        """The line of the program that a call returns to, nothing where the program does not say."""
+        """Return the program's line of a call by its return address, or "" if unknown."""
         found = self._line(place - 1) if place > 1 else None
         return form.format(line=found) if found else ""
 
@@ -263,12 +264,12 @@ class Emulator:
         return f"{Path(file).name}:{number}" if number.isdigit() and "?" not in file else None
 
     def stop(self) -> None:
-        """End the kernel that runs, because nobody waits for the program any more."""
+        """End the running kernel, because nobody waits for the program any more."""
         if self.running is not None and self.running.poll() is None:
             self.running.end()
 
     def sentences(self) -> list[str]:
-        """What is to be said at the end of the program, for stderr."""
+        """Return the sentences to print on stderr when the program ends."""
         said = [
             *self.faults,
             *([str(self.crashed)] if self.crashed else []),
@@ -278,7 +279,7 @@ class Emulator:
 
 
 class Text:
-    """The bytes of a message, read from its begin."""
+    """A reader of the bytes of a message."""
 
     def __init__(self, content: bytes):
         self.content, self.at = content, 0
@@ -303,7 +304,7 @@ class Text:
 
 
 class Task:
-    """A kernel that waits in a stream, as the launches of operators do."""
+    """A kernel queued in a stream, like the launches of operators."""
 
     def __init__(self, emulator: Emulator, kernel: "DeviceKernel", platform: Platform):
         self.emulator, self.kernel, self.platform = emulator, kernel, platform
@@ -311,7 +312,7 @@ class Task:
         self.regions = [(name, block, block._data is None) for name, block in kernel.pointed()]
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
-        """The arguments whose memory a copy reaches; nobody has written what a kernel only writes."""
+        """Return the arguments whose memory a copy overlaps, as read or unwritten memory of the kernel."""
         return [
             name
             for name, block, fresh in self.regions
@@ -339,7 +340,7 @@ class Task:
 
 
 class DeviceKernel(CppKernel):
-    """A kernel of the program that launched it, with its arguments."""
+    """A kernel with its arguments, launched by its own program."""
 
     def __init__(
         self,
@@ -367,7 +368,7 @@ class DeviceKernel(CppKernel):
         self.__name__ = name
 
     def pointed(self):
-        """The blocks of memory that arguments point into, with the names of these."""
+        """Yield the memory blocks to which arguments point, with the arguments' names."""
         for (name, _), value in zip(self.parameters, self.values):
             block = self.emulator.acl.memory.find(int.from_bytes(value, "little"))
             if block is not None and not block.freed:
@@ -379,7 +380,7 @@ class DeviceKernel(CppKernel):
 
 
 class DeviceLaunch(Launched):
-    """A launch whose shared memory is all that the device holds, at the addresses that the program knows."""
+    """A launch that shares all device memory, at the addresses that the program knows."""
 
     def __init__(self, kernel: DeviceKernel, machine: Machine, arguments):
         super().__init__(kernel, machine, arguments)
@@ -390,7 +391,8 @@ class DeviceLaunch(Launched):
         self.values = list(arguments)
         regions = []
         for block in self.kernel.emulator.acl.memory.live:
-            written = block._data is not None  # before the next line looks at it
+            # before the next line reads block.data, which allocates
+            written = block._data is not None
             memory = GlobalMemory(names.get(block, str(block)), block.data, written)
             memory.read_only, memory.grain = False, None
             regions.append((block.start - DEVICE, memory))
@@ -399,7 +401,7 @@ class DeviceLaunch(Launched):
         )
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
-        """The memory at an address; one record is kept for each element of the smallest format that the kernel takes it for."""
+        """Return the memory at an address; records are refined to the smallest format that the kernel reads."""
         held = [(start, memory) for start, memory, _ in self.memories if start <= offset]
         if not held:
             return None
@@ -409,7 +411,7 @@ class DeviceLaunch(Launched):
 
 
 def regrain(memory: GlobalMemory, form: np.dtype) -> None:
-    """Keep records for elements of a format; those that are there are of larger ones, or nothing is recorded yet."""
+    """Refine the records of memory to elements of a format, unless they are as small already."""
     size = form.itemsize
     if memory.size % size or memory.grain is not None and memory.grain <= size:
         return
@@ -428,11 +430,11 @@ def regrain(memory: GlobalMemory, form: np.dtype) -> None:
 
 
 def serve_from(number: int) -> None:
-    """Serve the program that started this process, over the socket of this number, and say what was found."""
+    """Serve the program that started this process over an inherited socket, and print the findings."""
     control = socket.socket(fileno=number)
     try:
         emulator = Emulator()
-    except ValueError as error:  # a product or a version that does not exist
+    except ValueError as error:  # an unknown product or version
         print("aclnn-viz:", error, file=sys.stderr)
         return
     emulator.serve(control)

@@ -1,9 +1,8 @@
-"""Write headers and a library, with which C++ programs for CANN compile and run here: the library sends each call to the
-emulator.
+"""Write headers and a library with which C++ programs for CANN compile and run here.
 
-The folder has the form of an installation, `include/` and `lib64/`, and is made once for what it is made of. The library sends
-each call to the emulator (`emulator.py`), which the program starts or `aclnn-viz cpp run` has started.
-Sources: the header files of the CANN runtime and of nnopbase that `acl.protocol` and `operators.codes` name.
+The folder has the form of an installation, `include/` and `lib64/`, cached by its content. The library sends each call to the
+emulator (`emulator.py`), which the program starts or `aclnn-viz cpp run` has started. Sources: the header files of the CANN
+runtime and of nnopbase that `acl.protocol` and `operators.codes` name.
 """
 
 import sys
@@ -35,12 +34,12 @@ HANDLES = (
     "aclScalar",
     "aclOpExecutor",
 )
-# in client.cpp: they take memory of the host
+# written by hand in client.cpp, because they access host memory
 BY_HAND = ("aclrtMemcpy", "aclrtMemset", "aclCreateScalar")
 
 
 def installation() -> Path:
-    """Return the folder of headers and library, which is made where it is not yet there."""
+    """Return the folder of headers and library, created if missing."""
     files = dict(headers())
     source = client()
     command = [
@@ -87,7 +86,7 @@ def _quoted(text: str) -> str:
 
 
 def flags(root: Path) -> dict[str, list[str]]:
-    """What a compiler and a linker are given for a program that uses the emulated CANN."""
+    """Return the compiler and linker flags for a program that uses the emulated CANN."""
     return {
         "compile": [f"-I{root / 'include'}", f"-I{root / 'include' / 'aclnnop'}"],
         "link": [
@@ -101,7 +100,7 @@ def flags(root: Path) -> dict[str, list[str]]:
 
 
 def headers() -> Iterable[tuple[str, str]]:
-    """Each header: its place, and its text."""
+    """Yield the path and text of each header."""
     status = "".join(f"#define {name} {value}\n" for name, value in codes.TYPES["status"].items())
     enumerations = "".join(
         _enumeration(name, values) for name, values in codes.TYPES.items() if name != "status"
@@ -145,7 +144,7 @@ typedef void *aclrtContext;
 
 
 def _of_operators(function: Function) -> bool:
-    """Whether acl_meta.h declares it: descriptors, executors and the aclnn interface."""
+    """Return whether acl_meta.h declares a function: descriptors, executors and the aclnn interface."""
     text = function.prototype
     return "aclnn" in text or any(f"{name} " in text for name in HANDLES)
 
@@ -165,7 +164,7 @@ def _header(before: str, functions: Iterable[Function] = (), more: str = "") -> 
 
 
 def prototype(function: Function) -> str:
-    """A function as its header declares it, with the names that the vendor's header gives the parameters."""
+    """Return the declaration of a function, with the parameter names of the vendor's header."""
     declared = ", ".join(
         f"{p.c_type} {p.c_name or p.name}".replace("* ", "*") for p in function.parameters
     )
@@ -173,20 +172,21 @@ def prototype(function: Function) -> str:
 
 
 def client() -> str:
-    """The source of the library."""
+    """Return the source of the library."""
     stubs = "".join(_stub(one) for one in FUNCTIONS if one.name not in BY_HAND)
     includes = "".join(f'#include "aclnnop/{op.header}"\n' for op in operators())
     return f'#include "client.cpp"\n{includes}\nusing aclnn_viz_client::Array;\nusing aclnn_viz_client::List;\n\nextern "C" {{\n{stubs}}}\n'
 
 
 def _stub(function: Function) -> str:
-    """Send the arguments, and hand out the answer."""
+    """Return the C function that sends the arguments and stores the answer."""
     given, out, count = [f'"{function.name}"', "HERE"], [], None
     for p, after in zip(function.parameters, (*function.parameters[1:], None)):
         name = p.c_name or p.name
         counted = after is not None and after.role == "count"
         if p.role == "in":
-            count = after.name if counted else count  # strides are as many as the dims before them
+            # strides have the count of the dims before them
+            count = after.name if counted else count
             kind = p.c_type.removeprefix("const ").removesuffix(" *")
             given.append(
                 f"Array<{kind}>{{{name}, {count}}}"

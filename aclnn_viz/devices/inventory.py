@@ -1,7 +1,7 @@
-"""List the devices of this machine and what they can run, and open one of them by name.
+"""List the devices of this machine and the operators that they can run, and open a device by name.
 
-The listing loads nothing into this process: a child process loads the libraries, asks every device, and prints each finding at
-once, so that those before a crash or a hang are known.
+The listing loads nothing into this process: a child process loads the libraries, queries every device, and prints each finding
+at once, so that a crash or a hang loses none.
 """
 
 import json
@@ -36,7 +36,7 @@ from aclnn_viz.operators.products import (
 )
 from aclnn_viz.words.messages import enumerated, message, tr
 
-MARK = "aclnn-viz found: "  # what libraries print may stand between
+MARK = "aclnn-viz found: "  # starts our lines; libraries may print others between them
 _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
 
 
@@ -109,7 +109,7 @@ def _device(acl: CannAcl, number: int) -> dict:
 
 
 def _operators(acl: CannAcl, product: Product | None) -> dict:
-    """Of each operator: whether it is usable, why not, where it comes from, and what declares it."""
+    """Return for each operator whether it is usable, why not, its library, and its declaration."""
     return {
         name: {
             "usable": (reason := _obstacle(acl, name, product)) is None,
@@ -143,13 +143,12 @@ CUSTOM, BUILT_IN = message("usable, custom from {library}"), message("usable, fr
 
 
 def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
-    """Return what was found of CANN on this machine, the devices, the usable operators and why the others are not.
+    """Return the findings about CANN on this machine: devices, usable operators, and reasons for the others.
 
-    The values are those of JSON. `host` says what the emulator runs, `peers` which versions of PyTorch and JAX there
-    are. `problem` says why there is no device, or what went wrong on the way; `devices` has one entry a device: name,
-    SoC, product, memory in bytes, operators; `operators` says what the libraries have, whatever the device. The
-    libraries are loaded in a child process that gets `timeout` seconds. Raises TypeError and ValueError for arguments of
-    another kind, and nothing else.
+    The values are JSON values. `host` lists what the emulator runs, `peers` the versions of PyTorch and JAX. `problem` says why
+    there is no device, or which error occurred. `devices` has one entry per device: name, SoC, product, memory in bytes,
+    operators; `operators` lists the contents of the libraries, for any device. A child process loads the libraries within
+    `timeout` seconds. Raises only TypeError and ValueError, for arguments of other kinds.
 
     >>> list_devices(root="/nowhere")["devices"]
     []
@@ -194,7 +193,7 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
 
 
 def emulated() -> dict:
-    """What the emulator runs, whatever this machine has: of each operator the SoCs that take it with the newest CANN.
+    """Return what the emulator runs on any machine: for each operator the SoCs that support it with the newest CANN.
 
     >>> emulated()["operators"]["hardswish"]["socs"][:2]
     ['Ascend910A', 'Ascend910B2']
@@ -218,7 +217,7 @@ def emulated() -> dict:
 
 
 def _asked(root: str, custom: str, timeout: float) -> dict:
-    """What a child process found, and what ended it."""
+    """Return the findings of a child process, and the error that ended it."""
     child = subprocess.Popen(
         [sys.executable, "-c", _PROGRAM, root, custom],
         encoding="utf-8",
@@ -239,7 +238,7 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     except subprocess.TimeoutExpired:
         ended = f"did not answer within {timeout:g} s"
         output = _killed(child)
-    except BaseException:  # an interrupt is not waited out
+    except BaseException:  # an interrupt ends the child at once
         _killed(child)
         raise
     findings = {"devices": []}
@@ -258,7 +257,7 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
 
 
 def _killed(child: subprocess.Popen) -> str:
-    """End a child that hangs, and return what it had printed; one that no signal ends is left behind."""
+    """Kill a hanging child and return its output so far; a child that survives the signal is abandoned."""
     os.killpg(child.pid, signal.SIGKILL)
     try:
         return child.communicate(timeout=2)[0]
@@ -267,7 +266,7 @@ def _killed(child: subprocess.Popen) -> str:
 
 
 def device_text(findings: dict) -> str:
-    """Return what `list_devices` found as lines for people."""
+    """Return the findings of `list_devices` as lines of text."""
     lines = [tr("host: the emulator, always there; it runs")]
     lines += [
         tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"]))

@@ -1,8 +1,7 @@
-"""Open other libraries (peers: PyTorch, JAX, numba) as devices that compute the same operators, for gradients to compare ours
-with.
+"""Open other libraries (peers: PyTorch, JAX, numba) as devices that compute the same operators, to compare gradients.
 
-PyTorch runs its own operators, each called by the operator's own file for it; JAX compiles the page; numba compiles the
-operator's fused loops, or those that are written from its page. A library is imported when its peer is opened.
+PyTorch runs its own operators, each called by the operator's `peer.py`; JAX compiles the page; numba compiles the operator's
+fused loops, or loops written from its page. Opening a peer imports its library.
 """
 
 import math
@@ -29,14 +28,14 @@ from aclnn_viz.storage.foreign_arrays import as_array
 
 @contextmanager
 def quiet():
-    """Within it, warnings of a library, such as about its speed, and of numbers that overflow are not shown."""
+    """Hide warnings of a library, such as about its speed, and of overflowing numbers."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
 class Peer(Closing, ABC):
-    """What every peer has in common; `name` gives library, place and version, `about()` all that a replay must name.
+    """The base class of peers; `name` gives library, place and version, `about()` all that a replay must name.
 
     A peer has neither an SoC nor a CANN version: `soc` and `cann` are empty.
     """
@@ -63,12 +62,12 @@ class Peer(Closing, ABC):
         return {name: _documented(found[name], result) for name, result in arranged.results.items()}
 
     def differences(self, op) -> tuple:
-        """What is documented that it does otherwise than the page of an operator (`aclnn_viz.operators.peers`)."""
+        """Return the documented differences between this library and an operator's page (`aclnn_viz.operators.peers`)."""
         return registry.own("peer", operator(op).name, "DIFFERENCES", {}).get(self.library, ())
 
     @staticmethod
     def _zeros(arranged) -> dict[str, np.ndarray]:
-        """The outputs of a call without elements, on which no page or loop is run."""
+        """Return the outputs of a call without elements, for which no page or loop runs."""
         return {
             name: np.zeros(result.shape, result.format.numpy)
             for name, result in arranged.results.items()
@@ -76,22 +75,22 @@ class Peer(Closing, ABC):
 
     @abstractmethod
     def _compute(self, op, bound: dict, arranged) -> dict[str, np.ndarray]:
-        """The outputs by name, in the formats in which the library computes them; NotSupported for what it has not."""
+        """Return the outputs by name in the library's formats; raise NotSupported for what it lacks."""
 
     def about(self) -> dict:
-        """What a replay must name of it: library and version, place, threads and flags."""
+        """Return what a replay must name: library and version, place, threads and flags."""
         return {"soc": self.soc, "cann": self.cann, **self._library()}
 
     @abstractmethod
     def _library(self) -> dict:
-        """Its version, place, threads and flags."""
+        """Return the library's version, place, threads and flags."""
 
     def __repr__(self) -> str:
         return f"Peer({self.name!r}{', closed' * self.closed})"
 
 
 def _documented(array: np.ndarray, result) -> np.ndarray:
-    """An output in its documented shape; one that the library gives in a wider format is rounded to the documented one."""
+    """Return an output in its documented shape, rounded to the documented format if the library's is wider."""
     wider = (
         array.dtype is not result.format.numpy
         and array.dtype.itemsize > result.format.numpy.itemsize
@@ -100,7 +99,7 @@ def _documented(array: np.ndarray, result) -> np.ndarray:
 
 
 def processor() -> str:
-    """What the processor of this machine is called."""
+    """Return the name of this machine's processor."""
     return platform.processor() or platform.machine()
 
 
@@ -149,7 +148,7 @@ class TorchPeer(Peer):
                 )
             )
         try:
-            # whatever the caller has set
+            # the caller may have disabled gradients
             with self._torch.inference_mode(False), self._torch.enable_grad():
                 found = function(
                     self._torch,
@@ -173,7 +172,7 @@ class TorchPeer(Peer):
         return {name: as_array(value) for name, value in found.items()}
 
     def _tensor(self, array: np.ndarray):
-        """A copy of an array, bit by bit."""
+        """Return a bitwise copy of an array as a tensor."""
         own = np.array(array, array.dtype.newbyteorder("="), order="C")
         if own.dtype == BFLOAT16.numpy:
             return (
@@ -200,7 +199,7 @@ class TorchPeer(Peer):
         }
 
 
-PAGES = 256  # compiled ones, before all are given up
+PAGES = 256  # compiled pages that are kept before all are dropped
 
 
 class JaxPeer(Peer):
@@ -274,7 +273,7 @@ class JaxPeer(Peer):
 
 
 class NumbaPeer(Peer):
-    """The fused loops of each operator, or those written from its page, run by threads; results do not depend on their number."""
+    """The operator's fused loops, or loops written from its page, run by threads; their number does not affect results."""
 
     library = "numba"
 
@@ -323,7 +322,7 @@ class NumbaPeer(Peer):
 
 
 def _one_loop(op, arranged) -> tuple:
-    """(parts, loop, numbers, shapes) of an operator's loop over all elements, its own or that written from its page."""
+    """Return (parts, loop, numbers, shapes) of the loop over all elements: the operator's own, or one written from its page."""
     if (loop := registry.own("loops", op.name, "elements")) is None:
         return page_loops.written(op, arranged)
     whole = arranged.results[op.main].shape
@@ -336,7 +335,7 @@ def _one_loop(op, arranged) -> tuple:
 
 
 def _given(array: np.ndarray) -> np.ndarray:
-    """An array as loops are compiled for: in order, in the byte order of the machine."""
+    """Return an array in the form that loops are compiled for: contiguous, in native byte order."""
     flags = array.flags
     return (
         array
@@ -346,11 +345,11 @@ def _given(array: np.ndarray) -> np.ndarray:
 
 
 def _wide(array: np.ndarray, shape: tuple) -> np.ndarray:
-    """An array in the shape that a loop takes it in: itself where it has that, which takes less time to see."""
+    """Return an array in the shape that a loop takes; the check avoids a slower broadcast."""
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
-#: Library: its class, the kinds of devices that it is opened on, the first by default, and what it needs of an operator.
+# #: By library: its class, the kinds of devices (the first by default), and the file that an operator needs.
 PEERS = {
     "torch": (TorchPeer, ("cpu", "cuda", "npu"), "peer"),
     "jax": (JaxPeer, ("cpu", "gpu"), "page"),
@@ -360,7 +359,7 @@ NAMES = re.compile(rf"({'|'.join(PEERS)})(?::([a-z]+)(?::(\d+))?)?")
 
 
 def installed() -> dict[str, str]:
-    """The versions of the peers that are installed, by name; nothing is imported."""
+    """Return the versions of the installed peers by name, without importing them."""
     from importlib import metadata
 
     found = {}
@@ -371,12 +370,12 @@ def installed() -> dict[str, str]:
 
 
 def computed_by(library: str, op) -> bool:
-    """Whether an operator has what a peer needs of it."""
+    """Return whether an operator has the file that a peer needs."""
     return registry.file(PEERS[library][2], registry.name_of(op)) is not None
 
 
 def is_peer(name) -> bool:
-    """Whether a text names a peer, installed or not.
+    """Return whether a text names a peer, installed or not.
 
     >>> is_peer("torch:cuda"), is_peer("torch.py:kernel")
     (True, False)
@@ -385,7 +384,7 @@ def is_peer(name) -> bool:
 
 
 def open_peer(name: str) -> Peer:
-    """Open "torch", "torch:cuda:1", "jax:gpu"; ValueError for another kind, DeviceUnavailable for what is not there."""
+    """Open "torch", "torch:cuda:1", "jax:gpu"; raise ValueError for another kind, DeviceUnavailable for a missing one."""
     library, place, number = NAMES.fullmatch(name).groups()
     kind, places, _ = PEERS[library]
     place = place or places[0]

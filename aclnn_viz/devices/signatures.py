@@ -1,8 +1,9 @@
-"""Turn kernels of other signatures (ATen, autograd, Triton wrappers, C) into functions of the vendor's parameters by name, so
-that they can be judged.
+"""Turn kernels of other signatures (ATen, autograd, Triton wrappers, C) into functions of the vendor's parameters by name, to
+judge them.
 
 Signatures are those of ATen's backward functions, `torch.autograd.Function`, host wrappers of Triton kernels, C functions of a
-shared library, and any mapping of names. A call that the kernel does not take is a CallError at once, and no verdict.
+shared library, and any mapping of names. If the kernel cannot take such a call, CallError is raised at once; that is no
+verdict.
 """
 
 import ctypes
@@ -24,7 +25,7 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.storage.foreign_arrays import as_array
 from aclnn_viz.storage.output_memory import fresh
 
-#: The format of what C calls a type.
+# #: The format of each C type.
 C_TYPES = {
     "float": "f4",
     "double": "f8",
@@ -43,21 +44,22 @@ KNOWN = ("aten", "torch.autograd")
 
 
 class CallError(TypeError):
-    """A kernel does not take the call that its signature says."""
+    """A kernel cannot take the call that its signature describes."""
 
 
 class _Elsewhere(NotSupported):
-    """PyTorch computes a call without the function of ATen that a kernel stands for."""
+    """PyTorch computes a call without the ATen function that a kernel replaces."""
 
 
 class _Taken(Exception):
-    """A kernel takes the call: it is made when the kernel is judged, with the limits of that."""
+    """A kernel can take the call; the judge makes the real one, with its limits."""
 
 
 def adapted(op, kernel, signature) -> Callable:
-    """Return a kernel of another signature as one of the vendor's parameters; raises CallError where one call does not fit.
+    """Return a kernel of another signature as a function of the vendor's parameters; raise CallError if a trial call does not
+    fit.
 
-    `signature` is "aten", "torch.autograd", one that the operator's `peer.py` names (such as "liger"), a C prototype for
+    `signature` is "aten", "torch.autograd", a name from the operator's `peer.py` (such as "liger"), a C prototype for
     "LIBRARY.so:FUNCTION", or a mapping of the kernel's parameter names to the vendor's.
     """
     function = _adapted(op, kernel, signature)
@@ -68,7 +70,7 @@ def adapted(op, kernel, signature) -> Callable:
     except NotSupported as refused:
         if isinstance(refused.__cause__, _Elsewhere):
             raise CallError(str(refused)) from None
-    except Exception:  # of what takes the call, and of a format that it has not
+    except Exception:  # the kernel took the call, or lacks this format
         pass
     if signature in KNOWN:
         function.name, function.differences = "PyTorch", partial(_Peer.differences, _Peer)
@@ -76,7 +78,7 @@ def adapted(op, kernel, signature) -> Callable:
 
 
 def _tried(kernel):
-    """A kernel that is not run, with the parameters of another."""
+    """Return a function with a kernel's parameters that does not run the kernel."""
 
     def stopped(*args, **named):
         raise _Taken
@@ -89,10 +91,11 @@ def _tried(kernel):
 
 
 def _parameters(kernel):
-    """What shows the parameters of a kernel: of a Function its forward pass, without the context where that is its first."""
+    """Return an object with the parameters of a kernel: for a Function its forward pass, without a leading context."""
     if not _is_function(kernel):
         return kernel
-    apart = not kernel.setup_context.__module__.startswith("torch.")  # of its own
+    # the Function defines its own setup_context
+    apart = not kernel.setup_context.__module__.startswith("torch.")
     return kernel.forward if apart else partial(kernel.forward, None)
 
 
@@ -141,7 +144,7 @@ def _adapted(op, kernel, signature, adapt=lambda kernel: kernel) -> Callable:
 
 
 def _taken(kernel, asked: str, *args, **named):
-    """Call a kernel whose parameters fit."""
+    """Call a kernel after checking that its parameters fit."""
     try:
         inspect.signature(_parameters(kernel)).bind(*args, **named)
     except TypeError as error:
@@ -152,7 +155,7 @@ def _taken(kernel, asked: str, *args, **named):
                 "mend its parameters, or choose another signature",
             )
         ) from None
-    except ValueError:  # of a builtin, which shows no signature
+    except ValueError:  # a builtin has no signature
         pass
     return (kernel.apply if _is_function(kernel) else kernel)(*args, **named)
 
@@ -180,13 +183,13 @@ def _renamed(op, kernel, names: Mapping, **inputs):
 
 
 def _outputs(op, bound: dict) -> dict[str, np.ndarray]:
-    """Memory for what a call writes, as it comes."""
+    """Allocate memory for the outputs of a call."""
     results = op.arrange_backward(**bound).results
     return {name: fresh(each.documented_shape, each.format.numpy) for name, each in results.items()}
 
 
 class _With:
-    """PyTorch in which the functions of `ops.aten` are one kernel."""
+    """A stand-in for PyTorch in which a kernel replaces the functions of `ops.aten`."""
 
     def __init__(self, module, kernel, path=("ops", "aten"), asked=None):
         self._held, self.asked = (module, kernel, path), [] if asked is None else asked
@@ -211,7 +214,7 @@ class _With:
 
 
 class _Peer(TorchPeer):
-    """The operator's own call of PyTorch, in which a kernel stands for a function, or another call in its place."""
+    """The operator's own call of PyTorch, in which a kernel replaces a function, or another call."""
 
     def __init__(self, replaced, kernel, call=None):
         super().__init__("cpu", None)
@@ -220,7 +223,7 @@ class _Peer(TorchPeer):
     def _compute(self, op, bound, arranged):
         if self._call is None:
             before, outputs = len(self._torch.asked), super()._compute(op, bound, arranged)
-            # what was computed is PyTorch's own, and says nothing of the kernel
+            # PyTorch computed this itself, which says nothing about the kernel
             if len(self._torch.asked) == before:
                 raise _Elsewhere(
                     problem(
@@ -247,7 +250,7 @@ class _Peer(TorchPeer):
 
 
 def _differentiated(op, function, **inputs) -> dict:
-    """The gradients that autograd gives through a Function, whose forward takes the vendor's forward parameters in order."""
+    """Return the gradients of autograd through a Function whose forward takes the vendor's forward parameters in order."""
     bound, tensor = op.bind(inputs), _Peer(lambda torch, _: torch, None)
     values = {
         p.name: bound.get(p.name, p.default if p.optional else None) for p in op.forward_parameters
@@ -305,7 +308,9 @@ def _differentiated(op, function, **inputs) -> dict:
 
 
 def _of_library(place, prototype: str) -> tuple:
-    """A C function and its declaration: pointers by the vendor's names, sizes by the names of axes or `n`, numbers by attributes' names."""
+    """Load a C function and its declaration: pointers carry the vendor's names, sizes names of axes or `n`, numbers attributes'
+    names.
+    """
     path, _, name = str(place).rpartition(":")
     declared = [function for function in parse(prototype) if function.name == name or not path]
     if not path or len(declared) != 1:
@@ -365,7 +370,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
                     f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}",
                 )
             )
-    if unfit:  # once the whole call is known to fit
+    if unfit:  # raised only after the whole call is known to fit
         raise NotSupported(unfit)
     function.restype = None if declared.return_type == "void" else ctypes.c_int
     status = function(*args)
@@ -377,7 +382,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
 
 
 def _pointer(op, name: str, base: str, arrays: dict, bound: dict) -> tuple:
-    """The pointer to a tensor, null for one that is not given, and in what its format does not fit."""
+    """Return the pointer to a tensor, null for an absent one, and the mismatch of its format, if any."""
     if name not in {*arrays, *bound, *op.outputs}:
         raise CallError(
             problem(
