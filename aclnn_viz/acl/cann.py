@@ -1,8 +1,8 @@
 """`CannAcl`: drive a real device from Python through CANN's libraries; each C function is a method with typed arguments and
 result.
 
-Sources: "Initialization and deinitialization", CANN runtime reference; "two-phase API", CANN documentation; the header
-files of an installation, where there are any.
+Sources: "Initialization and deinitialization", CANN runtime reference; "two-phase API", CANN documentation; the header files of
+an installation, if any.
 """
 
 import ctypes
@@ -45,7 +45,7 @@ from aclnn_viz.operators.products import Version
 
 
 class CannHandle(Handle):
-    """A pointer that the library gave out; equal to every other object of the same kind and address."""
+    """A pointer from the library; equal to every object of the same kind and address."""
 
     def __init__(self, pointer):
         self.pointer = pointer
@@ -59,7 +59,7 @@ class CannHandle(Handle):
 
 
 def _handle_type(kind: type) -> type:
-    """A handle class with a pointer type of its own, so that ctypes refuses one kind in the place of another."""
+    """Return a handle class with its own pointer type, so that ctypes refuses one kind in place of another."""
     name = kind.c_type.rstrip(" *")
     opaque = type(name, (ctypes.Structure,), {})
     return type(
@@ -102,8 +102,8 @@ def c_type(declared: str):
 class Binding:
     """A function of the libraries, with its types, as a Python method.
 
-    `strings` keeps what was passed as `char *`: generated operators store the address and read it when they run.
-    `release` frees an array that the library allocated for the caller.
+    `strings` keeps arguments for `char *`: generated operators store the address and read it when they run. `release` frees an
+    array that the library allocated for the caller.
     """
 
     def __init__(self, function: Function, symbol, strings: dict[str, bytes], release):
@@ -113,7 +113,7 @@ class Binding:
         self._function, self._count = function, len(function.inputs)
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
-        # Beside the inputs: the place, and what makes an out-value; None for the count of the array before.
+        # The other parameters: position, and constructor of the out-value; None for the count of the preceding array.
         self._others = [
             (k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
             for k, p in enumerate(function.parameters)
@@ -124,7 +124,7 @@ class Binding:
         ]
 
     def method(self):
-        """The function as a method of an object: positional or keyword arguments, checked and converted."""
+        """Return the function as a method: it checks and converts positional or keyword arguments."""
         implementation = self._call_with_others if self._others else self._call
 
         def method(*values, **keywords):
@@ -155,14 +155,14 @@ class Binding:
         result = self._result(self.symbol(*arguments))
         if not outputs:
             if isinstance(result, CannHandle):
-                result.made_of = arguments  # the library may go on reading arrays that it was given
+                result.made_of = arguments  # the library may read these arrays later
             return result
         return (result, *self._function.nothing) if result else (result, *self._values(outputs))
 
     def _values(self, outputs) -> list:
         values = []
         for holder, counts in zip(outputs, self._counts_output):
-            if counts:  # the elements of the array before it, which the caller owns
+            if counts:  # the preceding array, which the caller owns
                 array = values.pop()
                 values.append(tuple(array[: holder.value]) if array else ())
                 self._release(array)
@@ -215,7 +215,7 @@ def _array(general, element):
         if element is ctypes.c_int64 and type(value) is list:
             try:
                 return (element * len(value))(*value)
-            except TypeError:  # ctypes takes only int itself
+            except TypeError:  # ctypes accepts only int itself
                 pass
         values = general(value)
         return None if values is None else (element * len(values))(*values)
@@ -224,7 +224,7 @@ def _array(general, element):
 
 
 def _pointer(general, kind: type | None):
-    """Handles, and plain memory: a device address, a NumPy array, or null."""
+    """Return a converter for handles and plain memory: a device address, a NumPy array, or null."""
 
     def to_c(value):
         if kind is None:
@@ -260,27 +260,26 @@ _KINDS = {kind.pointer_type: kind for kind in HANDLES.values()}
 
 
 class FunctionUnavailable(DeviceRefusal, RuntimeError):
-    """The installation has no such function, or another one under its name; the message says which."""
+    """The installation lacks this function, or declares another one under its name; the message says which."""
 
 
 class _Process:
-    """Stands for the state that one runtime keeps in this process, whatever objects drive it."""
+    """A key for the state of one runtime in this process, shared by all objects that drive it."""
 
 
 _PROCESSES: dict[int | None, _Process] = {}  # by the address of aclInit
 
 
 class CannAcl:
-    """The C API of the CANN that is installed at `root`, or where `set_env.sh` or the default places say.
+    """The C API of the CANN installed at `root`, or found by `set_env.sh` or at the default places.
 
     The methods are those of `HostAcl`: C names, C arguments in C order without the out-pointers; they return the status
-    followed by the out-values. They raise TypeError for arguments that C would not compile, FunctionUnavailable for
-    what `unavailable` names, and nothing else. `custom` names a library of custom operators, or a directory that holds
-    such, whose operators take the place of the vendor's.
+    followed by the out-values. They raise only TypeError, for arguments that C would not compile, and FunctionUnavailable, for
+    functions in `unavailable`. `custom` names a library of custom operators, or a directory of such; they replace the vendor's.
 
-    `cann` is the version and `cann_source` says where it was read; `soc` asks the device, and is None without one.
-    `operator_libraries` names the file that each usable operator comes from, `prototypes` what declares it. `stand_in`
-    is the text of a library that only imitates CANN, else None. Raises DeviceUnavailable when there is nothing to load.
+    `cann` is the version and `cann_source` where it was read; `soc` asks the device, and is None without one.
+    `operator_libraries` names the file of each usable operator, `prototypes` its declaration. `stand_in` is the text of a
+    library that only imitates CANN, else None. Raises DeviceUnavailable if there is nothing to load.
 
     >>> from aclnn_viz.acl import CannAcl, DeviceUnavailable
     >>> try:
@@ -311,7 +310,7 @@ class CannAcl:
         self.process = _PROCESSES.setdefault(start and address(start), _Process())
 
     def _delete_array(self):
-        """C++'s delete[], for the arrays that aclGetView* leave to the caller; it comes with the libraries."""
+        """Return C++'s delete[] from the libraries, which frees the arrays that aclGetView* returns."""
         delete = self.libraries.find("_ZdaPv")
         if delete is None:
             return lambda array: None
@@ -335,7 +334,7 @@ class CannAcl:
         self.unavailable[function.name] = "; ".join([reason, *self.libraries.failures])
 
     def __getattr__(self, name: str):
-        """Bind the two phases of an operator that was opened from a folder since."""
+        """Bind the two phases of an operator that was opened from a folder later."""
         late = operator_with(name)
         if late is None or name in self.__dict__.get("unavailable", ()):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -345,7 +344,7 @@ class CannAcl:
         return getattr(self, name)
 
     def _offer_operator(self, operator: Contract) -> None:
-        """Bind both phases of an operator, or neither: from one library, and as its header declares them."""
+        """Bind both phases of an operator from one library if its header agrees, or neither."""
         functions, name = phases(operator), operator.name
         symbols = [self.libraries.find(function.name) for function in functions]
         try:
@@ -370,7 +369,7 @@ class CannAcl:
             self._bind(function, symbol)
 
     def _header(self, name: str, library: Path) -> Path | None:
-        """A custom package installs its headers beside its library."""
+        """Return an operator's header; custom packages install it beside their library."""
         beside = library.parent.parent / "include" / name
         return beside if beside.exists() else self.installation.header(name)
 
@@ -397,7 +396,7 @@ class CannAcl:
 
     @property
     def misuse(self) -> list[str]:
-        """Always empty: the libraries do not report what they did not notice."""
+        """Always empty: the libraries do not report misuse that they miss."""
         return []
 
     def __repr__(self) -> str:
@@ -405,9 +404,9 @@ class CannAcl:
 
 
 def _method(function: Function):
-    """The method of the class, which says why the function is unavailable.
+    """Return the class's method for a function, which raises FunctionUnavailable.
 
-    An instance whose libraries have the function keeps it as an attribute of the same name, which Python finds first.
+    If the libraries have the function, the instance holds an attribute of the same name, which Python finds first.
     """
 
     def method(acl, /, *args, **kwargs):

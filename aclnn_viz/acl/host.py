@@ -1,17 +1,17 @@
 """`HostAcl`: CANN's C API emulated on the host, so that both phases of an operator's call (checks, then launch) run without
 hardware.
 
-Phase 1 checks and prepares by the operator's contract, phase 2 queues a launch, which works when the stream reaches it.
-Hand-written operators make inputs dense and copy results back through the view of the output; generated ones make
-inputs dense too, but write each result densely from where the view starts. Where the library checks nothing, reads outside an
-allocation give poison and writes there are dropped. A launch on what is no live device memory stops with
-ACL_ERROR_RT_AICORE_EXCEPTION at synchronise, one whose kernel asserts with ACL_ERROR_RT_VECTOR_CORE_EXCEPTION.
+Phase 1 checks and prepares by the operator's contract; phase 2 queues a launch, which runs when the stream reaches it.
+Hand-written operators make inputs dense and copy results back through the view of the output; generated ones make inputs dense
+too, but write each result densely from the start of the view. If the library checks nothing, reads outside an allocation return
+poison and writes there are dropped. A launch on memory that is not live device memory stops with ACL_ERROR_RT_AICORE_EXCEPTION
+at synchronise, a kernel that asserts with ACL_ERROR_RT_VECTOR_CORE_EXCEPTION.
 
 Sources: "two-phase API", aclCreateTensor and aclSetAclOpExecutorRepeatable, CANN documentation; of nnopbase
 `src/nnopbase/common/api/acl_op_api.cpp`, `common/utils/common_types.cpp`, `composite_op/aclnn_engine/op_executor.cpp`,
 `individual_op/api/individual_op_api.cpp` and `individual_op/executor/indv_executor_tensor.cpp`; `l0op::Contiguous` and
-`l0op::ViewCopy` in ops-math. Inferred: the codes of a stopped launch; the statuses of handles that do not exist, of executors that
-have served or belong to another operator, and of unusable streams.
+`l0op::ViewCopy` in ops-math. Inferred: the codes of a stopped launch; the statuses of nonexistent handles, of executors already
+used or of another operator, and of unusable streams.
 """
 
 from functools import wraps
@@ -85,7 +85,7 @@ class MetaCalls(State):
         return HostTensor(self, descriptor, address)
 
     def aclCreateScalar(self, value, dtype):
-        """The number is copied from memory of the host; null where that holds none of the type."""
+        """Copy the number from host memory; null if that is too small for the type."""
         kind = NUMBERS.get(dtype)
         if kind is None or not isinstance(value, np.ndarray) or value.nbytes < kind.itemsize:
             self.fail(
@@ -96,7 +96,7 @@ class MetaCalls(State):
         return HostScalar(self, number.item() if kind.kind == "i" else float(number))
 
     def aclSetAclOpExecutorRepeatable(self, executor):
-        """Let phase 2 take the executor any number of times; then `aclDestroyAclOpExecutor` must free it."""
+        """Let phase 2 use the executor any number of times; `aclDestroyAclOpExecutor` must then free it."""
         self.need_executor(executor)
         executor.repeatable = True
 
@@ -105,7 +105,7 @@ class MetaCalls(State):
         self.destroy(executor)
 
     def need_executor(self, executor: HostExecutor | None) -> None:
-        """Fail for an executor that has served already; that status is inferred."""
+        """Fail for an executor that was used already; the status is inferred."""
         if executor is None:
             self.fail(ACLNN_ERR_INNER_NULLPTR, "executor is a null pointer")
         if not self.check_alive(executor):
@@ -113,7 +113,7 @@ class MetaCalls(State):
 
 
 def _destroyed(self, handle):
-    # a second destroy of the same handle goes unnoticed by the library
+    # the library does not notice a second destroy of the same handle
     if handle is not None and self.check_alive(handle):
         self.destroy(handle)
 
@@ -130,7 +130,7 @@ def _got(read):
 
 def _set_address(*outputs):
     def set_address(self, executor, index, tensor, address):
-        # `index` counts the tensors of phase 1 in its order, null ones too.
+        # `index` counts the tensors of phase 1 in order, null ones too.
         if tensor is None or address is None:
             self.fail(ACLNN_ERR_INNER_NULLPTR, "tensor or address is a null pointer")
         self.need_executor(executor)
@@ -147,7 +147,7 @@ def _set_address(*outputs):
     return set_address
 
 
-#: The calls of which there are several of a kind.
+# #: Calls that differ only in the kind of object.
 ALIKE = (
     {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)}
     | {
@@ -179,13 +179,13 @@ for _name, _call in ALIKE.items():
 NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {
     code: np.dtype(name) for name, code in PLAIN.items()
 }
-#: What no kernel computes with is still read, as bytes.
+# #: Other types are read as bytes; no kernel computes with them.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
 _ALIGNMENT = 32  # bytes, of the address of a tensor
 
 
 def call_of(state: State, arguments: dict) -> Call:
-    """Phase 1's arguments as the contract reads them."""
+    """Return phase 1's arguments in the form that the contract reads."""
     plain = {
         name: value.descriptor if isinstance(value, HostTensor) else getattr(value, "values", value)
         for name, value in arguments.items()
@@ -194,7 +194,7 @@ def call_of(state: State, arguments: dict) -> Call:
 
 
 class Launch:
-    """A queued task; it keeps descriptors and addresses, so that tensors may be destroyed once phase 2 returned."""
+    """A queued task; it keeps descriptors and addresses, so that tensors may be destroyed after phase 2."""
 
     def __init__(self, state: State, executor: HostExecutor, workspace, workspace_size: int):
         self.name = executor.contract.aclnn_name
@@ -213,7 +213,7 @@ class Launch:
         self._inspect_workspace()
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
-        """Return the names of what the task uses (or only writes) within `count` bytes at a device address."""
+        """Return the names of tensors that the task uses (or only writes) within `count` bytes at a device address."""
         if not isinstance(pointer, int):
             return []
         return [
@@ -223,7 +223,7 @@ class Launch:
         ]
 
     def run(self) -> None:
-        """Compute, and write the outputs; fails with the status that synchronise shows."""
+        """Compute and write the outputs; fail with the status that synchronise returns."""
         if self._fault or not all(self._exists(address) for address in self._used):
             self._stop(
                 ACL_ERROR_RT_AICORE_EXCEPTION,
@@ -231,7 +231,8 @@ class Launch:
             )
         workspace, size = self._workspace
         if size:
-            self._state.memory.fill(workspace, size, POISON)  # nothing in it survives a kernel
+            # a kernel leaves no defined bytes in it
+            self._state.memory.fill(workspace, size, POISON)
         arrays = {
             p.name: self.read(p.name)
             for p in self._contract.parameters
@@ -266,11 +267,11 @@ class Launch:
         except KernelFault as fault:
             self._stop(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:
-            # values or shapes that the library lets pass and no formula covers
+            # the library accepts values or shapes that no formula covers
             self._record(message("outputs stay as they were; {refusal}", refusal=str(refusal)))
             return
         for name in left:
-            # written although its view is empty
+            # outputs with elements although their view is empty
             if results[name].size and not self._exists(self._addresses[name]):
                 self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
@@ -281,7 +282,7 @@ class Launch:
         return self._state.memory.gather(self._addresses[name], view, NUMPY_DTYPES[view.dtype])
 
     def read_dense(self, name: str, count: int, dtype: int) -> np.ndarray:
-        """Return what a kernel finds that takes an input for `count` dense elements of `dtype`."""
+        """Return what a kernel reads that takes an input as `count` dense elements of `dtype`."""
         view = self._call[name]
         found = self.read(name).reshape(-1).view(np.uint8)
         size = count * DATA_TYPE_SIZES[dtype]
@@ -308,7 +309,7 @@ class Launch:
         self._state.record(what, self.name)
 
     def _inspect(self, name: str, output: bool) -> None:
-        """Note which bytes a tensor covers, and record what the library would not have noticed."""
+        """Record the bytes that a tensor covers, and misuse that the library would miss."""
         view, address = self._call[name], self._addresses[name]
         if output and self._contract.generated:
             view = _dense(view, view.shape)
@@ -333,7 +334,7 @@ class Launch:
                         address=f"{address:#x}",
                     )
                 )
-            # only a view that overlaps itself gets here
+            # only a view that overlaps itself can be this large
             if view.size * itemsize > self._state.memory.capacity:
                 self._record(
                     message(
@@ -374,7 +375,7 @@ class Launch:
 
 
 def _counts_beyond(view: TensorDescriptor) -> bool:
-    """Whether the lengths of an empty view are more than any memory could hold."""
+    """Return whether the lengths of an empty view exceed any memory."""
     return prod(n or 1 for n in view.shape) * DATA_TYPE_SIZES[view.dtype] >= 1 << 62
 
 
@@ -386,7 +387,7 @@ def _dense(view: TensorDescriptor, shape: tuple[int, ...]) -> TensorDescriptor:
 
 class OperatorCalls(MetaCalls, ContextCalls):
     def prepare(self, operator: Contract, arguments: tuple) -> tuple:
-        """Phase 1: check as the vendor's library does, and return (workspace size, executor)."""
+        """Do phase 1: check like the vendor's library, and return (workspace size, executor)."""
         given = {p.name: value for p, value in zip(operator.parameters, arguments)}
         for value in given.values():
             if isinstance(value, Handle) and not self.check_alive(value):
@@ -399,7 +400,7 @@ class OperatorCalls(MetaCalls, ContextCalls):
         return outcome.workspace_size, HostExecutor(self, operator, given, outcome)
 
     def execute(self, operator: Contract, workspace, workspace_size: int, executor, stream) -> None:
-        """Phase 2: queue the work. The executor is spent afterwards, also on failure, unless it is repeatable."""
+        """Do phase 2: queue the work. Unless repeatable, the executor is used up, even on failure."""
         if executor is not None:
             self.need_executor(executor)
             executor.serve()
@@ -444,7 +445,7 @@ class OperatorCalls(MetaCalls, ContextCalls):
         )
 
     def _record_idle(self, executor: HostExecutor) -> None:
-        """Record why phase 2 has nothing to do, where the caller expected results."""
+        """Record why phase 2 has nothing to do although the caller expected results."""
         operator, call = executor.contract, call_of(self, executor.arguments)
         if any(
             call[p.name] is None for p in operator.parameters if p.kind == "tensor" and p.required
@@ -461,13 +462,12 @@ def _backward(name: str, inputs: dict) -> dict:
 
 
 class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
-    """CANN's C API as one process sees it, on an emulated product with one CANN version and `memory` bytes.
+    """CANN's C API for one process, on an emulated product with one CANN version and `memory` bytes.
 
-    The methods carry the C names and take the C arguments in C order without the out-pointers; they return the status
-    followed by the out-values. They raise TypeError for arguments that C would not compile, and nothing else. What the
-    vendor's library does not notice is listed in `misuse`, a list of sentences. `backward(name, inputs)` computes the
-    outputs of an operator when a stream is synchronised; by default it is `Operator.backward`.
-    Raises ValueError for an SoC or a version that does not exist.
+    The methods carry the C names and take the C arguments in C order without the out-pointers; they return the status followed
+    by the out-values. They raise only TypeError, for arguments that C would not compile. `misuse` lists, in sentences, errors
+    that the vendor's library misses. `backward(name, inputs)` computes the outputs of an operator when a stream is
+    synchronised; by default it is `Operator.backward`. Raises ValueError for an unknown SoC or version.
 
     >>> acl = HostAcl(soc="Ascend910B2", cann="9.1")
     >>> acl.aclInit(None), acl.aclrtSetDevice(0), acl.aclrtGetSocName()
@@ -486,10 +486,10 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     ):
         super().__init__(soc_of(soc), product_of(soc), version_of(cann), whole("memory", memory))
         self.backward = function("backward", backward)
-        self.process = self  # the process whose state this is
+        self.process = self  # the key of the process state: itself
 
     def __getattr__(self, name: str):
-        """Offer the two phases of an operator that was opened from a folder since."""
+        """Add the two phases of an operator that was opened from a folder later."""
         late = operator_with(name)
         if late is None:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -498,7 +498,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
 
 
 def _phase_methods(operator: Contract):
-    """The two methods of an operator."""
+    """Return the methods of an operator's two phases."""
 
     def prepare(self, *arguments):
         return self.prepare(current(operator), arguments)
@@ -510,7 +510,7 @@ def _phase_methods(operator: Contract):
 
 
 def _answering(function: Function, method):
-    """A method that answers as C does, with a status and the out-values.
+    """Return a method with C's result: a status and the out-values.
 
     The library is safe to call from several threads; here one lock makes it so.
     """
@@ -548,7 +548,7 @@ def _answering(function: Function, method):
 
 
 def _offer(functions: tuple[Function, ...], methods) -> None:
-    """Offer functions of the C API, which check their arguments before they take the lock."""
+    """Add functions of the C API to the class; they check their arguments before taking the lock."""
     for prototype, method in zip(functions, methods):
         setattr(HostAcl, prototype.name, _answering(prototype, method))
     offer(functions)(HostAcl)

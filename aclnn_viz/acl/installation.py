@@ -1,11 +1,11 @@
 """Find the CANN of this machine (folder, version, libraries, headers of operators), and load the libraries for `CannAcl`.
 
-Where a header and the built-in prototype differ in float and double, the header counts; any other difference is an error, because the
-header then declares another function.
-The headers of the generated operators exist only in an installation.
+If a header and the built-in prototype differ in float and double, the header counts; any other difference is an error, because
+the header then declares another function. The headers of generated operators exist only in an installation.
 
 Sources: `set_env.sh` of CANN 8.1 and of the CANN runtime; "ACL overview" (library generations), CANN runtime reference;
-`op_plugin/utils/op_api_common.cpp` of op-plugin for the order of custom operator libraries; `tools/build/opbuild` of asc-devkit.
+`op_plugin/utils/op_api_common.cpp` of op-plugin for the order of custom operator libraries; `tools/build/opbuild` of
+asc-devkit.
 """
 
 import ctypes
@@ -21,10 +21,10 @@ from aclnn_viz.operators.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
-# of CANN 9, of CANN 8; with CANN 9 the second serves old programs
+# CANN 9 and CANN 8; in CANN 9 the second exists for old programs
 RUNTIMES = ("libacl_rt.so", "libascendcl.so")
 BASE = "libnnopbase.so"
-# the whole must not be loaded beside the split ones
+# the whole library must not be loaded together with the split ones
 SPLIT, WHOLE = ("libopapi_nn.so", "libopapi_cv.so"), "libopapi.so"
 CUSTOM = "libcust_opapi.so"
 DRIVER_VERSION = Path("/usr/local/Ascend/driver/version.info")
@@ -51,12 +51,12 @@ _DECLARED = re.compile(
 
 
 class DeviceUnavailable(RuntimeError):
-    """There is no device to run on; the message says what was looked at and what to do."""
+    """There is no device to run on; the message lists the places tried and the remedy."""
 
 
 @dataclass(frozen=True)
 class Installation:
-    """One root of CANN; `origin` says who named it, `tried` what was looked at before, one line each."""
+    """One root of CANN; `origin` says who named it, `tried` lists the places looked at before."""
 
     root: Path
     origin: str
@@ -69,19 +69,19 @@ class Installation:
 
     @property
     def operators(self) -> tuple[Path, ...]:
-        """The operator libraries that are there: the split ones, or the whole one where there are none."""
+        """The installed operator libraries: the split ones, else the whole one."""
         split = tuple(path for name in SPLIT if (path := self.runtime.with_name(name)).exists())
         whole = self.runtime.with_name(WHOLE)
         return split or ((whole,) if whole.exists() else ())
 
     def header(self, name: str) -> Path | None:
-        """The installed header of an operator; images that only run programs have none."""
+        """Return the installed header of an operator, or None, as in images that only run programs."""
         return next(
             (path for folder in _HEADERS if (path := self.root / folder / name).exists()), None
         )
 
     def version(self) -> tuple[Version, str]:
-        """The CANN version and where it is read: a version file, the name of the root, or only the libraries."""
+        """Return the CANN version and its source: a version file, the name of the root, or only the libraries."""
         for pattern in _VERSION_FILES:
             for path in sorted(self.root.glob(pattern)):
                 if found := _DECLARED.search(path.read_text("utf-8", "replace")):
@@ -94,7 +94,7 @@ class Installation:
 
 
 def roots(root=None) -> list[tuple[Path, str]]:
-    """Return where to look, and who named it: the argument alone, or the environment and then the default places."""
+    """Return the places to search, each with its origin: the argument alone, or environment and default places."""
     if root is not None:
         return [(Path(root), "root=")]
     named = [(Path(os.environ[name]), name) for name in ROOT_VARIABLES if os.environ.get(name)]
@@ -102,7 +102,7 @@ def roots(root=None) -> list[tuple[Path, str]]:
 
 
 def find(root=None) -> Installation:
-    """Return the first root that has a runtime; raises DeviceUnavailable with all that was tried."""
+    """Return the first root that has a runtime; raise DeviceUnavailable with all places tried."""
     tried = []
     for path, origin in roots(None if root is None else place_of(root)):
         for folder in ("lib64", f"{platform.machine()}-linux/lib64"):
@@ -122,7 +122,7 @@ def find(root=None) -> Installation:
 
 
 def custom_libraries(installation: Installation) -> list[Path]:
-    """Return the installed custom operator libraries, those that the vendor's order puts first first."""
+    """Return the installed custom operator libraries in the vendor's order of priority."""
     found = []
     for folder in filter(None, os.environ.get("ASCEND_CUSTOM_OPP_PATH", "").split(os.pathsep)):
         found += _packages(Path(folder))
@@ -132,9 +132,9 @@ def custom_libraries(installation: Installation) -> list[Path]:
 
 
 def named_custom(path) -> list[Path]:
-    """Return the custom operator libraries that a path names: a library, or a directory that holds packages.
+    """Return the custom operator libraries that a path names: a library, or a directory of packages.
 
-    Raises DeviceUnavailable when there is none.
+    Raises DeviceUnavailable if there is none.
     """
     path = place_of(path)
     if path.is_file():
@@ -174,7 +174,7 @@ def _by_priority(vendors: Path) -> list[Path]:
 
 
 def driver_version() -> str | None:
-    """The version of the installed Ascend driver, as its version file has it."""
+    """Return the version of the installed Ascend driver from its version file, or None."""
     if not DRIVER_VERSION.is_file():
         return None
     found = re.search(
@@ -195,17 +195,17 @@ class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
 
 
 class Libraries:
-    """The opened libraries of an installation; symbols are looked for in custom operator libraries first.
+    """The opened libraries of an installation; custom operator libraries are searched first.
 
-    Raises DeviceUnavailable when the runtime, the base of the operators or a custom library cannot be opened. An
-    operator library that cannot is listed in `failures`, and its operators are missing.
+    Raises DeviceUnavailable if the runtime, the base of the operators or a custom library cannot be opened. An operator library
+    that cannot be opened is listed in `failures`, and its operators are missing.
     """
 
     def __init__(self, installation: Installation, custom: tuple[Path, ...] = ()):
         self.installation, self.custom = installation, custom
         self.failures: list[str] = []
         runtime = {path: self._open(path) for path in (installation.runtime, installation.base)}
-        # A custom library needs the runtime, so it is opened after it, and asked before it.
+        # A custom library needs the runtime: it is opened after it, but searched before it.
         self._libraries = {path: self._open(path) for path in custom} | runtime
         for path in installation.operators:
             try:
@@ -245,12 +245,12 @@ class Libraries:
         return None
 
     def paths(self) -> list[str]:
-        """The opened files, in the order in which they are asked."""
+        """Return the opened files in search order."""
         return [str(path) for path in self._libraries]
 
 
 def origin(function) -> Path:
-    """Return the file that a symbol comes from, which may be a dependency of the library that was asked."""
+    """Return the file that a symbol comes from, which may be a dependency of the searched library."""
     dladdr = ctypes.CDLL(None)["dladdr"]
     dladdr.argtypes, dladdr.restype = [ctypes.c_void_p, ctypes.POINTER(_SymbolInfo)], ctypes.c_int
     info = _SymbolInfo()
@@ -274,7 +274,7 @@ class PrototypeDiffers(Exception):
 
 
 def declarations(text: str) -> dict[str, tuple[str, ...]]:
-    """Return what a header declares: per function its return type and the types of its parameters.
+    """Return the declarations of a header: per function its return type and the types of its parameters.
 
     >>> declarations("aclnnStatus aclnnX(void *workspace, uint64_t size, const aclrtStream stream);")
     {'aclnnX': ('aclnnStatus', 'void*', 'uint64_t', 'aclrtStream')}
@@ -292,7 +292,7 @@ def _split(parameters: str) -> list[str]:
 
 
 def plain(declaration: str) -> str:
-    """Return the type of a declared parameter as the calling convention sees it: without its name and const.
+    """Return the type of a declared parameter for the calling convention: without name and const.
 
     >>> plain("const aclTensor *self"), plain("double")
     ('aclTensor*', 'double')
@@ -303,7 +303,7 @@ def plain(declaration: str) -> str:
 
 
 def reconciled(function: Function, header: Path) -> Function:
-    """Return the function with the header's float or double; raises PrototypeDiffers for any other difference."""
+    """Return the function with the header's float or double; raise PrototypeDiffers for any other difference."""
     declared = declarations(header.read_text("utf-8", "replace")).get(function.name)
     expected = (
         plain(function.return_type + " f"),

@@ -1,9 +1,9 @@
-"""Run one operator by calls of the C API, from the copy of inputs to the release, with each status checked and Ctrl-C held back
+"""Run one operator by calls of the C API, from copying inputs to releasing resources; check each status, and delay Ctrl-C
 meanwhile.
 
 A program copies arrays to the device, makes tensors over them, calls both phases, copies results back and releases everything.
-It is written once over the methods of the C API, so that the emulator and the real libraries run the same code.
-Source: two-phase API, CANN documentation.
+The emulator and the real libraries run the same code, written over the methods of the C API. Source: two-phase API, CANN
+documentation.
 """
 
 import signal
@@ -46,7 +46,7 @@ _ADVICE = {
 }
 
 
-#: What a null pointer is called, and what to do, where it is no handle.
+# #: The name of a null pointer and the remedy, for pointers that are not handles.
 _NULLS = {
     "aclrtGetSocName": (
         "no name of a product",
@@ -93,7 +93,7 @@ class AclError(DeviceRefusal, RuntimeError):
 
 
 class Calls:
-    """The calls of one thread on an implementation of the C API, each checked.
+    """The checked calls of one thread on an implementation of the C API.
 
     >>> from aclnn_viz.acl import HostAcl
     >>> Calls(HostAcl()).call("aclrtGetDeviceCount")
@@ -106,11 +106,11 @@ class Calls:
         self._seen_text = None
 
     def _function(self, name: str):
-        """Python keeps what an attribute was looked up by: equal names that are made anew at each call would all be kept."""
+        """Return a C function; interning avoids a leak, because Python keeps each name string used in a lookup."""
         return getattr(self.acl, intern(name))
 
     def call(self, name: str, *arguments):
-        """Make a C call and return its out-value (a tuple of several, None of none); AclError for a status not 0."""
+        """Make a C call and return its out-value (a tuple of several, None for none); raise AclError for a status other than 0."""
         answer = self._function(name)(*arguments)
         status, *out = answer if isinstance(answer, tuple) else (answer,)
         self.check(name, status)
@@ -121,17 +121,17 @@ class Calls:
             raise AclError(name, status, self.recent_message())
 
     def recent_message(self) -> str | None:
-        """The library's text of the last error in this thread; one that is kept from an earlier error is not shown."""
+        """Return the library's text of the last error in this thread, without text kept from an earlier error."""
         text = self.acl.aclGetRecentErrMsg()
         if not text or text == self._seen_text:
             return None
-        # Some libraries keep the old text and put the new one before it; a second call shows which kind this is.
+        # Some libraries put new text before the old; a second call shows whether this one keeps its text.
         new = text.removesuffix(self._seen_text) if self._seen_text else text
         self._seen_text = self.acl.aclGetRecentErrMsg()
         return new.strip() or None
 
     def handle(self, name: str, *arguments):
-        """Make a C call that returns a handle; AclError when it is null."""
+        """Make a C call that returns a handle; raise AclError for null."""
         made = self._function(name)(*arguments)
         if made is None:
             raise AclError(name, None, self.recent_message())
@@ -143,7 +143,7 @@ class Calls:
 
 
 def report_failures(failures: list[AclError], error: BaseException | None) -> None:
-    """Attach errors of a release to the error that came before them; where there was none, raise the first."""
+    """Attach errors of a release to the preceding error, or raise the first of them if there is none."""
     first = error or next(iter(failures), None)
     for later in failures:
         if later is not first:
@@ -153,9 +153,9 @@ def report_failures(failures: list[AclError], error: BaseException | None) -> No
 
 
 class Uninterrupted:
-    """A block in which Ctrl-C waits: it arrives where the block says so, or at its end.
+    """A block that delays Ctrl-C until `interruptible`, or until its end.
 
-    Only the main thread is ever interrupted; in any other this does nothing.
+    Only the main thread is ever interrupted; in other threads this does nothing.
 
     >>> with Uninterrupted() as block:
     ...     with block.interruptible():
@@ -180,7 +180,7 @@ class Uninterrupted:
 
     @contextmanager
     def interruptible(self):
-        """Let an interrupt that waited, or that comes meanwhile, arrive."""
+        """Deliver an interrupt that was delayed, or that comes during this block."""
         if self._before is None:
             yield
             return
@@ -204,10 +204,10 @@ class Uninterrupted:
 
 
 class Program:
-    """What one program holds on a device: memory, tensors, array parameters; `release` gives all of it back.
+    """The resources of one program on a device: memory, tensors, array parameters; `release` frees all of them.
 
-    `tensors` gives of each tensor (address, shape, dtype). Raises AclError where a call fails. In a `with` block
-    Ctrl-C waits until `synchronise`, or until all is given back: no call is torn from the note that it must be undone.
+    `tensors` holds (address, shape, dtype) of each tensor. Raises AclError if a call fails. In a `with` block Ctrl-C waits
+    until `synchronise` or the release, so that every allocation is recorded for release.
 
     >>> from aclnn_viz.acl import HostAcl
     >>> acl = HostAcl()
@@ -231,15 +231,15 @@ class Program:
         self._block = Uninterrupted()
         self._queued = False
 
-    # What it takes
+    # Acquiring resources
 
     def malloc(self, size: int) -> int:
-        """Allocate device memory and return its address; an empty tensor has some, too, for size 0 is an error."""
+        """Allocate device memory and return its address; an empty tensor gets one byte, because size 0 is an error."""
         self.blocks.append(self.calls.call("aclrtMalloc", max(size, 1), ACL_MEM_MALLOC_HUGE_FIRST))
         return self.blocks[-1]
 
     def put(self, array: np.ndarray) -> int:
-        """Copy to fresh device memory all that lies between the first and the last element; return the address."""
+        """Copy the memory from an array's first to its last element to the device; return the address."""
         memory = memory_of(array)
         address = self.malloc(memory.nbytes)
         if memory.nbytes:
@@ -263,7 +263,7 @@ class Program:
         storage=None,
         layout: int = ACL_FORMAT_ND,
     ):
-        """Make a tensor over device memory; dense unless `strides`, in elements, say otherwise."""
+        """Make a tensor over device memory, dense unless `strides`, in elements, are given."""
         storage = shape if storage is None else storage
         tensor = self.calls.handle(
             "aclCreateTensor",
@@ -279,7 +279,7 @@ class Program:
         return tensor
 
     def tensor(self, array: np.ndarray, layout: int = ACL_FORMAT_ND):
-        """Copy an array to the device and make a tensor over it, with the strides of the array."""
+        """Copy an array to the device and make a tensor over it with the array's strides."""
         seen = descriptor(array, layout)
         return self.view(
             self.put(array),
@@ -292,21 +292,21 @@ class Program:
         )
 
     def array(self, c_type: str, values):
-        """Make the value of an array parameter: its C type, such as "aclBoolArray", names the calls."""
+        """Make the value of an array parameter; its C type, such as "aclBoolArray", determines the call."""
         self.arrays.append(
             self.calls.handle(f"aclCreate{c_type.removeprefix('acl')}", list(values))
         )
         return self.arrays[-1]
 
     def scalar(self, value: float):
-        """Make a scalar, in the widest type: phase 1 converts it to what the kernel takes."""
+        """Make a scalar of the widest type; phase 1 converts it to the kernel's type."""
         self.arrays.append(
             self.calls.handle("aclCreateScalar", np.array(value, np.float64), ACL_DOUBLE)
         )
         return self.arrays[-1]
 
     def argument(self, c_type: str, value):
-        """Turn a value into what phase 1 takes for a parameter of a C type; null and plain numbers are passed as they are."""
+        """Turn a value into phase 1's argument of a C type; null and plain numbers are passed unchanged."""
         bare = bare_type(c_type)
         if value is not None and bare == "aclTensor" and isinstance(value, np.ndarray):
             return self.tensor(value)
@@ -315,27 +315,28 @@ class Program:
         return self.scalar(value) if bare == "aclScalar" and isinstance(value, Real) else value
 
     def arguments(self, operator: Contract, values: dict) -> list:
-        """Turn values by the vendor's names into the arguments of phase 1; what is absent is null."""
+        """Turn values by the vendor's names into the arguments of phase 1; absent values are null."""
         return [
             self.argument(parameter.c_type, values.get(parameter.name))
             for parameter in operator.parameters
         ]
 
-    # What it does
+    # Running
 
     def queue(self, name: str, arguments: list) -> None:
-        """Call both phases of an operator, with the workspace that the first one asks for."""
+        """Call both phases of an operator, with the workspace that the first one requests."""
         size, executor = self.calls.call(f"{name}GetWorkspaceSize", *arguments)
         try:
             workspace = self.malloc(size) if size else None
         except BaseException:
-            self.acl.aclDestroyAclOpExecutor(executor)  # phase 2 would have taken it
+            # phase 2, which will not run, would have freed it
+            self.acl.aclDestroyAclOpExecutor(executor)
             raise
-        self._queued = True  # a launch that fails may leave work, too
+        self._queued = True  # a failed launch may leave queued work, too
         self.calls.call(name, workspace, size, executor, self.calls.stream)
 
     def synchronise(self) -> None:
-        """Wait for the queued work; here an interrupt arrives."""
+        """Wait for the queued work; an interrupt is delivered here."""
         try:
             with self._block.interruptible():
                 self.calls.synchronise()
@@ -350,7 +351,7 @@ class Program:
         return self.get(address, shape, dtype)
 
     def get(self, address: int, shape, dtype, into: np.ndarray | None = None) -> np.ndarray:
-        """Copy device memory to a new array, or into one that is there."""
+        """Copy device memory to a new array, or into a given one."""
         found = np.zeros(shape, dtype) if into is None else into
         if found.nbytes:
             self.calls.call(
@@ -358,12 +359,12 @@ class Program:
             )
         return found
 
-    # What it gives back
+    # Releasing resources
 
     def release(self) -> list[AclError]:
-        """Wait for work that was left queued, destroy tensors and arrays, free the memory; return what went wrong.
+        """Wait for queued work, destroy tensors and arrays, free the memory, and return the errors.
 
-        Whatever fails, the rest is given back.
+        After an error the release continues.
         """
         failed = []
 
@@ -375,7 +376,7 @@ class Program:
 
         if self._queued:
             self._queued = False
-            attempt(self.calls.synchronise)  # it uses the memory that goes now
+            attempt(self.calls.synchronise)  # it uses the memory that is freed next
         for handle in (*self.tensors, *self.arrays):
             attempt(
                 self.calls.call, f"aclDestroy{bare_type(handle.c_type).removeprefix('acl')}", handle
@@ -406,7 +407,7 @@ def bare_type(c_type: str) -> str:
 
 
 def memory_of(array: np.ndarray) -> np.ndarray:
-    """Return all that lies between the first and the last element, as one dense array over the same memory."""
+    """Return the memory from the first to the last element as one dense array without a copy."""
     if array.flags.c_contiguous:
         return array
     return np.lib.stride_tricks.as_strided(

@@ -1,14 +1,14 @@
-"""Turn C prototypes into Python methods that check their arguments, so that the emulated C API and the real one take the same
+"""Turn C prototypes into Python methods that check their arguments, so that the emulated C API and the real one accept the same
 calls.
 
-A method takes the C arguments in C order without the out-pointers and the element counts, and returns what C returns,
-followed by the out-values. The prototypes are read from C text, so that this table, the Python signatures and a binding
-to the real libraries cannot disagree. What C would not compile is a TypeError, all else is passed on: integers wrap to the width
-of their C type, `None` and 0 are the null pointer, handles are opaque and typed; `aclrtStream` and `aclrtContext` are `void *` in
-C, so that any pointer compiles there.
+A method takes the C arguments in C order without the out-pointers and the element counts, and returns C's result followed by
+the out-values. The prototypes are parsed from C text, so that this table, the Python signatures and a binding to the real
+libraries cannot disagree. Arguments that C would not compile raise TypeError; all others are passed on. Integers wrap to the
+width of their C type, `None` and 0 are the null pointer, handles are opaque and typed; `aclrtStream` and `aclrtContext` are
+`void *` in C, so any pointer compiles there.
 
-Sources: `acl/acl_rt.h` and `acl/acl_base_rt.h` of the CANN runtime, `aclnn/acl_meta.h` and `aclnn/aclnn_base.h` of
-nnopbase; "two-phase API", CANN documentation.
+Sources: `acl/acl_rt.h` and `acl/acl_base_rt.h` of the CANN runtime, `aclnn/acl_meta.h` and `aclnn/aclnn_base.h` of nnopbase;
+"two-phase API", CANN documentation.
 """
 
 import inspect
@@ -30,7 +30,7 @@ from aclnn_viz.operators.prototype import INTEGERS, parse
 
 
 class Handle:
-    """An opaque pointer that the library gave out; handles are equal only to themselves."""
+    """An opaque pointer from the library; a handle equals only itself."""
 
     c_type = "void *"
     number = 0
@@ -77,11 +77,11 @@ _HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Scalar, Executor)}
 
 
 class _Refused(Exception):
-    """Carries what the parameter must be and what to do."""
+    """Says what a parameter must be, and how to mend the call."""
 
 
 def convert(function: str, name: str, c_type: str, value):
-    """Return `value` as the C parameter would hold it; raises TypeError when C would not compile the call.
+    """Return `value` as the C parameter would hold it; raise TypeError if C would not compile the call.
 
     >>> convert("aclrtSetDevice", "device_id", "int32_t", 2**32 + 1)
     1
@@ -135,7 +135,7 @@ def _double(value) -> float:
         raise _Refused("a number", "pass a float")
     try:
         return float(value)
-    except OverflowError:  # as a constant in C that is too large for a double
+    except OverflowError:  # like a C constant that is too large for a double
         return math.inf if value > 0 else -math.inf
 
 
@@ -262,7 +262,7 @@ aclnnStatus aclSetTensorAddr(aclOpExecutor *executor, size_t index, aclTensor *t
 
 @dataclass(frozen=True)
 class Function:
-    """One function of the C API: its name, what it returns, and its parameters in C order."""
+    """One function of the C API: its name, return type, and parameters in C order."""
 
     name: str
     return_type: str
@@ -278,7 +278,7 @@ class Function:
 
     @cached_property
     def nothing(self) -> tuple:
-        """The out-values of a call that fails."""
+        """Return the out-values of a failed call."""
         return tuple(0 if p.name == "workspaceSize" else None for p in self.outputs)
 
     @property
@@ -288,7 +288,7 @@ class Function:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        """The signature of the Python method; the object itself is positional-only, for one parameter is `self`."""
+        """The signature of the Python method; the object itself is positional-only, because one parameter is `self`."""
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         return inspect.Signature(
             [inspect.Parameter("acl", inspect.Parameter.POSITIONAL_ONLY)]
@@ -296,7 +296,7 @@ class Function:
         )
 
     def convert(self, args: tuple, kwargs: dict) -> list:
-        """Return the arguments in C order as the C types that they become; TypeError when C would not compile them."""
+        """Return the arguments in C order, converted to C types; raise TypeError if C would not compile them."""
         names = [p.name for p in self.inputs]
         given = dict(zip(names, args))
         if len(args) + len(kwargs) != len(names) or given.keys() | kwargs.keys() != set(names):
@@ -324,7 +324,7 @@ def functions_of(prototypes: str) -> tuple[Function, ...]:
 
 
 def offer(functions: tuple[Function, ...]):
-    """Decorate a class that has a plain method per function: check, convert, and document what callers pass."""
+    """Return a decorator of a class with one plain method per function: it adds checks, conversions and documentation."""
 
     def decorate(cls):
         for function in functions:
@@ -369,22 +369,22 @@ def phases(operator: Contract) -> tuple[Function, Function]:
     )
 
 
-#: Every method that an implementation has beside the two phases of each operator: the runtime and the meta objects.
+# #: The methods of an implementation beside the two phases of each operator: the runtime and the meta objects.
 RUNTIME = functions_of(PROTOTYPES)
-#: All of them, with those of the kit's operators.
+# #: All functions, including those of the kit's operators.
 FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
 
 
 def current(own: Contract) -> Contract:
-    """Return the contract of the operator that has this function: of an opened folder of that vendor's name, else of the kit."""
+    """Return the contract of an opened operator with this vendor's name, else the kit's own."""
     later = (op for op in map(operator_of, registry.outside()) if op.aclnn_name == own.aclnn_name)
     return next(map(contract, later), own)
 
 
 def operator_with(name: str) -> Contract | None:
-    """Return the contract of the operator that has a function of this name, None when none has it.
+    """Return the contract of the operator that has a function of this name, or None.
 
-    Operators from folders may come at any time; an implementation asks here when it lacks a method.
+    Operators from folders may be opened at any time; an implementation calls this when it lacks a method.
     """
     return (
         next(

@@ -1,14 +1,14 @@
 """Emulate the runtime part of CANN's C API: process and options, device, contexts and streams, memory and copies.
 
-A thread works in its current context: the device's primary one after `aclrtSetDevice`, which each thread calls for
-itself. Work waits in its stream until somebody synchronises. `aclrtMemcpy` is synchronous but waits for no stream: what queued
-work has yet to write is still poison. The direction of a copy follows from the pointers; `kind` is only looked at.
+A thread works in its current context: the device's primary one after `aclrtSetDevice`, which each thread calls for itself. Work
+waits in its stream until a synchronise. `aclrtMemcpy` is synchronous but waits for no stream: results of queued work are still
+poison. The pointers determine the direction of a copy; `kind` is only checked.
 
 Sources: "Initialization and deinitialization", "Runtime configuration", "Device management", "Context management", "Stream
 management", "Exception handling", "Device memory malloc and free" and "Memory copy and set", CANN runtime reference;
-`acl/acl_rt.h`; `src/acl/aclrt_impl/acl.cpp`, `src/acl/aclrt_impl/memory.cpp` and `src/runtime/api/api_c.cc` of the CANN runtime.
-Inferred: statuses of destroyed streams and contexts, whose use the reference only forbids, and of wrong frees and unknown or freed
-addresses, where the driver decides.
+`acl/acl_rt.h`; `src/acl/aclrt_impl/acl.cpp`, `src/acl/aclrt_impl/memory.cpp` and `src/runtime/api/api_c.cc` of the CANN
+runtime. Inferred: statuses of destroyed streams and contexts, whose use the reference only forbids, and of wrong frees and
+unknown or freed addresses, where the driver decides.
 """
 
 import json
@@ -56,7 +56,7 @@ from aclnn_viz.storage.readers import StoredError, machine_memory, read_file
 from aclnn_viz.words.messages import message
 
 _DEVICES = 1
-_COUNTED = Version.parse("9.0")  # the first version whose reference counts aclrtSetDevice
+_COUNTED = Version.parse("9.0")  # the first version that counts calls of aclrtSetDevice
 
 
 class ContextCalls(State):
@@ -74,7 +74,7 @@ class ContextCalls(State):
         self.thread.context = self.primary
 
     def aclrtResetDevice(self, device_id):
-        """Undo one aclrtSetDevice of this thread; the last one of the process takes back all that the device holds.
+        """Undo one aclrtSetDevice of this thread; the last one of the process frees all that the device holds.
 
         Before CANN 9.0 one reset undoes any number of sets.
         """
@@ -136,32 +136,32 @@ class ContextCalls(State):
         return HostStream(self, self.context)
 
     def aclrtDestroyStream(self, stream):
-        """Work that is still queued runs first; the reference asks for a synchronise before."""
+        """Run queued work, then destroy the stream; the reference requires a synchronise before."""
         self._need_stream_of_its_own(stream)
         self.record_queued(stream)
         self.run(stream)
         self.destroy(stream)
 
     def aclrtDestroyStreamForce(self, stream):
-        """Work that is still queued is dropped."""
+        """Drop queued work and destroy the stream."""
         self._need_stream_of_its_own(stream)
         stream.queue.clear()
         self.destroy(stream)
 
     def aclrtSynchronizeStream(self, stream):
-        """Run the stream's work; a fault of a kernel shows here. Null is the context's default stream."""
+        """Run the stream's work and report faults of its kernels. Null is the context's default stream."""
         self.need_stream(stream)
         self.synchronise(self.default_stream_or(stream))
 
     def aclrtSynchronizeStreamWithTimeout(self, stream, timeout):
-        """`timeout` in milliseconds; -1 waits for ever. The emulator's work always ends in time."""
+        """Synchronise; `timeout` is in milliseconds, -1 for none. The emulator's work always ends in time."""
         if timeout < -1:
             self.fail(ACL_ERROR_RT_PARAM_INVALID, f"timeout {timeout} must be -1 or more")
         self.need_stream(stream)
         self.synchronise(self.default_stream_or(stream))
 
     def need_stream(self, stream) -> None:
-        """Fail where the calling thread may not use the stream."""
+        """Fail if the calling thread may not use the stream."""
         self.need_context()
         if stream is None:
             return
@@ -201,7 +201,7 @@ class ContextCalls(State):
 
 
 _LONGEST_CONFIG = 1 << 20
-_API_VERSION = (1, 15, 0)  # of the ACL interface, which CANN counts apart from its own version
+_API_VERSION = (1, 15, 0)  # of the ACL interface, which differs from CANN's version
 
 
 class ProcessCalls(State):
@@ -217,14 +217,14 @@ class ProcessCalls(State):
                 self.fail(ACL_ERROR_PARSE_FILE, f"{config_path} is not valid JSON")
         if self.initialised:
             self.initialised += 1
-            raise Failed(ACL_ERROR_REPEAT_INITIALIZE)  # the library sets no text for it
+            raise Failed(ACL_ERROR_REPEAT_INITIALIZE)  # the library sets no text for this error
         if self.config is not None and config != self.config:
             self.fail(ACL_ERROR_INVALID_PARAM, "the configuration differs from the first one")
         self.config = config
         self.initialised, self.finalised = 1, False
 
     def aclFinalize(self):
-        """One call undoes all calls of aclInit; before the first aclInit it succeeds."""
+        """Undo all calls of aclInit; before the first aclInit this succeeds."""
         if self.finalised:
             self.fail(ACL_ERROR_REPEAT_FINALIZE, "already finalised")
         if not self.initialised:
@@ -247,7 +247,7 @@ class ProcessCalls(State):
         self.initialised, self.finalised = 0, True
 
     def aclGetRecentErrMsg(self):
-        """The text of the last failure in this thread, which the call clears; null when there is none."""
+        """Return and clear the text of the last failure in this thread; null if there is none."""
         text, self.thread.error = self.thread.error, None
         return text
 
@@ -274,7 +274,7 @@ class ProcessCalls(State):
     def aclnnFinalize(self):
         pass
 
-    # The process and each context keep run-time options apart; which store an operator reads depends on CANN's version.
+    # The process and each context have separate run-time options; CANN's version determines which one an operator reads.
 
     def aclrtSetSysParamOpt(self, option, value):
         known = ACL_OPT_DETERMINISTIC <= option <= ACL_OPT_ENABLE_KERNEL_EARLY_START
@@ -288,7 +288,7 @@ class ProcessCalls(State):
         return self.options.get(option, 0)
 
     def aclrtCtxSetSysParamOpt(self, option, value):
-        """The value is not checked, unlike that of the process."""
+        """Set an option without checking its value, unlike for the process."""
         self._options_of_context(option)[option] = value
 
     def aclrtCtxGetSysParamOpt(self, option):
@@ -306,7 +306,7 @@ class ProcessCalls(State):
         return self.context.options
 
 
-#: Of each kind: whether the destination and the source lie on the device. The remaining kind means any.
+# #: For each copy kind: whether destination and source are on the device. The remaining kind allows any.
 READS, WRITES = message("reads"), message("writes")
 _DIRECTIONS = {
     ACL_MEMCPY_HOST_TO_HOST: (False, False),
@@ -323,7 +323,7 @@ _LAST_MEMORY_ATTRIBUTE = 11
 
 class TransferCalls(State):
     def aclrtMalloc(self, size, policy):
-        """The contents of fresh memory are not initialised: every byte is 0xA5."""
+        """Allocate memory with undefined contents: every byte is 0xA5."""
         if size == 0:
             self.fail(ACL_ERROR_INVALID_PARAM, "size must be greater than 0")
         self.need_context()
@@ -337,7 +337,7 @@ class TransferCalls(State):
             if self.memory.used > machine_memory():
                 raise MemoryError
             block.reserve()
-        except (MemoryError, ValueError):  # ValueError: more than NumPy counts
+        except (MemoryError, ValueError):  # ValueError: larger than any NumPy array
             self.memory.free(block)
             self.fail(
                 ACL_ERROR_RT_MEMORY_ALLOCATION,
@@ -346,7 +346,7 @@ class TransferCalls(State):
         return block.start
 
     def aclrtFree(self, address):
-        """Does not wait for work that is still queued on the memory."""
+        """Free memory without waiting for queued work that uses it."""
         if address is None:
             self.fail(ACL_ERROR_INVALID_PARAM, "address is a null pointer")
         self.need_context()
@@ -396,14 +396,14 @@ class TransferCalls(State):
             same_memory(address)[:available] = value % 256
 
     def aclrtGetMemInfo(self, attribute):
-        """The same answer for every kind of memory: the emulated device has one."""
+        """Return the same answer for every kind of memory, because the emulated device has only one."""
         self.need_context()
         if not 0 <= attribute <= _LAST_MEMORY_ATTRIBUTE:
             self.fail(ACL_ERROR_RT_PARAM_INVALID, f"there is no attribute {attribute}")
         return self.memory.capacity - self.memory.used, self.memory.capacity
 
     def _need_memory(self, count: int, limit: int, *pointers) -> None:
-        """Fail where more bytes are asked for than the limit, or a pointer is to no host array and to no device memory that is allocated."""
+        """Fail if `count` exceeds the limit, or a pointer is neither a host array nor allocated device memory."""
         self.need_context()
         if count > limit:
             self.fail(ACL_ERROR_RT_PARAM_INVALID, f"{count} bytes do not fit into {limit}")
@@ -421,7 +421,7 @@ class TransferCalls(State):
             self.fail(ACL_ERROR_RT_PARAM_INVALID, wrong)
 
     def _available(self, pointer, count: int, verb: str) -> int:
-        """Record bytes that lie outside the memory pointed to, and return how many lie inside."""
+        """Record bytes outside the memory of a pointer, and return the number inside."""
         if isinstance(pointer, np.ndarray):
             if count > pointer.nbytes:
                 self.record(
@@ -440,7 +440,7 @@ class TransferCalls(State):
         return max(min(count, block.start + block.size - pointer), 0)
 
     def _record_use(self, pointer, count: int, *, writes: bool, verb: str) -> None:
-        """Record what collides with queued work: a read of what it writes, a write to what it touches."""
+        """Record a collision with queued work: a read of what it writes, or a write to what it uses."""
         for task in self.tasks():
             for name in task.touching(pointer, count, written_only=not writes):
                 self.record(

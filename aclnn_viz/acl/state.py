@@ -1,12 +1,11 @@
 """The state of one emulated CANN process, which the emulated calls share: device memory, handles, contexts and streams,
 recorded misuse.
 
-Device memory is an address space of its own, in which no address is ever handed out twice. Fresh memory is poison, and so is
-whatever lies beyond an allocation: a read there gives poison, a write is dropped. Freed blocks stay known, so that every later
-use of them can be named.
+Device memory has its own address space, in which no address is reused. Fresh memory is poison, and so are bytes beyond an
+allocation: a read there returns poison, a write is dropped. Freed blocks stay known, so that later uses of them can be named.
 
-Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignment, contents not initialised, rounding
-and padding of the size).
+Sources: "Device memory malloc and free", CANN runtime reference (64-byte alignment, contents not initialised, rounding and
+padding of the size).
 """
 
 import threading
@@ -29,11 +28,11 @@ from aclnn_viz.words.messages import message
 
 POISON = 0xA5
 _FIRST_ADDRESS = 0x12C0_0000_0000
-_GUARD = 4096  # between blocks, so that a small overrun never touches a neighbour
+_GUARD = 4096  # gap between blocks, so that a small overrun never reaches a neighbour
 
 
 class Block:
-    """One allocation; its bytes exist on the host from the first access on."""
+    """One allocation; the host allocates its bytes on first access."""
 
     def __init__(self, start: int, size: int):
         self.start = start
@@ -42,7 +41,7 @@ class Block:
         self._bytes = self._data = None
 
     def reserve(self) -> None:
-        """Take the memory for the bytes from the host; MemoryError when it has none."""
+        """Allocate the bytes on the host; raise MemoryError if it has too little memory."""
         self._bytes = np.empty(self.size, np.uint8)
 
     @property
@@ -63,7 +62,7 @@ class Block:
 
 
 class DeviceMemory:
-    """The memory of one device, `capacity` bytes of it."""
+    """The memory of one device, of `capacity` bytes."""
 
     def __init__(self, product: Product, capacity: int):
         self.capacity = capacity
@@ -90,7 +89,7 @@ class DeviceMemory:
         return block
 
     def clear(self) -> None:
-        """Forget all blocks, but not their addresses: none of them comes back."""
+        """Forget all blocks; their addresses are not reused."""
         self._blocks, self._starts = [], []
 
     def free(self, block: Block) -> None:
@@ -98,15 +97,15 @@ class DeviceMemory:
         block.release()
 
     def find(self, address) -> Block | None:
-        """Return the block that an address lies in or behind; None for what is no device address."""
+        """Return the last block that begins at or before an address; None for other numbers than device addresses."""
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
         before = bisect_right(self._starts, address)
-        # those of an earlier life are forgotten
+        # blocks before a reset of the device are forgotten
         return self._blocks[before - 1] if before else None
 
     def complaint(self, address, low: int, high: int) -> str | None:
-        """Say what is wrong with touching bytes [low, high) counted from `address`; None when nothing is."""
+        """Return the error in touching bytes [low, high) counted from `address`, or None."""
         block = self.find(address)
         if block is None:
             return message("{value} is no device address", value=shown(address))
@@ -121,7 +120,7 @@ class DeviceMemory:
         )
 
     def read(self, address: int, count: int) -> np.ndarray:
-        """Return `count` bytes from an address in a live block, not to be changed; poison beyond its end."""
+        """Return `count` bytes from an address in a live block, not to be changed; bytes beyond its end are poison."""
         block = self.find(address)
         inside = block.data[address - block.start :][:count]
         return (
@@ -137,7 +136,7 @@ class DeviceMemory:
         inside[...] = values[: inside.size]
 
     def fill(self, address: int, count: int, value: int) -> None:
-        """Store one byte `count` times, as `write` would."""
+        """Store one byte `count` times, like `write`."""
         block = self.find(address)
         block.data[address - block.start :][:count] = value
 
@@ -162,7 +161,7 @@ class DeviceMemory:
         data[offsets[live]] = flat[live]
 
     def _inside(self, address: int, view: TensorDescriptor, dtype: np.dtype) -> np.ndarray | None:
-        """The view over the block's own bytes, when it lies wholly inside them."""
+        """Return the view over the block's own bytes if it lies inside, else None."""
         if 0 in view.shape:
             return np.empty(view.shape, dtype)
         if self.complaint(address, *byte_range(view, dtype.itemsize)):
@@ -173,11 +172,11 @@ class DeviceMemory:
         return np.ndarray(view.shape, dtype, block.data, start, strides)
 
     def _scattered(self, address: int, view: TensorDescriptor, dtype: np.dtype):
-        """The block's bytes, the offset in it of every byte of every element, and which of these lie inside."""
+        """Return the block's bytes, the offset of every byte of every element, and the mask of offsets inside the block."""
         block = self.find(address)
         data = block.data
         low, high = byte_range(view, dtype.itemsize)
-        # offsets would leave int64, and no byte of such a view is sure
+        # offsets would overflow int64, so all bytes count as outside
         if max(abs(low), abs(high)) >= 1 << 62:
             data, low = data[:0], 0
         elements = np.zeros(view.shape, np.int64)
@@ -191,7 +190,7 @@ class DeviceMemory:
 
 
 def shown(pointer) -> str:
-    """Return a pointer as a complaint names it.
+    """Return a pointer as text for complaints.
 
     >>> shown(64), shown(None)
     ('0x40', 'null')
@@ -208,7 +207,7 @@ def shown(pointer) -> str:
 
 
 def byte_range(view: TensorDescriptor, itemsize: int) -> tuple[int, int]:
-    """Return the first byte and the one behind the last that a non-empty view touches, counted from its address.
+    """Return the first byte and the end of the bytes that a non-empty view touches, counted from its address.
 
     >>> byte_range(TensorDescriptor((2, 3), 0, (10, -1), 4, 2, (20,)), 4)
     (8, 60)
@@ -220,9 +219,9 @@ def byte_range(view: TensorDescriptor, itemsize: int) -> tuple[int, int]:
 
 
 class HostHandle(Handle):
-    """What all handles of the emulator know: who made them, and whether they were destroyed.
+    """The base class of the emulator's handles: their owner, and whether they were destroyed.
 
-    A subclass sets its own attributes first: an interrupt must not leave a registered handle without them.
+    A subclass sets its attributes first: after an interrupt no registered handle may lack them.
     """
 
     end = message("was destroyed before")
@@ -241,7 +240,7 @@ class HostTensor(HostHandle, Tensor):
 
 
 class HostArray(HostHandle):
-    """An array of plain values; there is one subclass for each kind."""
+    """An array of plain values; each kind is a subclass."""
 
     def __init__(self, owner, values: tuple):
         self.values = values
@@ -254,7 +253,7 @@ HOST_ARRAYS = {
 
 
 class HostScalar(HostHandle, Scalar):
-    """One number, in whatever type it was given."""
+    """One number in its given type."""
 
     def __init__(self, owner, values):
         self.values = values
@@ -262,12 +261,12 @@ class HostScalar(HostHandle, Scalar):
 
 
 class HostContext(HostHandle, Context):
-    """A context of the device; the primary one is made by `aclrtSetDevice` and shared by all threads."""
+    """A context of the device; `aclrtSetDevice` makes the primary one, which all threads share."""
 
     def __init__(self, owner, primary: bool):
         self.primary = primary
         self.options: dict[int, int] = {}
-        self.sets = Counter()  # of aclrtSetDevice, by thread
+        self.sets = Counter()  # calls of aclrtSetDevice by thread
         self.default_stream = HostStream(owner, self)
         super().__init__(owner)
 
@@ -280,7 +279,7 @@ class HostStream(HostHandle, Stream):
 
 
 class HostExecutor(HostHandle, Executor):
-    """What phase 1 prepared: the operator, its arguments, its answer, and where each tensor lies."""
+    """The result of phase 1: the operator, its arguments, the contract's outcome, and the address of each tensor."""
 
     def __init__(self, owner, contract, arguments: dict, outcome):
         self.contract = contract
@@ -295,14 +294,14 @@ class HostExecutor(HostHandle, Executor):
         super().__init__(owner)
 
     def serve(self) -> None:
-        """Phase 2 takes the executor, and frees it unless it is repeatable."""
+        """Use the executor in phase 2, and free it unless it is repeatable."""
         if not self.repeatable:
             self.owner.destroy(self)
             self.end = message("has served before; phase 1 makes a new one")
 
 
 class Failed(Exception):
-    """A call fails with a status; `text` is what `aclGetRecentErrMsg` then returns, None where the library sets none."""
+    """A call fails with a status; `text` is what `aclGetRecentErrMsg` then returns, None if the library sets none."""
 
     def __init__(self, status: int, text: str | None = None):
         super().__init__(status, text)
@@ -310,7 +309,7 @@ class Failed(Exception):
 
 
 class _Thread(threading.local):
-    """What the runtime keeps per thread; `key` identifies it for good, unlike a thread number."""
+    """The runtime's state of one thread; `key` is unique, unlike a thread number."""
 
     def __init__(self):
         self.key = object()
@@ -319,16 +318,16 @@ class _Thread(threading.local):
 
 
 class State:
-    """The state that the C API's calls share, and what they all need of it."""
+    """The state shared by the calls of the C API, and their common functions."""
 
     def __init__(self, soc: str, product: Product, cann: Version, memory: int):
         self.soc, self.product, self.cann = soc, product, cann
         self.misuse: list[str] = []
         self.lock = threading.RLock()
-        self.called = ""  # the C function at work
+        self.called = ""  # the C function being executed
         self.thread = _Thread()
         self.memory = DeviceMemory(product, memory)
-        self.handles: dict[HostHandle, None] = {}  # those alive, in the order of their creation
+        self.handles: dict[HostHandle, None] = {}  # live handles, in order of creation
         self._handle_count = 0
         self.primary: HostContext | None = None
         self.initialised = 0
@@ -337,17 +336,17 @@ class State:
         self.options: dict[int, int] = {}
 
     def register(self, handle: HostHandle) -> int:
-        """Keep a new handle and return its number."""
+        """Register a new handle and return its number."""
         self.handles[handle] = None
         self._handle_count += 1
         return self._handle_count
 
     def record(self, what: str, call: str = "") -> None:
-        """Record what the vendor's library would not have noticed, of the C function at work unless another call is named."""
+        """Record misuse that the vendor's library would miss, by the current C function unless another is named."""
         self.misuse.append(message("{call}: {what}", call=call or self.called, what=what))
 
     def fail(self, status: int, why: str):
-        """Let the C function at work fail."""
+        """Make the current C function fail."""
         raise Failed(status, f"{self.called}: {why}")
 
     @property
@@ -365,7 +364,7 @@ class State:
         self.handles.pop(handle, None)
 
     def check_alive(self, handle: HostHandle) -> bool:
-        """Record a handle that was destroyed or that another process made; return whether it may be used."""
+        """Record a handle that was destroyed or belongs to another process; return whether it may be used."""
         if getattr(handle, "owner", None) is not self:
             self.record(message("{handle} belongs to another process", handle=repr(handle)))
         elif not handle.alive:
@@ -378,12 +377,12 @@ class State:
         return [handle for handle in self.handles if isinstance(handle, HostStream)]
 
     def tasks(self) -> Iterator:
-        """All queued work of the process."""
+        """Yield all queued work of the process."""
         for stream in self.streams():
             yield from stream.queue
 
     def run(self, stream: HostStream) -> int:
-        """Run what a stream has queued, and return the first status that is not 0."""
+        """Run the queued work of a stream, and return the first status other than 0."""
         first = ACL_SUCCESS
         while stream.queue:
             task = stream.queue.popleft()
@@ -392,7 +391,7 @@ class State:
                 continue
             except Failed as error:
                 failed = error
-            except MemoryError:  # of this machine; the device may have had more
+            except MemoryError:  # of this machine; a real device may have enough
                 failed = Failed(
                     ACL_ERROR_RT_MEMORY_ALLOCATION,
                     f"{task.name}: the emulating machine has no memory",
@@ -401,7 +400,7 @@ class State:
         return first
 
     def synchronise(self, *streams: HostStream) -> None:
-        """Run what streams have queued; a fault of a kernel shows here."""
+        """Run the queued work of streams; a kernel's fault is raised here."""
         for failed in [status for status in map(self.run, streams) if status][-1:]:
             raise Failed(failed)
 
@@ -410,7 +409,7 @@ class State:
             self.record(message("{task} is still queued; synchronise before", task=task.name))
 
     def release_device(self) -> None:
-        """Take back what the device holds, and record what the program had left there."""
+        """Free what the device holds, and record what the program left there."""
         for stream in self.streams():
             self.record_queued(stream)
             stream.queue.clear()
@@ -426,7 +425,7 @@ class State:
         self.primary = None
 
     def release_host(self) -> None:
-        """Record the descriptors and executors that the program never gave back."""
+        """Record the descriptors and executors that the program never destroyed."""
         for handle in list(self.handles):
             self.record(message("{handle} not destroyed", handle=repr(handle)))
             self.destroy(handle)
@@ -436,5 +435,5 @@ class State:
 
 
 def same_memory(array: np.ndarray) -> np.ndarray:
-    """The bytes of a dense array, sharing its memory."""
+    """Return the bytes of a dense array without a copy."""
     return array.reshape(-1).view(np.uint8)
