@@ -11,11 +11,10 @@ from derivations.prover.sentences import SAID, said
 
 
 def chapters(*outside):
-    """
-    The derivations of the operators, in the order of the lessons: the modules here that derive, then those given.
+    """Return the derivations of the operators in the order of the lessons: the modules here, then those given.
 
-    A chapter has `book`, its place `CHAPTER` (last when it has none), mostly `derive`, and `PARTS`, modules with books
-    of their own that come before it.
+    A chapter has `book`, its place `CHAPTER` (without it the chapter comes last), mostly `derive`, and `PARTS`, modules with
+    their own books, which come before it.
 
     >>> chapters()[0].__name__
     'derivations.hardswish'
@@ -56,10 +55,9 @@ def theorems(*outside):
 
 
 def evidence(operator, *names):
-    """
-    What was proved just now: theorems of an operator by their names, or all of them, each with what became of its mutants.
+    """Return the proofs of an operator's theorems, all or those named, and the results for their mutants, as text.
 
-    Returns text; raises KeyError for an operator without theorems and for a name of no theorem.
+    Raises KeyError for an operator without theorems and for an unknown name.
 
     >>> print(evidence("hardswish", "stationary_point"))
     proved: The only stationary point above -3 is x = -3/2, with value -3/8.
@@ -92,11 +90,11 @@ def evidence(operator, *names):
 
 
 def _row(names):
-    """Names of mutants behind each other."""
+    """Join the names of mutants by semicolons."""
     first, *rest = [*map(said, names)] or [""]
     return reduce(lambda some, more: said("{some}; {more}", some=some, more=more), rest, first)
 
 
-chapters()  # so that each is an attribute of the package
+chapters()  # makes each chapter an attribute of the package
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

@@ -1,9 +1,8 @@
-"""
-Cut piecewise functions into cells for proofs: a point of each piece, and the one-sided limits at the kinks between them.
+"""Cut piecewise functions into cells for proofs: a point of each piece, and the one-sided limits at the kinks between them.
 
-An open cell is the image of 0 < t < oo under a rational map, so that SymPy's assumption "t positive" places a point
-inside the cell: Min, Max, Abs, floor and conditions then evaluate by themselves, and equality on the cell is equality
-of fractions in t. Kinks lie between the cells: there only one-sided limits exist.
+An open cell is the image of 0 < t < oo under a rational map, so that SymPy's assumption "t positive" places a point inside the
+cell: Min, Max, Abs, floor and conditions then evaluate automatically, and equality on the cell is equality of fractions in t.
+Kinks lie between the cells: only one-sided limits exist there.
 """
 
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ T = Symbol("t", positive=True)
 
 @dataclass(frozen=True)
 class Cell:
-    """The open interval (low, high); `point` runs through it as the parameter `T` runs through the positive numbers."""
+    """The open interval (low, high); as the parameter `T` runs over the positive numbers, `point` runs over the interval."""
 
     low: Expr
     high: Expr
@@ -30,8 +29,7 @@ class Cell:
 
 
 def cells(*kinks):
-    """
-    The open cells between the given kinks, in rising order.
+    """Return the open cells between the given kinks, in rising order.
 
     >>> [cell.point for cell in cells(0, 1)]
     [-t, t/(t + 1), t + 1]
@@ -41,18 +39,17 @@ def cells(*kinks):
 
 
 def on_cell(f, cell):
-    """The function `f` on the open cell, as a function of `T`."""
+    """Return the function `f` on the open cell as a function of `T`."""
     return f(cell.point)
 
 
 def slope(f, cell):
-    """The derivative of `f` on the open cell, as a function of `T`."""
+    """Return the derivative of `f` on the open cell as a function of `T`."""
     return diff(on_cell(f, cell), T) / diff(cell.point, T)
 
 
 def limit_at(expression_on_cell, cell, end):
-    """
-    The one-sided limit of a fraction in `T` at the `low` or `high` end of its cell.
+    """Return the one-sided limit of a fraction in `T` at the `low` or `high` end of its cell.
 
     Raises ValueError when the limit is infinite.
 
@@ -72,12 +69,12 @@ def limit_at(expression_on_cell, cell, end):
 
 
 def left_derivative(f, kink, previous=-oo):
-    """The derivative of `f` from the left at `kink`; `previous` is the kink before it."""
+    """Return the derivative of `f` from the left at `kink`; `previous` is the kink before it."""
     cell = Cell(sympify(previous), sympify(kink))
     return limit_at(slope(f, cell), cell, "high")
 
 
 def right_derivative(f, kink, following=oo):
-    """The derivative of `f` from the right at `kink`; `following` is the kink after it."""
+    """Return the derivative of `f` from the right at `kink`; `following` is the kink after it."""
     cell = Cell(sympify(kink), sympify(following))
     return limit_at(slope(f, cell), cell, "low")

@@ -1,10 +1,9 @@
-"""
-Coordinates of the grid sampler along one axis, from [-1, 1] to pixels, clipped or reflected: their derivatives, proved, with
-those at the kinks.
+"""Coordinates of the grid sampler along one axis, from [-1, 1] to pixels, clipped or reflected, with proofs of their
+derivatives and of the factors at the kinks.
 
-Each function returns the value and the factor by which the gradient is multiplied, as the documents and kernels compute
-them (aclnnGridSampler2DBackward, CANN documentation; ops-cv image/grid_sampler2_d_grad; ATen GridSampler.h). The
-theorems say where that factor is the derivative, and what it is at the kinks.
+Each function returns the value and the factor by which the gradient is multiplied, as documents and kernels compute them
+(aclnnGridSampler2DBackward, CANN documentation; ops-cv image/grid_sampler2_d_grad; ATen GridSampler.h). The theorems say where
+that factor is the derivative, and its value at the kinks.
 """
 
 from sympy import Abs, And, Max, Min, Mod, Piecewise, Rational, S, Symbol, diff, expand, floor
@@ -22,14 +21,14 @@ book = Book("grid_sampler_2d")
 
 
 def unnormalise(x, size, align):
-    """Pixel coordinate and factor; with `align` -1 and 1 are pixel centres, else the outer edges of pixels."""
+    """Return pixel coordinate and factor; with `align`, -1 and 1 are pixel centres, else the outer edges of pixels."""
     if align:
         return (x + 1) / 2 * (size - 1), (size - 1) / S(2)
     return ((x + 1) * size - 1) / 2, size / S(2)
 
 
 def clip(u, last, closed=False):
-    """Clamp to [0, last]; the factor is 0 outside and, unless `closed` as in print, at the border itself."""
+    """Clamp to [0, last]; the factor is 0 outside and, unless `closed` as in the printed formula, at the border."""
     inside = And(u >= 0, u <= last) if closed else And(u > 0, u < last)
     return Min(Max(u, 0), last), Piecewise((1, inside), (0, True))
 
@@ -46,12 +45,12 @@ def reflect(u, low, span):
 
 
 def _floor(e):
-    """floor, evaluated a second time: SymPy takes integers out of it, but does not look at what remains."""
+    """Return floor applied twice: SymPy takes integers out of it, but does not evaluate the rest."""
     return floor(e).replace(lambda a: isinstance(a, floor), lambda a: floor(a.args[0]))
 
 
 def _branches(span):
-    """Every open cell of the reflection, with the wave that has slope 1 or -1 there: (coordinate, value, slope)."""
+    """Return (coordinate, value, slope) of every open cell of the reflection; the slope is 1 or -1."""
     tau = T / (1 + T)
     return [
         ((2 * q + tau) * span, tau * span, 1),

@@ -1,9 +1,8 @@
-"""
-Cross entropy of row logits against class labels, with class weights, ignored labels, label smoothing and z-loss: its
-gradient, derived and proved.
+"""Cross entropy of row logits against class labels, with class weights, ignored labels, label smoothing and z-loss: derivation
+and proof of its gradient.
 
-Rows r = 0..N-1, classes c = 0..C-1. Labels are read with one-hot deltas, so a label outside 0..C-1 reads weight 0.
-Documented backward: aclnnCrossEntropyLossGrad, CANN documentation; ops-nn loss/cross_entropy_loss_grad.
+Rows r = 0..N-1, classes c = 0..C-1. Labels are read with one-hot deltas, so a label outside 0..C-1 reads weight 0. Documented
+backward: aclnnCrossEntropyLossGrad, CANN documentation; ops-nn loss/cross_entropy_loss_grad.
 """
 
 from functools import cache
@@ -34,12 +33,12 @@ book = Book("cross_entropy_loss")
 
 
 def given(name, reduction, row):
-    """A given derivative: one for each row without reduction, else one number."""
+    """Return a given derivative: one per row without reduction, else one number."""
     return IndexedBase(name, real=True)[row] if reduction == "none" else Symbol(name, real=True)
 
 
 def kept(row):
-    """1 for rows that count, 0 for rows whose label is to be ignored."""
+    """Return 1 for rows that count, 0 for rows with an ignored label."""
     return 1 - KroneckerDelta(target[row], ignore)
 
 
@@ -66,7 +65,7 @@ REASONS = {
 
 
 def _rows():
-    """The tape of both losses of each row."""
+    """Return the tape of both losses of each row."""
     tape = Tape({C: [c, i, k], N: [r, p, l]})
     tape.input("x", {r: N, c: C})
     tape.input("weightOptional", {c: C})
@@ -168,7 +167,7 @@ def _is_reciprocal_sum(e):
 
 
 def divisors(reduction):
-    """The divisor of the loss, and that of the z-loss."""
+    """Return the divisors of the loss and of the z-loss."""
     if reduction != "mean":
         return S.One, S.One
     return Sum(weight_of(l) * kept(l), ROWS), Sum(kept(l), ROWS)
@@ -185,7 +184,7 @@ def documented(
     own_grad=1,
     plain=1,
 ):
-    """The documented xGradOut; the keywords change one part of it each."""
+    """Return the documented xGradOut; each keyword changes one part of it."""
     by, zby = divisors(reduction)
     g, gz = given("gradLoss", reduction, row), given("gradZlossOptional", reduction, row)
     by = by if divisor is None else divisor
@@ -205,7 +204,7 @@ def documented(
 
 @cache
 def from_logits(e):
-    """Insert log-softmax for logProb and log-sum-exp for lse."""
+    """Substitute log-softmax for logProb and log-sum-exp for lse."""
     e = e.replace(lambda a: a.is_Indexed and a.base == logProb, lambda a: log_softmax(*a.indices))
     return e.replace(lambda a: a.is_Indexed and a.base == lse, lambda a: log_sum_exp(*a.indices))
 

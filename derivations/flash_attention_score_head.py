@@ -1,10 +1,9 @@
-"""
-Attention of one head, s = scale q k^T, a = softmax of its rows, y = a v: its gradients, derived and proved, whole and in
+"""Attention of one head, s = scale q k^T, a = softmax of its rows, y = a v: derivation and proof of its gradients, whole and in
 blocks.
 
-Documented backward (aclnnFlashAttentionScoreGrad, CANN operator documentation). Rows i = 0..m-1 are queries, columns j = 0..n-1 keys,
-c = 0..d-1 the elements of both, e = 0..w-1 those of values. In blocks, a row has a part A of columns and then a block B; what is
-known of A is a maximum, a sum and an output. As A may be any number of blocks, what holds of both holds of all.
+Documented backward (aclnnFlashAttentionScoreGrad, CANN operator documentation). Rows i = 0..m-1 are queries, columns j = 0..n-1
+keys, c = 0..d-1 the elements of both, e = 0..w-1 those of values. In blocks, a row has a part A of columns and then a block B;
+a maximum, a sum and an output are known of A. As A may be any number of blocks, a theorem about A and B holds for all blocks.
 """
 
 from functools import cache
@@ -82,13 +81,13 @@ def derive():
 
 
 def of_scores(row, column):
-    """dS: the weight times what it gets, less the mean of what the row gets."""
+    """Return dS: the weight times its upstream gradient minus the mean upstream gradient of the row."""
     gets = Sum(dy[row, e] * v[column, e], (e, 0, w - 1))
     return a[row, column] * (gets - Sum(dy[row, e1] * y[row, e1], (e1, 0, w - 1)))
 
 
 def documented():
-    """Each output with its indices, dS written out, which the document leaves out."""
+    """Return each output with its indices; dS, which the document leaves out, is written out."""
     return {
         "dqOut": (scale * Sum(of_scores(i, j) * k[j, c], (j, 0, n - 1)), {i: m, c: d}),
         "dkOut": (scale * Sum(of_scores(i, j) * q[i, c], (i, 0, m - 1)), {j: n, c: d}),
@@ -96,9 +95,9 @@ def documented():
     }
 
 
-# In blocks: columns of A and of B have names of their own.
+# In blocks, the columns of A and of B have separate names.
 
-p, b = symbols("p b", integer=True, positive=True)  # how many columns A and B have
+p, b = symbols("p b", integer=True, positive=True)  # the numbers of columns of A and B
 top, top_a, top_b = symbols("max maxA maxB", real=True)
 A, B = (
     (IndexedBase(f"s{x}", real=True), IndexedBase(f"v{x}", real=True), length)
@@ -107,7 +106,7 @@ A, B = (
 
 
 def summed(part, shift, of=lambda value, column: 1, row=i):
-    """The sum over the columns of a part of exp(s - shift), each times a number of its column."""
+    """Return the sum of exp(s - shift) over the columns of a part, each times `of` its column."""
     scores, values, length = part
     return Sum(exp(scores[row, j1] - shift) * of(values, j1), (j1, 0, length - 1))
 
@@ -117,7 +116,7 @@ def total(shift, row=i):
 
 
 def output(element, shift=0, row=i):
-    """y of a row over both parts."""
+    """Return y of a row over both parts."""
     of = lambda values, column: values[column, element]  # noqa: E731
     return (summed(A, shift, of, row) + summed(B, shift, of, row)) / total(shift, row)
 
@@ -127,7 +126,7 @@ def gets(row, column):
 
 
 def saved(row):
-    """D, of the output of all blocks."""
+    """Return D of a row, from the output over all blocks."""
     return Sum(dy[row, e1] * output(e1, row=row), (e1, 0, w - 1))
 
 

@@ -1,11 +1,9 @@
-"""
-The 2D grid sampler, out[p, q] interpolated at the pixel coordinates that grid[p, q] names: both gradients, derived and
-proved.
+"""The 2D grid sampler, out[p, q] interpolated at the pixel coordinates of grid[p, q]: derivation and proof of both gradients.
 
-On an open cell the pixels that are read (taps X_k, Y_l) do not change and padding is affine, u = s ix + o with s in
-{-1, 0, 1}: there everything is a polynomial, and the chain rule gives both gradients. `coordinates` proves what s is,
-`interpolation` what the weights are. Documented backward: aclnnGridSampler2DBackward, CANN documentation; ops-cv
-image/grid_sampler2_d_grad. Samples b, channels c, pixels (h, w), grid points (p, q).
+On an open cell the sampled pixels (taps X_k, Y_l) do not change and padding is affine, u = s ix + o with s in {-1, 0, 1}:
+everything is a polynomial there, and the chain rule gives both gradients. `coordinates` proves s, `interpolation` the weights.
+Documented backward: aclnnGridSampler2DBackward, CANN documentation; ops-cv image/grid_sampler2_d_grad. Samples b, channels c,
+pixels (h, w), grid points (p, q).
 """
 
 from functools import cache
@@ -34,13 +32,13 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
-# modes without and with padding: the texts of their steps are those of all modes
+# one mode without and one with padding: their steps have the texts of all modes
 TEXT_MODES = (0, 0), (0, 1)
 book = Book("grid_sampler_2d")
 
 
 def by_tap(index, values, at):
-    """values[index] for a symbolic index, with `at` for t."""
+    """Return values[index] for a symbolic index, with `at` for t."""
     return sum(KroneckerDelta(index, j) * value.subs(t, at) for j, value in enumerate(values))
 
 
@@ -58,7 +56,7 @@ def derive(interpolationMode=0, paddingMode=0, alignCorners=False):
 
 @cache
 def _tape(interpolationMode, pad, alignCorners):
-    """The tape of all modes in which the pixel is padded, or of all in which it is not: on an open cell they are alike."""
+    """Return the tape of all modes with padding, or of all without: on an open cell these agree."""
     weights = WEIGHTS[interpolationMode]
     point, last = dict(zip(POINT, (N, P, Q))), len(weights) - 1
     tape = Tape({C: [c], H: [h], W: [w], P: [p], Q: [q], Integer(len(weights)): [k, l]})
@@ -110,7 +108,7 @@ def _tape(interpolationMode, pad, alignCorners):
 
 
 def _along(tape, axis, size, tap, weights, pad, alignCorners):
-    """From the entry of the grid to the pixels and the weights along one axis."""
+    """Define the pixels and the weights along one axis from the entry of the grid."""
     point = dict(zip(POINT, (N, P, Q)))
     x = tape.input(f"g{axis}", point)
     pixel = tape.define(
@@ -180,7 +178,7 @@ def documented_input_grad(x_weights, y_weights):
 
 
 def documented_corner_sum(x_weights, y_weights):
-    """The sum over channels and pixels of gradOutput times pixel times weights; one axis gives their derivatives."""
+    """Return the sum over channels and pixels of gradOutput times pixel times weights; one axis gives their derivatives."""
     terms = sum(
         x * y * V[b, c, i, j, p, q]
         for j, x in enumerate(x_weights)
@@ -190,18 +188,18 @@ def documented_corner_sum(x_weights, y_weights):
 
 
 def sampled(to_x, to_y):
-    """The value of out[b, c, p, q], when `to_x` and `to_y` are the weights of column w and row h."""
+    """Return out[b, c, p, q], where `to_x` and `to_y` are the weights of column w and row h."""
     return Sum(image[b, c, h, w] * to_y * to_x, *PIXELS[::-1])
 
 
 def scattered(to_x, to_y):
-    """The value of inputGrad."""
+    """Return inputGrad."""
     return Sum(gradOutput[b, c, p, q] * to_y * to_x, *POINTS[::-1])
 
 
 @cache
 def derived(mode, name, keep=(), keep_adjoints=()):
-    """The adjoint of a node from the tape; the intermediates of `keep` stay, and the adjoints of `keep_adjoints`."""
+    """Return the adjoint of a node from the tape, keeping the intermediates `keep` and the adjoints `keep_adjoints`."""
     tape = derive(*mode).tape
     return tape.inline(tape.adjoint(name, keep_adjoints), keep)
 
@@ -224,7 +222,7 @@ def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
 
 
 def _any_number_of_taps(of_pixel):
-    """gradOutput times weights times a function of the pixel read, summed over points and any number K of taps."""
+    """Return the sum over points and any number K of taps of gradOutput times weights times a function of the pixel."""
     weighted = wy[(l, *POINT)] * wx[(k, *POINT)] * of_pixel(Y[(l, *POINT)], X[(k, *POINT)])
     return Sum(gradOutput[b, c, p, q] * weighted, (k, 0, K - 1), (l, 0, K - 1), *POINTS)
 

@@ -1,10 +1,9 @@
-"""
-Group normalisation, then swish, out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd: its gradients, derived
-and proved.
+"""Group normalisation, then swish, out = y sigma(s y), y = gamma x-hat + beta, x-hat = (x - mean) rstd: derivation and proof of
+its gradients.
 
-A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts
-samples and q = 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward:
-aclnnGroupNormSwishGrad, CANN documentation; ops-nn norm/group_norm_swish_grad.
+A channel of the tensor is (g, c): group g = 0..G-1, channel c = 0..D-1 of the group (D = C/G); a = 0..N-1 counts samples and q
+= 0..P-1 positions (P = H W). One group holds M = D P elements. Documented backward: aclnnGroupNormSwishGrad, CANN
+documentation; ops-nn norm/group_norm_swish_grad.
 """
 
 from functools import cache
@@ -37,7 +36,7 @@ def swish(y, s=scale):
 
 
 def documented_slope(y, s=scale, in_slope=None):
-    """The documented factor T / (exp(-s y) + 1); `in_slope` is the scale that T itself uses."""
+    """Return the documented factor T / (exp(-s y) + 1); `in_slope` is the scale inside T."""
     t, e = s if in_slope is None else in_slope, exp(-s * y) + 1
     return (t * y - t * y / e + 1) / e
 
@@ -148,7 +147,7 @@ def derive():
 
 
 def group_sums(sample, group):
-    """A = sum of gamma dGamma and B = sum of gamma dBeta over one sample and group."""
+    """Return A = sum of gamma dGamma and B = sum of gamma dBeta over one sample and group."""
     e = gamma[group, d] * dYNew[sample, group, d, u]
     return Sum(e * x_hat(sample, group, d, u), CHANNELS, POSITIONS), Sum(e, CHANNELS, POSITIONS)
 
@@ -175,7 +174,7 @@ def inlined(e):
 
 @cache
 def derived(name):
-    """The adjoint from the tape in terms of dYNew."""
+    """Return the adjoint from the tape in terms of dYNew."""
     e = derive().tape.adjoint(name, keep=("y",))
     ybar = derive().tape.nodes["y"].adjoint.base
     return inlined(e.replace(lambda e: e.is_Indexed and e.base == ybar, lambda e: dYNew[e.indices]))

@@ -1,8 +1,6 @@
-"""
-Hardswish, y = x min(max(x + 3, 0), 6) / 6: its derivative, derived and proved in three intervals, with kinks at -3 and 3.
-
-Documented backward: aclnnHardswishBackward, CANN documentation; ops-nn activation/hard_swish_grad. Its middle interval
-is closed, so at both kinks it returns the derivative from inside.
+"""Hardswish, y = x min(max(x + 3, 0), 6) / 6: derivation and proof of its derivative in three intervals, with kinks at -3 and
+3. Documented backward: aclnnHardswishBackward, CANN documentation; ops-nn activation/hard_swish_grad. Its middle interval is
+closed, so at both kinks it returns the derivative from inside.
 """
 
 from functools import cache
@@ -27,7 +25,7 @@ def hardswish(x):
 
 
 def documented_slope(x, offset=Rational(1, 2), closed=True):
-    """0, x/3 + 1/2, 1; the middle interval is closed, or open as in the second version of the operator."""
+    """Return 0, x/3 + 1/2 or 1 by interval; the middle interval is closed, or open as in the operator's second version."""
     outside = (x < -3, x > 3) if closed else (x <= -3, x >= 3)
     return Piecewise((0, outside[0]), (1, outside[1]), (x / 3 + offset, True))
 
@@ -80,7 +78,7 @@ def derive():
 
 
 def per_cell(left, right):
-    """One equation for each open cell."""
+    """Return one equation for each open cell."""
     return [Equation(left(cell), right(cell), where=WHERE[cell]) for cell in CELLS]
 
 

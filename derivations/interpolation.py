@@ -1,9 +1,8 @@
-"""
-Interpolation weights of the grid sampler along one axis, as functions of t, the distance from the left pixel: their sums and
-derivatives, proved.
+"""Interpolation weights of the grid sampler along one axis, as functions of t, the distance from the left pixel, with proofs of
+their sums and derivatives.
 
-Bilinear takes pixels floor(u) and floor(u) + 1, bicubic floor(u) - 1 to floor(u) + 2 with Keys' kernel of parameter A
-(-3/4 in the documents), nearest the pixel round(u).
+Bilinear takes pixels floor(u) and floor(u) + 1, bicubic floor(u) - 1 to floor(u) + 2 with Keys' kernel of parameter A (-3/4 in
+the documents), nearest the pixel round(u).
 """
 
 from sympy import Rational, S, Symbol, diff
@@ -17,35 +16,34 @@ book = Book("grid_sampler_2d")
 
 
 def linear_weights(t):
-    """Weights of the left and the right pixel."""
+    """Return the weights of the left and the right pixel."""
     return [1 - t, t]
 
 
 def cubic_near(s, a):
-    """Keys' kernel for |s| <= 1."""
+    """Return Keys' kernel for |s| <= 1."""
     return (a + 2) * s**3 - (a + 3) * s**2 + 1
 
 
 def cubic_far(s, a):
-    """Keys' kernel for 1 <= |s| <= 2."""
+    """Return Keys' kernel for 1 <= |s| <= 2."""
     return a * s**3 - 5 * a * s**2 + 8 * a * s - 4 * a
 
 
 def cubic_weights(t, a=A):
-    """Weights of the pixels at -1, 0, 1, 2."""
+    """Return the weights of the pixels at -1, 0, 1, 2."""
     return [cubic_far(t + 1, a), cubic_near(t, a), cubic_near(1 - t, a), cubic_far(2 - t, a)]
 
 
 def slopes(weights):
-    """Derivatives of weights by t."""
+    """Return the derivatives of weights by t."""
     return [diff(w, t) for w in weights]
 
 
 def printed_coefficients(t, a=A, signed=False):
-    """
-    The bicubic derivative coefficients as printed: minus the derivatives of the weights by t.
+    """Return the bicubic derivative coefficients as printed: minus the derivatives of the weights by t.
 
-    Print takes |-1 - t|, |-t|, |1 - t|, |2 - t|, but the polynomials of the first two need the signed arguments.
+    The printed formula uses |-1 - t|, |-t|, |1 - t|, |2 - t|, but the polynomials of the first two need signed arguments.
     """
     s = [-1 - t, -t, 1 - t, 2 - t] if signed else [1 + t, t, 1 - t, 2 - t]
     return [
@@ -60,7 +58,7 @@ WEIGHTS = {
     0: linear_weights(t),
     1: [S.One],
     2: cubic_weights(t, DOCUMENTED_A),
-}  # of each interpolationMode
+}  # by interpolationMode
 
 
 @book.theorem(

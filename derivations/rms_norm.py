@@ -1,9 +1,8 @@
-"""
-RMS normalisation, y = gamma * x * rstd with rstd = (mean of x^2 + epsilon)^(-1/2), one row at a time: its gradients, derived
-and proved.
+"""RMS normalisation, y = gamma * x * rstd with rstd = (mean of x^2 + epsilon)^(-1/2), one row at a time: derivation and proof
+of its gradients.
 
-Documented backward (aclnnRmsNormGrad, CANN documentation; ops-nn norm/rms_norm_grad). Rows r = 0..m-1 are what rstd
-counts, columns j = 0..n-1 are what gamma counts, whatever the ranks of the tensors are.
+Documented backward (aclnnRmsNormGrad, CANN documentation; ops-nn norm/rms_norm_grad). Rows r = 0..m-1 have one rstd each,
+columns j = 0..n-1 one gamma each, for tensors of any rank.
 """
 
 from functools import cache

@@ -1,4 +1,4 @@
-"""Canonical sums: indices that share no factor get sums of their own, and bound indices get names by position."""
+"""Canonical sums: indices without a common factor get separate sums, and bound indices get names by position."""
 
 from functools import lru_cache
 from itertools import permutations, product
@@ -10,12 +10,11 @@ from derivations.prover.expressions import CANONICAL, NotUnderstood, freshen, in
 from derivations.prover.ranges import is_nonnegative
 
 MAX_UNROLLED = 16  # sums with numeric limits up to this length are written out
-MAX_ORDERED = 4  # up to this many indices of one product are tried in every order
+MAX_ORDERED = 4  # indices of one product whose orders are all tried, at most
 
 
 def closed(factors, bounds, normalise):
-    """
-    The sum of the product of `factors` over the indices of `bounds`, {index: last}, each from 0, as canonical sums.
+    """Return the sum of the product of `factors` over the indices of `bounds`, {index: last}, each from 0, as canonical sums.
 
     `normalise` is applied to sums that are written out.
     """
@@ -32,7 +31,7 @@ def closed(factors, bounds, normalise):
 
 
 def common_monomial(e):
-    """The product of powers that all terms of `e` share, the most negative power of each where they divide."""
+    """Return the product over all bases of the lowest integer power among the terms of `e`; a term without the base has power 0."""
     powers = [
         {
             f.as_base_exp()[0]: f.as_base_exp()[1]
@@ -46,8 +45,7 @@ def common_monomial(e):
 
 
 def positive_factor(e):
-    """
-    (factor, rest) with e = factor * rest: the factor is a polynomial of one symbol, and positive, so roots split by it.
+    """Return (factor, rest) with e = factor * rest; the factor is a positive polynomial of one symbol, so roots split by it.
 
     >>> from sympy import symbols
     >>> a, b, c = symbols("a b c", positive=True)
@@ -59,7 +57,7 @@ def positive_factor(e):
         for term in Add.make_args(e):
             coefficient, power = term.as_independent(s, as_Add=False)
             by_power[power] = by_power.get(power, 0) + coefficient
-        # (positive number, rest)
+        # power: (positive number, rest)
         parts = {power: total.primitive() for power, total in by_power.items()}
         rests = {rest for _, rest in parts.values()}
         if len(rests) == 1 < len(parts) and all(power.is_positive for power in parts):
@@ -70,12 +68,12 @@ def positive_factor(e):
 
 
 def exponential_parts(f):
-    """The factors of `f`, with exp(a + b) as exp(a), exp(b): each may leave the sums whose indices it lacks."""
+    """Return the factors of `f`, with exp(a + b) as exp(a), exp(b): each may leave the sums whose indices it lacks."""
     return tuple(map(exp, Add.make_args(f.args[0]))) if isinstance(f, exp) else Mul.make_args(f)
 
 
 def is_total(e):
-    """True when `e` is defined for all values of its symbols: no division, root or logarithm of what may be 0."""
+    """Return True if `e` is defined for all values of its symbols: no division, root or logarithm at a possible 0."""
     if (
         isinstance(e, Pow)
         and not (e.exp.is_Rational and e.exp.is_positive)
@@ -88,7 +86,7 @@ def is_total(e):
 
 
 def _counted(factors, bounds):
-    """Sums over an index that occurs nowhere become their length."""
+    """Replace sums over an index that occurs nowhere by their length."""
     factors, bounds = list(factors), dict(bounds)
     for v, last in list(bounds.items()):
         others = [*factors, *[other for w, other in bounds.items() if w != v]]
@@ -101,10 +99,9 @@ def _counted(factors, bounds):
 
 
 def _indices(f, bounds):
-    """
-    The indices whose sums `f` must not leave.
+    """Return the indices whose sums `f` must not leave.
 
-    An empty sum is 0 even where a factor inside it is undefined, so such a factor stays in every sum that may be empty.
+    An empty sum is 0 even if a factor inside it is undefined, so such a factor stays in every sum that may be empty.
     """
     indices = {v for v in bounds if f.has(v)}
     if not indices and not is_total(f):
@@ -135,9 +132,9 @@ def _sum(body, bounds, normalise):
 
 @lru_cache(maxsize=4096)
 def _named(body, limits):
-    """The sum over (index, last), each from 0, with canonical indices in canonical order."""
+    """Return the sum over (index, last), each from 0, with canonical indices in canonical order."""
     bounds = dict(limits)
-    # free or bound
+    # indices of inner sums, bound or free here
     taken = [s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)]
     level = 1 + max([k for k in taken if 0 <= k < CANONICAL], default=-1)
     names = [
@@ -170,10 +167,9 @@ def _written_out(body, limits, numeric, normalise):
 
 
 def _orders(body, bounds):
-    """
-    Orders of the indices, innermost first: by limits, and in every order where limits are the same.
+    """Yield orders of the indices, innermost first: by limits, and every order of indices with the same limits.
 
-    Where a limit depends on an index, every order is tried in which each limit depends on outer indices alone.
+    If a limit depends on an index, all orders are tried in which each limit depends only on outer indices.
     """
     indices = list(bounds)
     if any(last.has(*indices) for last in bounds.values()):
@@ -195,7 +191,7 @@ def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
     marker, other = (Dummy("mark", dummy_index=CANONICAL - k, integer=True) for k in (1, 2))
-    # too many to try: sorted by the place of each among nameless others
+    # too many to try: sort each by its place among indices without names
     alike = {v: other for v in indices}
     return [
         tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))

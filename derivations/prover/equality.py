@@ -1,4 +1,4 @@
-"""Are two expressions equal, under which assumptions, and if not, why not? Every theorem asks this."""
+"""Decide whether two expressions are equal, with the assumptions needed or the reason why not; every theorem asks this."""
 
 from functools import lru_cache
 
@@ -13,16 +13,15 @@ from derivations.prover.rational import is_rationally_zero, operations, terms
 from derivations.prover.sentences import SAID, Sentence
 from derivations.prover.vocabulary import as_expression, require_granted
 
-MAX_EXPANDED = 30000  # terms that a rational identity may come to where the normal form gave up
-MAX_SHOWN = 60  # operations of a difference that a reason writes out
+MAX_EXPANDED = 30000  # terms of a rational identity at most, after the normal form gave up
+MAX_SHOWN = 60  # operations of a difference that a reason shows, at most
 
 
 class Answer(int):
-    """
-    True when an equation was proved; otherwise False, and `reason` says in one sentence what stood in the way.
+    """True when an equation was proved; otherwise False, with the obstacle in the sentence `reason`.
 
-    It is an int, as bool is: it compares, adds and hashes like True or False (only `is` tells them apart).
-    `denominators` is what a proved equation divides by and is not known to differ from 0.
+    It is an int, like bool: it compares, adds and hashes like True or False (only `is` differs). `denominators` are the
+    divisors of a proved equation that are not known to differ from 0.
 
     >>> Answer() == True, Answer("a matrix").reason
     (True, 'a matrix')
@@ -87,7 +86,7 @@ def proves_equal(a, b, *, in_range=None):
     except NotUnderstood as refusal:
         return Answer(Sentence(SAID["not understood"], why=_reason(refusal)))
     except Exception as error:
-        # SymPy raises many kinds where it cannot go on; none of them is a proof
+        # SymPy raises many kinds of exceptions when it gives up; none of them is a proof
         return Answer(f"given up: {type(error).__name__}: {error}")
 
 
@@ -113,7 +112,7 @@ def _compared(a, b, ranges):
     except TooLarge:
         if (a - b).has(Sum, KroneckerDelta) or terms(a - b) > MAX_EXPANDED:
             raise
-        # nothing but the expansion of fractions was to be done, and they may stay as they are
+        # only the expansion of fractions failed, and fractions may stay unexpanded
         difference = a - b
     if difference.has(nan, zoo):
         return Answer("not understood: a pole: the difference is not finite")
@@ -131,7 +130,7 @@ def _short(e):
 
 
 def _denominators(*expressions):
-    """What the expressions divide by and is not known to differ from 0."""
+    """Return the divisors of the expressions that are not known to differ from 0."""
     powers = {p for e in expressions for p in e.atoms(Pow)}
     bases = {p.base for p in powers if not is_total(Pow(p.base, p.exp)) and not is_total(p)}
     return tuple(sorted(bases, key=lambda base: (base.count_ops(), str(base))))

@@ -10,8 +10,7 @@ from sympy.core.function import AppliedUndef
 
 
 def evaluate(e, values, indices=(), digits=None):
-    """
-    The values of `e` as an array with one axis for each of `indices`.
+    """Return the values of `e` as an array with one axis for each of `indices`.
 
     `values` maps names (of arrays, symbols and sizes) to arrays and numbers. `indices` maps the free indices of `e`, in
     the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 an object array of
@@ -41,7 +40,8 @@ def evaluate(e, values, indices=(), digits=None):
         given = [_Entries(name, values[name], number) for name in names]
         modules = "mpmath" if digits else "numpy"
         function = lambdify([*map(Symbol, names), *indices], e, modules)
-        if digits:  # whole numbers, too, are numbers of mpmath: Python divides its own in float64
+        # integers, too, become numbers of mpmath: Python would divide its own in float64
+        if digits:
             function.__globals__["range"] = lambda low, high: map(
                 number, range(int(low), int(high))
             )
@@ -55,12 +55,12 @@ def evaluate(e, values, indices=(), digits=None):
 
 
 class _Entries:
-    """The entries of an array, as numbers of a kind; no index counts from the end."""
+    """The entries of an array as numbers of one type; negative indices are refused."""
 
     def __init__(self, name, values, number):
         values = np.asarray(values)
         self.name, self.ndim = name, values.ndim
-        self.values = values.astype(object)  # numbers of Python, which mpmath takes
+        self.values = values.astype(object)  # Python numbers, which mpmath accepts
         self.number = int if values.dtype.kind in "iu" and number is np.float64 else number
 
     def __getitem__(self, index):

@@ -1,4 +1,4 @@
-"""Substitution that leaves bound indices alone, under every function that binds one, and the kinds of functions there are."""
+"""Substitution that leaves bound indices alone, under every function that binds one, and the kinds of functions."""
 
 from functools import lru_cache
 
@@ -42,10 +42,10 @@ from sympy.core.function import AppliedUndef
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
-UNRULED = (log, sin, cos, tanh, sign, floor, ceiling, Min, Mod)  # taken, without identities
+UNRULED = (log, sin, cos, tanh, sign, floor, ceiling, Min, Mod)  # accepted, without identities
 _FUNCTIONS = (exp, Abs, Max, *UNRULED)
-CANONICAL = 10**12  # numbers of canonical indices lie above those that SymPy hands out
-_FIRST_NAME = 2 * CANONICAL  # and those of new names above both
+CANONICAL = 10**12  # numbers of canonical indices are above those of SymPy's own dummies
+_FIRST_NAME = 2 * CANONICAL  # numbers of new names are above both
 _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 
@@ -54,7 +54,7 @@ class NotUnderstood(Exception):
 
 
 class TooLarge(NotUnderstood):
-    """An expansion has too many terms: it is given up, though other ways may be open."""
+    """An expansion has too many terms; another way may still succeed."""
 
 
 def is_index(e):
@@ -62,21 +62,19 @@ def is_index(e):
 
 
 def is_function(e):
-    """A function of numbers: equal arguments give equal values, and it binds nothing."""
+    """Return whether `e` is a pointwise function: equal arguments give equal values, and it binds nothing."""
     return isinstance(e, _FUNCTIONS + (AppliedUndef,)) or getattr(type(e), "pointwise", False)
 
 
 def fresh_index(name="i"):
-    """A new integer symbol that equals no other symbol."""
+    """Return a new integer symbol that equals no other symbol."""
     return Dummy(name, integer=True)
 
 
 class Names:
-    """
-    New names for bound indices, which occur in none of the `expressions`.
+    """New names for bound indices, which occur in none of the `expressions`.
 
-    The names are numbers that rise. So equal work gives equal expressions, and what SymPy and the normal form remember
-    of the one serves the other.
+    The names are rising numbers, so that equal work gives equal expressions, and caches of SymPy and the normal form apply.
     """
 
     def __init__(self, *expressions):
@@ -84,7 +82,7 @@ class Names:
         self._number = max(filter(_FIRST_NAME.__le__, taken), default=_FIRST_NAME)
 
     def __call__(self, v, whole):
-        """A name in the place of `v`: an integer if what is bound runs over `whole` numbers alone."""
+        """Return a new name for `v`: an integer if it runs over `whole` numbers only."""
         self._number += 1
         assumptions = (("integer", True),) if whole else _assumptions(v)
         return _numbered(v.name, self._number, assumptions)
@@ -96,11 +94,10 @@ def _numbered(name, number, assumptions):
 
 
 def substitute(e, mapping, names=None):
-    """
-    Replace symbols, or whole entries such as t[r], by expressions.
+    """Replace symbols, or whole entries such as t[r], by expressions.
 
-    Bound indices are renamed on the way, so nothing is captured; the name of an array is never replaced. `names` gives
-    the new ones, so that they are new beyond `e` and `mapping`, too.
+    Bound indices are renamed, so nothing is captured; the name of an array is never replaced. `names` gives the new names, so
+    that they are new beyond `e` and `mapping`, too.
 
     >>> from sympy import IndexedBase, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)
@@ -155,7 +152,7 @@ def _substitute_under_binder(e, mapping, names):
 
 
 def _substitute_in_derivative(e, mapping, names):
-    """The variable of a derivative is also the place where it is taken: another symbol may take that part, no value."""
+    """Substitute in a derivative; its variable is also the point, so another symbol may replace it, but no value."""
     inner, fresh = _rebound(mapping, tuple(dict.fromkeys(e.variables)), names)
     moved = substitute(e.expr, inner, names)
     places = {
@@ -181,7 +178,7 @@ def _substitute_in_limits(e, mapping, names):
 
 
 def _rebound(mapping, variables, names, whole=False):
-    """The mapping inside a binder, and the new names of what it binds: integers only when these are `whole` numbers."""
+    """Return the mapping inside a binder and the new names of its bound symbols, integers only if `whole`."""
     if not all(isinstance(v, (Symbol, Idx)) for v in variables):
         raise NotUnderstood(f"bound, but not a symbol: {variables}")
     fresh = [names(v, whole) for v in variables]
@@ -198,10 +195,9 @@ def _assumptions(v):
 
 
 def insert(e, mapping, names=None):
-    """
-    Like `substitute`, for values at which `e` must be defined.
+    """Like `substitute`, for values at which `e` must be defined.
 
-    Raises NotUnderstood where something that `e` divides by, or takes the logarithm of, becomes 0.
+    Raises NotUnderstood if a divisor of `e`, or an argument of its logarithms, becomes 0.
     """
     for node in e.atoms(Pow, log, Mod):
         base = node.base if isinstance(node, Pow) else node.args[-1]
@@ -217,20 +213,20 @@ def insert(e, mapping, names=None):
 
 
 def freshen(e, names=None):
-    """Give every bound index of `e` a name of its own; afterwards plain replacement cannot capture."""
+    """Give every bound index of `e` a unique name; afterwards plain replacement cannot capture."""
     return substitute(e, {}, names)
 
 
 @lru_cache(maxsize=8192)
 def expanded(e):
-    """What `expand` makes of an expression: mostly a sum of multiples of indices, in which it finds nothing to do."""
+    """Return `expand(e)`, without the call for sums of multiples of symbols, which it leaves unchanged."""
     if all(isinstance(term.as_coeff_Mul()[1], (Symbol, Number)) for term in Add.make_args(e)):
         return e
     return expand(e)
 
 
 def multiplied(e):
-    """`e` with products of sums multiplied out, where its terms have no such product inside."""
+    """Return `e` with products of sums multiplied out, one level deep."""
     return Add(
         *[
             expand_mul(term) if any(f.is_Add for f in Mul.make_args(term)) else term

@@ -1,4 +1,4 @@
-"""The result of a derivation: its steps, as a notebook shows them."""
+"""The result of a derivation: its steps in a notebook's form."""
 
 from dataclasses import dataclass, replace
 
@@ -10,13 +10,13 @@ from derivations.prover.sentences import SAID, said
 
 @dataclass(frozen=True)
 class Derivation:
-    """A finished derivation: `steps` in reading order, `tape` with its nodes (None where there are only cells)."""
+    """A finished derivation: `steps` in reading order, `tape` with its nodes (None for a derivation by cells)."""
 
     steps: tuple
     tape: object = None
 
     def _repr_markdown_(self):
-        """The steps as a notebook shows them, and of which names the letters in them are."""
+        """Return the steps as Markdown, followed by the names of the parameters that letters abbreviate."""
         names = {symbol.name for step in self.steps for symbol in step.equation.atoms(Symbol)}
         letters = said(", ").join(
             f"${letter}$ = `{name}`" for name, letter in NAMES.items() if name in names
@@ -29,8 +29,7 @@ class Derivation:
         )
 
     def __getitem__(self, titles):
-        """
-        The steps of one title, or of several, for a page that shows them one by one; KeyError for a title of no step.
+        """Return the steps with one title or several; raise KeyError for an unknown title.
 
         >>> import derivations
         >>> derivations.hardswish.derive()["Definition", "Right cell, x > 3"].steps[1].latex

@@ -13,12 +13,10 @@ SLOPES = {
 
 
 def gradient(e, leaf):
-    """
-    The derivative of `e` with respect to `leaf`, a symbol or an array entry x[p, i] with indices of its own.
+    """Return the derivative of `e` by `leaf`, a symbol or an array entry x[p, i] with its own indices.
 
-    Bound indices of `e` are renamed first, so they never meet the indices of `leaf`.
-
-    Raises NotUnderstood for functions whose derivative is not defined everywhere, such as Piecewise or floor.
+    Bound indices of `e` are renamed first, so they never meet the indices of `leaf`. Raises NotUnderstood for functions whose
+    derivative is not defined everywhere, such as Piecewise or floor.
 
     >>> from sympy import IndexedBase, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)
@@ -43,7 +41,7 @@ def _gradient(e, leaf):
         or isinstance(e, KroneckerDelta)
         and all(arg.is_integer for arg in e.args)
     ):
-        return S.Zero  # constant but for jumps
+        return S.Zero  # constant except for jumps
     if isinstance(e, Add):
         return Add(*[_gradient(arg, leaf) for arg in e.args])
     if isinstance(e, Mul):
@@ -59,7 +57,7 @@ def _gradient(e, leaf):
         return SLOPES[type(e)](e.args[0]) * _gradient(e.args[0], leaf)
     if isinstance(e, Pow) and not _depends(e.exp, leaf):
         return e.exp * Pow(e.base, e.exp - 1) * _gradient(e.base, leaf)
-    if hasattr(e, "slope"):  # by its first argument
+    if hasattr(e, "slope"):  # the derivative by the first argument
         return e.slope * _gradient(e.args[0], leaf)
     raise NotUnderstood(f"the derivative of {type(e).__name__}")
 

@@ -1,10 +1,9 @@
-"""
-Normal form of expressions with sums over indices.
+"""Normal form of expressions with sums over indices.
 
-Rules, each valid for sums of any length: linearity; a product of sums is a sum of products over fresh indices; order of
-sums is free (Fubini) where no limit depends on another index; bound indices have no names; lower limits are moved to
-0; factors that do not contain an index leave its sum; a delta selects an entry where the index is proved to lie within
-the limits; a sum of a constant is constant times length where the length is proved to be nonnegative.
+Rules, each valid for sums of any length: linearity; a product of sums is a sum of products over fresh indices; order of sums is
+free (Fubini) unless a limit depends on another index; bound indices have no names; lower limits are moved to 0; factors that do
+not contain an index leave its sum; a delta selects an entry if the index is proved to lie within the limits; a sum of a
+constant is constant times length if the length is proved to be nonnegative.
 """
 
 from functools import lru_cache
@@ -39,7 +38,7 @@ from derivations.prover.expressions import (
 )
 from derivations.prover.ranges import Ranges
 
-MAX_TERMS = 4000  # beyond these an expansion is given up: not proved
+MAX_TERMS = 4000  # an expansion beyond these limits is given up: not proved
 MAX_POWER = 8
 MAX_DELTAS = 40
 
@@ -59,7 +58,7 @@ def normal_form(e, ranges=Ranges()):
 
 
 class NormalForm:
-    """The rewriting; remembers what it has normalised. `names` gives names that do not occur in its input."""
+    """A rewriting to normal form with a cache; `names` gives names that do not occur in its input."""
 
     def __init__(self, ranges, names):
         self.ranges, self.names, self.memo, self.inserted = ranges, names, {}, {}
@@ -74,7 +73,7 @@ class NormalForm:
             )
         return self.memo[e]
 
-    # Opening: an expression becomes a list of terms (factors, {index: last}); every index runs from 0.
+    # Opening: an expression becomes a list of terms (factors, {index: last}); every index starts at 0.
 
     def _terms(self, e):
         if isinstance(e, Add):
@@ -97,7 +96,7 @@ class NormalForm:
         return terms
 
     def _opened(self, e):
-        e = freshen(e, self.names)  # the same sum may be opened several times in one product
+        e = freshen(e, self.names)  # one product may open the same sum several times
         if any(low.has(*e.variables) for _, low, _ in e.limits):
             raise NotUnderstood(f"a lower limit that depends on another index: {e}")
         shift = {v: v + low for v, low, _ in e.limits if low != 0}
@@ -105,11 +104,10 @@ class NormalForm:
         return [(f, {**b, **bounds}) for f, b in self._terms(e.function.xreplace(shift))]
 
     def _factor(self, e):
-        """
-        The terms of an expression that is no sum, product or power to be opened: mostly the one term that it is itself.
+        """Return the terms of an expression that is not a sum, product or power to open: mostly itself, as one term.
 
-        Its arguments are normalised first. With them it may evaluate to something else, as the square root of a square
-        does; then that is opened.
+        Its arguments are normalised first. If it then evaluates to another kind, as the square root of a square does, that is
+        opened.
         """
         if not e.args or is_index(e) or isinstance(e, Piecewise):
             return [((e,), {})]
@@ -128,7 +126,7 @@ class NormalForm:
         return [(exponential_parts(rebuilt), {})]
 
     def _power(self, e):
-        """base**exponent with a normalised base whose terms have no common factor and no denominators."""
+        """Return base**exponent with a normalised base whose terms have no common factor and no denominators."""
         base, exponent = self(e.base), self(e.exp)
         if base.is_zero and not exponent.is_nonnegative:
             raise NotUnderstood(f"a pole: {e} divides by 0")
@@ -138,7 +136,7 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        # by terms, so that the powers cancel
+        # term by term, so that the powers cancel
         base = multiplied(Add(*[term / monomial for term in base.args]))
         factor, base = (S.One, base) if exponent.is_Integer else positive_factor(base)
         return (
@@ -148,7 +146,7 @@ class NormalForm:
             * Pow(monomial, exponent)
         )
 
-    # One term: equal bases merge, deltas act.
+    # One term: equal bases merge, deltas select entries.
 
     def _merged(self, terms, applied=frozenset()):
         todo, done = list(terms), []
@@ -194,13 +192,13 @@ class NormalForm:
         return [(tuple(factors), bounds)]
 
     def _replaced(self, factors, index, value, bounds):
-        """The terms of the product of `factors` with `index` replaced; only what changes is normalised again."""
+        """Return the terms of the product of `factors` with `index` replaced; unchanged factors are not normalised again."""
         same = tuple(f for f in factors if not f.has(index))
         changed = self._product([self._inserted(f, index, value) for f in factors if f.has(index)])
         return [(same + f, {**bounds, **b}) for f, b in changed]
 
     def _inserted(self, f, index, value):
-        """`f` with `index` replaced; remembered, as one delta acts on many terms with the same factors."""
+        """Return `f` with `index` replaced, cached, because one delta acts on many terms with the same factors."""
         key = f, index, value
         if key not in self.inserted:
             self.inserted[key] = insert(f, {index: value}, self.names)
@@ -218,7 +216,7 @@ def _is_expandable(e):
 
 @lru_cache(maxsize=4096)
 def _divided(term):
-    """s/(s + rest) as 1 - rest/(s + rest): no term has, above a sum that it is divided by, the s of that sum."""
+    """Rewrite s/(s + rest) as 1 - rest/(s + rest), so that no term has the s of its divisor in the numerator."""
     factors = Mul.make_args(term)
     for divisor in factors:
         if (
@@ -245,7 +243,7 @@ def _divided(term):
 
 @lru_cache(maxsize=4096)
 def _leading(total):
-    """(s, rest) with total = s + rest, where s is its first symbol, or else its only exponential; else (None, None)."""
+    """Return (s, rest) with total = s + rest, where s is its first symbol, or else its only exponential; else (None, None)."""
     s = min(total.free_symbols, key=default_sort_key, default=None)
     if s in total.args and not (total - s).has(s):
         return s, total - s
@@ -257,7 +255,7 @@ def _leading(total):
 
 @lru_cache(maxsize=4096)
 def _single_delta(f):
-    """A delta is its own square; its arguments are kept apart so that equal deltas look equal."""
+    """Reduce a power of a delta to the delta, and write equal deltas alike."""
     if (
         isinstance(f, Pow)
         and isinstance(f.base, KroneckerDelta)
@@ -270,7 +268,7 @@ def _single_delta(f):
 
 @lru_cache(maxsize=4096)
 def _delta(difference):
-    """The delta that is 1 where `difference` is 0."""
+    """Return the delta that is 1 where `difference` is 0."""
     terms = Add.make_args(expanded(difference))
     positive = Add(*[term for term in terms if not term.could_extract_minus_sign()])
     return KroneckerDelta(positive, positive - expanded(difference))
@@ -278,7 +276,7 @@ def _delta(difference):
 
 @lru_cache(maxsize=4096)
 def _selected(delta, limits, ranges):
-    """(index, value) when the delta picks the entry `value` from the sum over `index`; `limits` are (index, last)."""
+    """Return (index, value) if the delta selects the entry `value` from the sum over `index`; `limits` are (index, last)."""
     bounds = dict(limits)
     from_zero = {v: (S.Zero, last) for v, last in limits}
     for index, value in _equations(delta, bounds):
@@ -293,7 +291,7 @@ def _selected(delta, limits, ranges):
 
 @lru_cache(maxsize=4096)
 def _identified(delta, limits):
-    """(index, value): where the delta is 1, `index` may be written as `value`; bound indices stay."""
+    """Return (index, value) such that `value` may replace `index` where the delta is 1; bound indices stay."""
     bounds = dict(limits)
     candidates = _equations(delta, bounds)
     if not candidates:
@@ -305,7 +303,7 @@ def _identified(delta, limits):
 
 
 def _equations(delta, bounds):
-    """All (index, value) that the delta equates, except indices on which a limit depends."""
+    """Return all (index, value) that the delta equates, without indices on which a limit depends."""
     return [
         (atom, value)
         for atom, value in _solved(delta)
@@ -315,7 +313,7 @@ def _equations(delta, bounds):
 
 @lru_cache(maxsize=4096)
 def _solved(delta):
-    """All (index, value) that the delta equates."""
+    """Return all (index, value) that the delta equates."""
     difference, solved = expanded(delta.args[0] - delta.args[1]), []
     for term in Add.make_args(difference):
         coefficient, atom = term.as_coeff_Mul()

@@ -1,4 +1,4 @@
-"""Formulas as they are printed: names, and bound indices with letters instead of numbers."""
+"""Print formulas with customary names, and with letters instead of numbers for bound indices."""
 
 from sympy import Dummy, Eq, IndexedBase, Sum, Symbol, symbols
 from sympy.printing.latex import LatexPrinter
@@ -46,8 +46,7 @@ SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
 
 
 def notated(name):
-    """
-    The LaTeX of a name: xhat, xhatbar and rho as in print, the vendor's parameters by their customary letters.
+    """Return the LaTeX of a name: xhat, xhatbar and rho as in print, the vendor's parameters by their customary letters.
 
     >>> notated("xhatbar"), notated("rowbar"), notated("swishScale")
     ('\\\\bar{\\\\hat{x}}', '\\\\overline{\\\\mathrm{row}}', 's')
@@ -57,7 +56,8 @@ def notated(name):
     for suffix, wide in (("bar", "overline"), ("hat", "widehat"), ("tilde", "widetilde")):
         if name.endswith(suffix) and len(name) > len(suffix):
             base = notated(name[: -len(suffix)])
-            return rf"\{wide if 'math' in base else suffix}{{{base}}}"  # over the whole of a word
+            # a wide accent for a whole word
+            return rf"\{wide if 'math' in base else suffix}{{{base}}}"
     if name in GREEK:
         return rf"\{name}"
     if "_" in name and not name.startswith("_"):
@@ -71,8 +71,7 @@ def notated(name):
 
 
 def readable(e, letters=None):
-    """
-    Give the bound indices of `e` letters of their own; `letters` maps a length to the letters to take first.
+    """Give each bound index of `e` a letter; `letters` maps a length to its preferred letters.
 
     >>> from sympy import IndexedBase
     >>> i, n = symbols("i n", integer=True)
@@ -118,7 +117,7 @@ class _Letters:
 
 
 class PaperPrinter(LatexPrinter):
-    """LaTeX with names as in print."""
+    """LaTeX with customary names."""
 
     def _print_Symbol(self, e, style="plain"):
         return notated(e.name)
@@ -134,8 +133,7 @@ class PaperPrinter(LatexPrinter):
 
 
 def latex(e, letters=None):
-    """
-    The LaTeX of an expression or equation.
+    """Return the LaTeX of an expression or equation.
 
     >>> latex(IndexedBase("xhat")[Symbol("i")])
     '{\\\\hat{x}}_{i}'

@@ -7,11 +7,10 @@ from derivations.prover.ranges import is_nonnegative
 
 
 def require_no_poles(e, ranges):
-    """
-    Raise NotUnderstood where a sum may divide by 0 at one of its indices.
+    """Raise NotUnderstood if a sum may divide by 0 at one of its indices.
 
-    This concerns what depends on indices and sizes alone. That entries, parameters and sums of them are not 0 where
-    they stand below a fraction line is what an equation takes for granted, and what its proof lists.
+    Only divisors of indices and sizes are checked. That entries, parameters and their sums differ from 0 below a fraction line
+    is an assumption of the equation, which its proof lists.
     """
     _require_no_poles(e, ranges, {})
 

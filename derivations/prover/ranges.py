@@ -1,4 +1,4 @@
-"""What is known about the range of an index, and proofs that an index lies within the limits of a sum."""
+"""Ranges of indices, and proofs that an index lies within the limits of a sum."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -10,11 +10,10 @@ from derivations.prover.vocabulary import as_expression
 
 
 class Ranges:
-    """
-    Ranges granted by the caller: {index: (first, last)}, both ends included.
+    """Ranges granted by the caller: {index: (first, last)}, both ends included.
 
-    A key is a symbol, or an IndexedBase whose entries all are such indices (class labels, for example). To grant a
-    range is to grant that the index is an integer.
+    A key is a symbol, or an IndexedBase whose entries are all such indices (class labels, for example). A granted range implies
+    that the index is an integer.
 
     Raises TypeError when `granted` is anything else.
     """
@@ -30,7 +29,7 @@ class Ranges:
         return hash(self._key)
 
     def of(self, atom, bounds):
-        """The (first, last) of a symbol or of an array entry, or None; `bounds` are the limits of enclosing sums."""
+        """Return (first, last) of a symbol or of an array entry, or None; `bounds` are the limits of enclosing sums."""
         if atom in bounds:
             first, last = bounds[atom]
             return (first, last) if is_nonnegative(last - first + 1) else None
@@ -38,7 +37,7 @@ class Ranges:
         return self.granted.get(key)
 
     def contains(self, first, last, e, bounds):
-        """True when first <= e <= last and e is an integer are proved; None as an end is no end."""
+        """Return True if first <= e <= last and e is an integer are proved; None as an end is no limit."""
         enclosure = self._enclosure(e, bounds)
         if enclosure is None:
             return False
@@ -48,7 +47,7 @@ class Ranges:
         )
 
     def _enclosure(self, e, bounds):
-        """An interval [low, high] that holds the integer `e`, or None."""
+        """Return an interval [low, high] that contains the integer `e`, or None."""
         low, high = Integer(0), Integer(0)
         for term in Add.make_args(expanded(e)):
             coefficient, atom = term.as_coeff_Mul()
@@ -72,7 +71,7 @@ def _checked(granted):
             first, last = limits
             checked[index] = (as_expression(first), as_expression(last))
             if not isinstance(index, IndexedBase):
-                as_expression(index)  # refuses names that bound indices may get, too
+                as_expression(index)  # refuses names that bound indices may get
         except (TypeError, ValueError, NotUnderstood) as error:
             raise TypeError(_problem(limits)) from error
     return checked
@@ -87,7 +86,7 @@ def _problem(got):
 
 @lru_cache(maxsize=4096)
 def is_nonnegative(e):
-    """True when `e` >= 0 follows from the assumptions of its symbols (positive integers are at least 1)."""
+    """Return True if `e` >= 0 follows from the assumptions of its symbols (positive integers are at least 1)."""
     if not isinstance(e, Expr):
         raise NotUnderstood(f"not an expression: {e!r}")
     at_least_one = {

@@ -1,4 +1,4 @@
-"""Zero test by rational identities: what the normal form leaves is compared as fractions of polynomials."""
+"""Zero test by rational identities: compares as fractions of polynomials what the normal form leaves."""
 
 from functools import lru_cache
 from math import lcm, prod
@@ -30,12 +30,11 @@ MODULUS = 2**61 - 1  # a prime, and 3 modulo 4
 
 
 def is_rationally_zero(e):
-    """
-    True when `e`, in normal form, is 0 as a fraction of polynomials in its atoms.
+    """Return True if `e`, in normal form, is 0 as a fraction of polynomials in its atoms.
 
-    Atoms (entries, sums, exponentials, roots, other functions) are replaced by plain symbols without any assumption, so
-    only identities of fractions count, together with root**q = radicand and exp(a + b) = exp(a) exp(b). Sums over the
-    same limits are also compared term by term.
+    Atoms (entries, sums, exponentials, roots, other functions) are replaced by plain symbols without assumptions, so only
+    identities of fractions count, together with root**q = radicand and exp(a + b) = exp(a) exp(b). Sums over the same limits
+    are also compared term by term.
     """
     if operations(e) > MAX_OPS:
         raise NotUnderstood("too large for a rational identity")
@@ -44,7 +43,7 @@ def is_rationally_zero(e):
 
 @lru_cache(maxsize=64)
 def operations(e):
-    """How many operations an expression has: additions, products, and what else has arguments, but for array entries."""
+    """Return the number of operations of an expression: additions, products and function calls, without array entries."""
     count, todo = 0, [e]
     while todo:
         node = todo.pop()
@@ -55,7 +54,7 @@ def operations(e):
 
 
 def terms(e):
-    """At most how many terms the numerator of a fraction has when all is multiplied out."""
+    """Return an upper bound for the terms of a fraction's numerator when multiplied out."""
     if isinstance(e, Add):
         return sum(map(terms, e.args))
     if isinstance(e, Mul):
@@ -83,7 +82,7 @@ def _is_zero_termwise(e):
             groups.setdefault(sums[0].limits, []).append(term / sums[0] * sums[0].function)
         else:
             loose.append(term)
-    if len(groups) == 1 and loose:  # c is the sum of c / length
+    if len(groups) == 1 and loose:  # write c as the sum of c / length
         limits = next(iter(groups))
         lengths = [last + 1 for _, _, last in limits]
         if all(is_nonnegative(length - 1) for length in lengths):
@@ -97,7 +96,7 @@ def _is_zero_termwise(e):
 
 
 class _Atoms:
-    """Symbols that stand for the atoms of an expression, and the relations root**q = radicand among them."""
+    """Symbols for the atoms of an expression, and the relations root**q = radicand among them."""
 
     def __init__(self, e):
         self.symbols, self.roots, self.fractions = {}, [], {}
@@ -124,29 +123,29 @@ class _Atoms:
         return self.symbols.setdefault(e, Dummy(f"a{len(self.symbols)}"))
 
     def _exponential(self, coefficient, rest):
-        # exp(t/2) and exp(t/3) are powers of the one symbol for exp(t/6)
+        # exp(t/2) and exp(t/3) are powers of the symbol for exp(t/6)
         unit = self.fractions[rest]
         return self._symbol(exp(rest / unit)) ** (coefficient * unit)
 
     def _root(self, base, degree):
         root = Pow(base, Rational(1, degree))
         if root not in self.symbols:
-            radicand = self.rational(base)  # roots inside it enter the list first
+            radicand = self.rational(base)  # lists the roots inside the radicand first
             self.roots.append((self._symbol(root), degree, radicand))
         return self.symbols[root]
 
     def refute(self, e):
-        """True when one point shows that `e` is not 0: numbers modulo a prime, where every other one has a root."""
+        """Return True if `e` is not 0 at some point modulo a prime, where about half of all numbers have a square root."""
         if any(degree != 2 for _, degree, _ in self.roots):
             return False
         atoms = [a for a in self.symbols.values() if all(a != root for root, _, _ in self.roots)]
         for attempt in range(4 << len(self.roots)) if len(self.roots) < 5 else ():
             values = {a: prime(k + 5 + attempt) for k, a in enumerate(atoms)}
             try:
-                for root, _, radicand in self.roots:  # those inside a radicand come first
+                for root, _, radicand in self.roots:  # roots inside a radicand come first
                     values[root] = _square_root(_modulo(radicand, values))
                 return _modulo(e, values) != 0
-            except ValueError:  # no root, or a division by 0
+            except ValueError:  # no root, or division by 0
                 continue
         return False
 
@@ -161,7 +160,7 @@ class _Atoms:
 
 
 def _modulo(e, values):
-    """The value of a fraction of polynomials modulo `MODULUS`; raises ValueError for one that divides by 0."""
+    """Return a fraction of polynomials modulo `MODULUS`; raise ValueError if it divides by 0."""
     if e in values:
         return values[e]
     if e.is_Rational:

@@ -1,8 +1,8 @@
-"""Sentences of derivations: in the language of aclnn_viz where that is loaded, else in English; nothing here imports it."""
+"""Sentences of derivations, in the language of aclnn_viz if that is loaded, else in English; nothing here imports it."""
 
 import sys
 
-#: What is said of a step, of titles made of a name, and of theorems and their mutants.
+# #: Texts for steps, for titles with a name, and for theorems and their mutants.
 SAID = {
     "step": "**{title}.** {why}",
     "define": "Define {name}",
@@ -17,7 +17,7 @@ SAID = {
     "refused": "    not proved, as it should be: {claims}",
     "through": "    PROVED, THOUGH FALSE: {claims}",
 }
-#: What a refusal begins with, up to the colon behind which the expression stands.
+# #: Beginnings of refusals; a colon and the expression follow.
 REASONS = (
     "a limit that is not known to be an integer",
     "a sum without lower and upper limit",
@@ -33,7 +33,7 @@ REASONS = (
 
 
 class Sentence(str):
-    """An English text with its values; printed, it is in the language of aclnn_viz where that is loaded."""
+    """An English text with its values; it prints in the language of aclnn_viz if that is loaded."""
 
     def __new__(cls, text, **values):
         self = super().__new__(cls, text.format_map(values) if values else text)
@@ -48,8 +48,7 @@ class Sentence(str):
 
 
 def said(text, **values):
-    """
-    A text with its values, in the language of aclnn_viz where that is loaded, else in English.
+    """Return a text with its values, in the language of aclnn_viz if that is loaded, else in English.
 
     >>> said(SAID["adjoint"], name="rho").isidentifier()
     False

@@ -1,4 +1,4 @@
-"""Reverse-mode derivation over named intermediates, recorded step by step: one equation and its reason at a time."""
+"""Reverse-mode derivation over named intermediates, recorded step by step, each an equation with its reason."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,10 +15,9 @@ from derivations.prover.sentences import SAID, said
 
 @dataclass(frozen=True)
 class Step:
-    """
-    One line of a derivation: `equation` (a SymPy Eq), and why it holds; `printed` is its LaTeX where that differs.
+    """One line of a derivation: `equation` (a SymPy Eq) and its reason `why`; `printed` replaces its LaTeX.
 
-    `title` is the name by which a program finds the step; `about` is the array in a title made by `pattern`.
+    Programs find the step by its `title`; `about` is the array in a title made from `pattern`.
     """
 
     title: str
@@ -31,17 +30,17 @@ class Step:
 
     @cached_property
     def latex(self):
-        """The line as LaTeX, with `letters` for bound indices by their length: written when somebody reads it."""
+        """The line as LaTeX, with `letters` for bound indices by their length; computed on first use."""
         return self.printed or latex(self.equation, self.letters)
 
     @property
     def texts(self):
-        """What is said of the step: its title, with {name} for a name that it is made of, and why it holds."""
+        """The texts of the step: its title, with {name} for the name in it, and its reason."""
         return self.pattern or self.title, self.why
 
     @property
     def shown(self):
-        """The step as a notebook shows it, in the chosen language."""
+        """The step in a notebook's form and the chosen language."""
         title, why = self.texts
         title = said(title, name=self.about) if self.pattern else said(title)
         return f"{said(SAID['step'], title=title, why=said(why))}\n\n$${self.latex}$$"
@@ -66,7 +65,7 @@ class Node:
 
     @property
     def adjoint(self):
-        """The name for the derivative of the scalar loss with respect to this array."""
+        """The node for the derivative of the scalar loss by this array."""
         name = self.name + "bar"
         return Node(
             name,
@@ -76,12 +75,10 @@ class Node:
 
 
 class Tape:
-    """
-    Definitions in order, then their adjoints in reverse.
+    """Definitions in order, then their adjoints in reverse.
 
-    The adjoint of a node v is the derivative of the scalar loss L = sum of (given adjoint of the output) * output with
-    respect to v. It is the sum, over every later node u in which v occurs, of the adjoint of u times the derivative of
-    u with respect to v.
+    The adjoint of a node v is the derivative by v of the scalar loss L = sum of (given adjoint of the output) * output. It is
+    the sum, over every later node u that uses v, of the adjoint of u times the derivative of u by v.
 
     >>> from sympy import symbols
     >>> i, n = symbols("i n", integer=True, positive=True)
@@ -98,7 +95,7 @@ class Tape:
         self.letters = letters or {}
 
     def input(self, name, indices=(), **assumptions):
-        """Declare an input array with {index: length}; returns its IndexedBase, or a Symbol without indices."""
+        """Declare an input array with {index: length}; return its IndexedBase, or a Symbol without indices."""
         return self._add(name, dict(indices), None, None, assumptions)
 
     def define(self, name, indices, definition, why, title=None, rewrite=None, **assumptions):
@@ -118,7 +115,7 @@ class Tape:
         return base
 
     def _record(self, title, left, right, why):
-        """A step with its title, or with (the pattern of its title, a name)."""
+        """Append a step; `title` is a text, or a pattern with a name."""
         equation = Eq(left, readable(right, self.letters), evaluate=False)
         pattern, name = ("", "") if isinstance(title, str) else title
         title = pattern.format(name=name) or title
@@ -127,10 +124,9 @@ class Tape:
         )
 
     def backward(self, output, given, wanted, reasons):
-        """
-        Derive the adjoints of the `wanted` inputs, and of everything between them and `output`.
+        """Derive the adjoints of the `wanted` inputs and of all nodes between them and `output`.
 
-        `given` is the adjoint of the entry of `output`; `reasons` says for each node why its equation holds.
+        `given` is the adjoint of the entry of `output`; `reasons` explains for each node why its equation holds.
         """
         relevant = set(wanted)
         for node in self.nodes.values():
@@ -154,7 +150,7 @@ class Tape:
                     )
 
     def _contribution(self, node, parent):
-        """Sum over the entries of `node` of its adjoint times its derivative with respect to an entry of `parent`."""
+        """Return the sum over entries of `node` of its adjoint times its derivative by an entry of `parent`."""
         fresh = {index: fresh_index(index.name) for index in parent.indices}
         local = gradient(node.definition, parent.at(*fresh.values()))
         if node.rewrite:
@@ -167,7 +163,7 @@ class Tape:
         return readable(substitute(term, {new: old for old, new in fresh.items()}), self.letters)
 
     def adjoint(self, name, keep=()):
-        """The adjoint of a node in terms of inputs, intermediates, the given adjoint and the adjoints of `keep`."""
+        """Return the adjoint of a node in terms of inputs, intermediates, the given adjoint and the adjoints of `keep`."""
         return self._replaced(
             self.adjoints.get(name, S.Zero),
             {
@@ -189,7 +185,7 @@ class Tape:
         )
 
     def conclude(self, name, indices, documented, node, why):
-        """Record that the documented formula of the output `name` is the derived adjoint of `node`."""
+        """Record that the documented formula of the output `name` equals the derived adjoint of `node`."""
         base = IndexedBase(name, real=True) if indices else Symbol(name, real=True)
         self._record(
             (SAID["documented"], name), base[tuple(indices)] if indices else base, documented, why
@@ -206,10 +202,9 @@ class Tape:
 
 
 def _entry(definition, entry):
-    """
-    The definition (indices, expression) of an array, for one of its entries: its indices replaced by the entry's.
+    """Return the definition (indices, expression) of an array for one of its entries, with that entry's indices.
 
-    The indices that the definition binds itself get new names, lest they be mistaken for those of the entry.
+    Indices bound inside the definition get new names, to avoid confusion with the entry's.
     """
     indices, e = definition
     return substitute(e, dict(zip(indices, entry.indices)) if indices else {})

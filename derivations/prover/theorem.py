@@ -1,4 +1,4 @@
-"""Theorems: equations to be proved, and mutants of them that must not be."""
+"""Theorems: equations to prove, and mutants of them that must not be proved."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -34,11 +34,10 @@ class Equation:
 
 @dataclass(frozen=True)
 class Proof:
-    """
-    What came of trying to prove a claim.
+    """The result of an attempt to prove a claim.
 
-    `holds` when every equation was proved, and then `assumptions` are what the proof used. Otherwise `not_proved`
-    lists the equations that were not, and `reason` says what stood in the way of the first of them.
+    `holds` is true if every equation was proved; `assumptions` are then those of the proof. Otherwise `not_proved` lists the
+    other equations, and `reason` is the obstacle to the first.
     """
 
     holds: bool
@@ -50,7 +49,7 @@ class Proof:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something to be proved about an operator: `equations()` builds it, `prove()` tries to prove it."""
+    """A claim about an operator: `equations()` builds its equations, `prove()` tries to prove them."""
 
     name: str
     operator: str
@@ -86,25 +85,24 @@ class Claim:
 
 @dataclass(frozen=True)
 class Theorem(Claim):
-    """A claim that is true, with named mutants: neighbouring claims that are false and must not be proved."""
+    """A true claim with named mutants: similar claims that are false and must not be proved."""
 
     mutants: tuple[Claim, ...] = ()
 
     @property
     def statement(self):
-        """The equations in LaTeX, one a line."""
+        """The equations in LaTeX, one per line."""
         return "\n".join(e.latex for e in self.equations())
 
 
 class Book:
-    """The theorems of one operator, in the order in which they are proved."""
+    """The theorems of one operator, in the order of their proofs."""
 
     def __init__(self, operator):
         self.operator, self.theorems = operator, []
 
     def theorem(self, text, **mutants):
-        """
-        Register a function that returns equations.
+        """Return a decorator that registers a function which returns equations.
 
         Its keyword defaults make the claim true; each mutant gives other values for some of them.
         """

@@ -37,18 +37,17 @@ _WHOLE, _NATURAL = fresh_index(), Dummy(integer=True, nonnegative=True)
 
 
 def as_expression(value, integers=frozenset()):
-    """
-    Turn a SymPy expression, an int or a fraction into an Expr; `integers` are symbols and arrays granted as such.
+    """Turn a SymPy expression, an int or a fraction into an Expr; `integers` are symbols and arrays granted to be integers.
 
-    Raises NotUnderstood for strings, floats, truth values, matrices, unknown heads, what does not commute, and sums not
-    known to run from an integer to an integer, or over an index of which SymPy was given more than that.
+    Raises NotUnderstood for strings, floats, truth values, matrices, unknown heads and noncommuting objects. It also refuses
+    sums that are not known to run from an integer to an integer, and sums over an index with further assumptions.
     """
     if isinstance(value, bool):
         raise NotUnderstood(f"a truth value: {value}")
     try:
         e = sympify(value, strict=True)
     except Exception as error:
-        # SymPy raises many kinds for foreign objects; none of them is an expression
+        # SymPy raises many kinds of exceptions for foreign objects; none of these is an expression
         raise NotUnderstood(f"not an expression: {value!r}") from error
     if not isinstance(e, Expr):
         raise NotUnderstood(f"not an expression: {value!r}")
@@ -57,7 +56,7 @@ def as_expression(value, integers=frozenset()):
 
 
 def _require_understood(e, integers):
-    # one that SymPy does not have may compare, or be evaluated, in ways that only its author knows
+    # a class outside SymPy may compare or evaluate in unknown ways
     kind = type(e)
     if not (
         (kind.__module__ or "sympy").startswith("sympy")
@@ -135,13 +134,13 @@ def _require_sum(e, integers):
 
 
 def require_granted(index, first, last):
-    """Raise NotUnderstood if more is declared of `index` than its range grants: what SymPy evaluated may rest on it."""
+    """Raise NotUnderstood if `index` has assumptions beyond its range, which SymPy may have used in evaluation."""
     reach = _WHOLE, first + _NATURAL, last - _NATURAL
     granted = all(
         any(getattr(one, f"is_{fact}", None) is value for one in reach)
         for fact, value in index.assumptions0.items()
     )
-    low = getattr(index, "lower", None)  # an Idx may have a range of its own
+    low = getattr(index, "lower", None)  # an Idx may have its own range
     if not granted or low is not None and not Min(first - low, index.upper - last).is_nonnegative:
         raise NotUnderstood(
             f"more is declared of {index} than that it is an integer from {first} to {last}"
@@ -149,7 +148,7 @@ def require_granted(index, first, last):
 
 
 def is_integer(e, integers):
-    """True when `e` is an integer because its atoms are; the atoms or arrays in `integers` are granted to be."""
+    """Return True if `e` is an integer because its atoms are; atoms or arrays in `integers` are granted to be."""
     if not e.is_integer and integers:
         granted = {
             a
