@@ -30,6 +30,8 @@ HAS_ALL = {  # what stands in the code of a lesson on an operator
     "steps of it": "how[",
     "proofs with mutants": "derivations.evidence(",
     "the truth": "op.truth(",
+    "a device": "open_device(",
+    "errata": "recompute(",
     "the conventions": "conventions.recompute(",
     "a picture of the error": "error_plot(",
 }
