@@ -20,7 +20,7 @@ from aclnn_viz.explorers.two_phase_data import (
     ran,
 )
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
-from aclnn_viz.pictures.marks import Blocks, Box, Grip, Heat, Note, Spots
+from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GUIDE, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose
@@ -33,7 +33,8 @@ MEANINGS = {
     3: message("the runtime"),
     5: message("the inside of the library"),
 }
-POISON = 0xA5
+POISON, ROW = 0xA5, 23  # what fresh memory holds; pixels of a row
+PHASES = "phase 1", "phase 2"
 # mistakes of a line that comes too early, or is left out
 EARLY, LEFT_OUT = (
     ("early", "freed", "destroyed", "finalize"),
@@ -183,35 +184,47 @@ def panels(data: Data) -> list[Panel]:
     return [program(data), memory(data), storage(data)]
 
 
+def _across(data: Data, listed, marks) -> list:
+    """What goes through both panels: below marks the two phases, above them what is wrong, and the row that is looked at."""
+    at, stages = _at(data) + 0.0, [_stage(row) for row in listed]
+    spans = [(stages.index(name), stages.count(name)) for name in PHASES if name in stages]
+    below = [Box(0.0, k - 0.5, 1.0, k + n - 0.5, kind=GUIDE, filled=0.12) for k, n in spans]
+    wrong = [k for k, row in enumerate(listed) if row.call.status or row.misuse]
+    above = [Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2) for k in wrong]
+    return [*below, *marks, *above, Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ)]
+
+
+def _stage(row: Row) -> str:
+    """The key of the part of the program that a row belongs to."""
+    return getattr(row.call.stage, "key", row.call.stage)
+
+
 def program(data: Data) -> Panel:
-    """Every call with its status; the one that is looked at has a frame, one that fails or that only the emulator complains of has the hue of what is wrong."""
-    listed, at = rows(data.calls), _at(data) + 0.0
-    odd = [k for k, row in enumerate(listed) if row.call.status or row.misuse]
-    marks = [
-        Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
-        *(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2) for k in odd),
-        Note(0.92, -1.0, tr("status"), "right"),
-    ]
+    """Every call with its status, by parts of the program."""
+    listed, parts = rows(data.calls), []
+    marks = [Note(0.92, -1.0, tr("status"), "right")]
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("a handle") if status is None else str(status)
-        sign = "✗ " if status else "! " if row.misuse else ""
-        marks += [Note(0.05, k, sign + row.text, "left", 0.7), Note(0.92, k, code, "right")]
+        sign = "✗ " if status or row.misuse else ""
+        marks += [Note(0.03, k, sign + row.text, "left", 0.6), Note(0.92, k, code, "right")]
+        if _stage(row) not in parts[-1:]:
+            parts.append(_stage(row))
+            marks.append(Note(0.8, k, tr(row.call.stage), "right", 0.16))
     edge = np.zeros(len(listed))
     places = np.arange(len(listed)) - 0.5
     clicks = tuple((("call", k),) for k in range(len(listed)))
     marks.append(Spots(edge, places, edge + 1.0, places + 1.0, tuple(map(_said, listed)), clicks))
     marks += _line(data, listed)
-    low = len(listed) + 0.6
     title = tr("Calls on the emulated {soc}, CANN {cann}", soc=data.state.soc, cann=data.state.cann)
+    return _rows_of("calls", title, _across(data, listed, marks), 11, listed)
+
+
+def _rows_of(name: str, title: str, marks, span: int, listed) -> Panel:
+    low = len(listed) + 0.6
+    down = Axis("", low, -1.6, ticks=())
     return Panel(
-        "calls",
-        title,
-        tuple(marks),
-        Axis("", 0.0, 1.0, ticks=()),
-        Axis("", low, -1.6, ticks=()),
-        11,
-        int(20 * low),
+        name, title, tuple(marks), Axis("", 0.0, 1.0, ticks=()), down, span, int(ROW * low)
     )
 
 
@@ -235,40 +248,58 @@ def _line(data: Data, listed):
         yield Note(0.05, astray, tr("left out: {line}", line=line), "left")
     unit = -astray / (home - astray), 1.0 / (home - astray), 1
     label = tr("the line {line}: drag it to where it belongs, or away", line=line)
+    if not data.state.mended and home != astray:
+        yield Arrows(
+            *(np.array([at]) for at in (0.97, float(astray), 0.0, float(home - astray))), MOVED
+        )
     yield Grip(0.97, home if data.state.mended else astray, ("mended",), (unit,), label, MOVED)
 
 
 def memory(data: Data) -> Panel:
-    """What lives when a call has returned: memory, handles, the plan and the queue; what holds nothing is a frame, what is wrong has stripes."""
-    xp, now, tensors, found = data.xp, _at(data), data.tensors, lives(data)
-    fields = ("born", "died", "filled", "shelf", "column", "share")
-    born, died, filled, shelf, column, share = (
-        np.array([getattr(life, name) for life in found.values()], float) for name in fields
+    """From which call to which each thing lives, beside the calls; a frame holds nothing yet, what is wrong has stripes."""
+    listed, found = rows(data.calls), lives(data)
+    order = sorted(found.values(), key=lambda life: (life.shelf, life.column))
+    shelves = [life.shelf for life in order]
+    wide, last = 1.0 / (len(order) + 0.6 * QUEUE), len(listed) - 0.5
+    # shelves stand a little apart
+    left = np.array([(k + 0.6 * shelf + 0.1) * wide for k, shelf in enumerate(shelves)])
+    born, died, filled, share, column = (
+        np.array([float(getattr(life, name)) for life in order])
+        for name in ("born", "died", "filled", "share", "column")
     )
-    wide = np.where(shelf < PLAN, 1.0, len(tensors) + 1.0) - 0.12
-    corners = [column + 0.06, shelf + 0.15, column + 0.06 + wide * share, shelf + 0.85]
-    bad = [k for k, tensor in enumerate(tensors) if data.right.get(tensor.name) is False]
-    wrong, none = ((shelf == HOST) & np.isin(column, bad)) + 0.0, np.zeros(len(found))
-    op, marks, high = operator_of(data.state), [], float(len(tensors))
-    words = {HOST: tr("data"), DEVICE: tr("data"), PLAN: tr("executor"), QUEUE: op.aclnn_name}
-    shapes = {k: "×".join(map(str, tensor.layout.shape)) for k, tensor in enumerate(tensors)}
-    says = tuple(words.get(life.shelf) or shapes[life.column] for life in found.values())
-    for since, values, bad, text in (
-        (born, none + np.nan, none, ()),
-        (filled, column, wrong, says),
-    ):
-        there = xp.where((since <= now) & (now < died), corners[0], np.nan)
-        marks.append(Blocks(there, *corners[1:], values, bad, high, text, WRONG if text else GUIDE))
-    listed, texts = rows(data.calls), []
-    for name, life in found.items():
-        last = listed[int(life.died)].call.function if life.died < len(listed) else tr("the end")
-        first = listed[life.born].call.function if life.born >= 0 else tr("the start")
-        texts.append(tr("{name}: from {first} to {last}", name=name, first=first, last=last))
-    named = [*(tensor.name for tensor in tensors), tr("workspace")]
-    across = Axis("", 0.0, high + 1.0, ticks=tuple((k + 0.5, name) for k, name in enumerate(named)))
-    down = Axis("", 5.0, 0.0, ticks=tuple((k + 0.5, tr(name)) for k, name in enumerate(SHELVES)))
-    marks.append(Spots(*corners, tuple(texts)))
-    return Panel("memory", tr("What is alive then"), tuple(marks), across, down, 9, 260)
+    right, end = left + 0.8 * wide * share, np.minimum(died, last)
+    bad = {k for k, tensor in enumerate(data.tensors) if data.right.get(tensor.name) is False}
+    wrong = np.array([life.shelf == HOST and life.column in bad for life in order]) + 0.0
+    none, there = np.zeros(len(order)), np.where(filled <= end, left, np.nan)
+    hues = np.where(np.array(shelves) < PLAN, column, 0.0)
+    marks = [
+        Blocks(left, born + (born < 0) * 0.5, right, end, none + np.nan, none, 1.0, (), GUIDE),
+        Blocks(
+            there,
+            np.maximum(filled, -0.5),
+            right,
+            end,
+            hues,
+            wrong,
+            float(len(data.tensors)),
+            (),
+            WRONG,
+        ),
+    ]
+    for shelf in dict.fromkeys(shelves):
+        own = left[np.array(shelves) == shelf]
+        marks.append(Note((own[0] + own[-1] + wide * 0.8) / 2, -1.0, tr(SHELVES[shelf])))
+    says = {id(life): _lifetime(name, life, listed) for name, life in found.items()}
+    marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
+    return _rows_of(
+        "memory", tr("What is alive, from call to call"), _across(data, listed, marks), 9, listed
+    )
+
+
+def _lifetime(name: str, life: Life, listed) -> str:
+    last = listed[int(life.died)].call.function if life.died < len(listed) else tr("the end")
+    first = listed[life.born].call.function if life.born >= 0 else tr("the start")
+    return tr("{name}: from {first} to {last}", name=name, first=first, last=last)
 
 
 def caption(data: Data):
@@ -305,7 +336,7 @@ def _sentence(data: Data, row: Row) -> str:
         ),
         "release": message("What was made is given back. The result: {verdict}."),
     }
-    text = stages[call.stage.key if hasattr(call.stage, "key") else call.stage]
+    text = stages[_stage(row)]
     if call.function.endswith("GetWorkspaceSize"):
         text = message(
             "[b:Phase 1 plans:] it checks everything, computes nothing, and asks for {n} bytes."

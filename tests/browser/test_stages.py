@@ -10,6 +10,7 @@ from aclnn_viz.explorers import live, planes, subject_of, two_phase
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
+from aclnn_viz.pictures.marks import Spots
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
@@ -301,7 +302,11 @@ def test_a_call_and_what_is_alive_say_their_data(opened):
     page, data, hint = opened("two_phase")
     listed = two_phase.rows(data.calls)
     assert hint("calls", 0.5, 6).split("\n") == [listed[6].call.code]
-    assert hint("memory", 1.5, 1.5) == "self_address: from aclrtMalloc to aclrtFree"
+    bars = next(panel for panel in two_phase.panels(data) if panel.name == "memory").marks
+    spots = next(mark for mark in bars if isinstance(mark, Spots))
+    says = "self_address: from aclrtMalloc to aclrtFree"
+    k = spots.texts.index(says)
+    assert hint("memory", (spots.x0[k] + spots.x1[k]) / 2, spots.y0[k] + 2.0) == says
     grip = page.locator("[data-panel=calls] .ae-grip")
     assert grip.bounding_box()["width"] >= 44
     before = page.locator(".caption").text_content()

@@ -10,11 +10,12 @@ from together import in_one
 
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.two_phase import DEVICE, HANDLES, HOST, lives, places, rows, subject
+from aclnn_viz.explorers.two_phase import DEVICE, HANDLES, HOST, QUEUE, lives, places, rows, subject
 from aclnn_viz.explorers.two_phase_data import MISTAKES, State, inputs, layout_of
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
-from aclnn_viz.pictures.marks import Blocks, Grip, Heat, Note, Spots
+from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
+from aclnn_viz.pictures.roles import WRONG
 from aclnn_viz.pictures.text import unmarked
 
 show, compute = subject().show, subject().compute
@@ -208,30 +209,52 @@ def test_what_lives_ends_where_the_program_ends_it():
     assert lives(compute(State(mistake="small")))["workspace"].share == 0.5
 
 
+def shelved(data):
+    """The lives in the order of their bars, from left to right."""
+    return sorted(lives(data).values(), key=lambda one: (one.shelf, one.column))
+
+
 @pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
 def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
     """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
-    data = compute(State(mistake="none", call=call))
+    data = compute(State(mistake="none"))
     done = [one for row in rows(data.calls)[: call + 1] for one in row.calls]
     names = {
         name: sum(one.function == name for one in done)
         for name in ("aclrtMalloc", "aclrtFree", "aclCreateTensor", "aclDestroyTensor")
     }
     frames = marks(show(data), "memory", Blocks)[0]
-    for shelf, count in (
+    assert (np.diff(frames.x0) > 0).all() and (frames.x1 <= 1.0).all()
+    shelf = np.array([one.shelf for one in shelved(data)])
+    alive = (frames.y0 <= call) & (call < frames.y1)
+    for at, count in (
         (HOST, 3),
         (DEVICE, names["aclrtMalloc"] - names["aclrtFree"]),
         (HANDLES, names["aclCreateTensor"] - names["aclDestroyTensor"]),
     ):
-        assert np.sum(np.isfinite(frames.x0) & (np.floor(frames.y0) == shelf)) == count
+        assert np.sum(alive & (shelf == at)) == count
 
 
 def test_wrong_outputs_have_stripes_where_they_were_copied_to():
     for mended in (False, True):
-        data = compute(State(mended=mended, call=15))
+        data = compute(State(mended=mended))
         held = marks(show(data), "memory", Blocks)[1]
-        striped = [(x, y) for x, y, wrong in zip(held.x0, held.y0, held.wrong) if wrong]
-        assert len(striped) == (not mended) and all(int(y) == HOST for _, y in striped)
+        striped = np.flatnonzero(held.wrong)
+        assert len(striped) == (not mended)
+        assert all(shelved(data)[k].shelf == HOST for k in striped)
+
+
+def test_the_mistake_lies_over_the_work_that_is_still_queued():
+    data = compute(State())
+    (queue,) = (one for one in shelved(data) if one.shelf == QUEUE)
+    at = next(k for k, row in enumerate(rows(data.calls)) if row.misuse)
+    assert queue.born < at < queue.died
+    for name in ("calls", "memory"):
+        over = [(box.y0 + box.y1) / 2 for box in marks(show(data), name, Box) if box.kind == WRONG]
+        assert over == [at]
+    (arrow,) = marks(show(data), "calls", Arrows)
+    assert arrow.y + arrow.dy == pytest.approx(queue.died)  # behind synchronise
+    assert not marks(show(compute(State(mended=True))), "calls", Arrows)
 
 
 @pytest.mark.parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
