@@ -1,8 +1,7 @@
 """An Ascend C machine in Python, in which tile programs run without CANN.
 
-Cores with a Unified Buffer, queues and pipes run a program written with Ascend C's own names; what is wrong with it is
-reported as hazards. Nothing here was measured: the order of instructions is modelled, their time is stated from what the
-vendor published.
+Cores with a Unified Buffer, queues and pipes run a program written with Ascend C's names; its mistakes are reported as hazards.
+Nothing here was measured: the order of instructions is modelled, and times come from numbers that the vendor published.
 """
 
 from aclnn_viz.operators import operator, registry
@@ -55,7 +54,7 @@ def programs(op) -> tuple[Program, ...]:
     Returns
     -------
     tuple of Program
-        Each is a kernel for `av.check`, too; there is none where neither exists.
+        Each is also a kernel for `av.check`; the tuple is empty if neither exists.
 
     Raises
     ------

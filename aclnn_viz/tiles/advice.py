@@ -1,4 +1,4 @@
-"""Advise on the choices of a kernel after a run: how much of the Unified Buffer its tiles take, and which waits no order needs."""
+"""Advise on a kernel after a run: the share of the Unified Buffer that its tiles take, and unnecessary waits."""
 
 import time
 from collections import Counter
@@ -10,11 +10,11 @@ from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.program import Run
 from aclnn_viz.words.messages import Message, linked, message
 
-SECONDS = 20.0  # for the runs without a wait
+SECONDS = 20.0  # time limit of the runs without a wait
 
 
 def advice(launched: Callable[..., Run], run: Run) -> Iterator[Message]:
-    """Of a run, and of others of the same kernel by `launched(without=..., sync=...)`."""
+    """Yield advice on a run, from further runs of the kernel by `launched(without=..., sync=...)`."""
     if any(run.buffers):
         yield _memory(run)
     if not run.hazards and (lines := _spare(launched, run)):
@@ -25,7 +25,7 @@ def advice(launched: Callable[..., Run], run: Run) -> Iterator[Message]:
 
 
 def _memory(run: Run) -> Message:
-    """What each buffer takes, in which products that fits, and the longest tile that does."""
+    """Return the bytes of each buffer, the products in which they fit, and the longest tile that fits."""
     blocks = max(run.buffers, key=len)
     taken = sum(block.length for block in blocks)
     each = Counter((str(block.name), block.length) for block in blocks)
@@ -49,7 +49,7 @@ def _memory(run: Run) -> Message:
 
 
 def _longest(run: Run, blocks) -> Message | None:
-    """The longest tile: buffers that grow with the longest copy grow on, others stay."""
+    """Return the longest tile that fits; buffers that grow with the longest copy grow, others stay."""
     copies = [
         span.length
         for one in run.trace or ()
@@ -57,7 +57,7 @@ def _longest(run: Run, blocks) -> Message | None:
         if isinstance(memory, UnifiedBuffer) and one.name.startswith("DataCopy")
     ]
     commonest = Counter(block.length for block in blocks).most_common(1)[0][0]
-    tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK  # a run may stop before a copy
+    tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK  # a run may stop before any copy
     growing = sum(block.length for block in blocks if block.length >= tile)
     if not tile or not growing:
         return None
@@ -69,7 +69,7 @@ def _longest(run: Run, blocks) -> Message | None:
 
 
 def _spare(launched: Callable[..., Run], run: Run) -> list[int]:
-    """The lines of waits that can be left out together, tried one after another."""
+    """Return the lines of waits that can be omitted together, tried one after another."""
     end, spare = time.monotonic() + SECONDS, []
     sync = "auto" if launched(sync="strict").hazards else "strict"
     for line in run.waits_of_its_own:

@@ -1,4 +1,4 @@
-"""Execute the calls of C++ kernels on the simulated cores: read what a core noted in shared memory, and run the call it names."""
+"""Execute the calls of C++ kernels on the simulated cores: read a core's records in shared memory, and run the named calls."""
 
 import struct
 from functools import partial
@@ -25,8 +25,8 @@ from aclnn_viz.tiles.platforms import (
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
-CALLS = 1 << 16  # bytes in which a core notes its calls, behind global memory
-# What start.h and kernel_operator.h number: formats, enumerations, parameters.
+CALLS = 1 << 16  # bytes for a core's records, behind global memory
+# Enumerations that start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = (
     int8_t,
     uint8_t,
@@ -66,12 +66,12 @@ PARAMETERS = (
 
 
 class Calls:
-    """The calls of one core: their arguments as the machine takes them, and what they give back."""
+    """The calls of one core: arguments in the machine's form, and return values."""
 
     def __init__(self, launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
         self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS :]
-        # what a number of the kernel stands for: pipes, queues, buffers, tensors
+        # objects that the kernel refers to by number: pipes, queues, buffers, tensors
         self.made: list = []
         self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
         self.heads: dict[bytes, tuple] = {}
@@ -106,7 +106,7 @@ class Calls:
             )
 
     def head(self, text: bytes) -> tuple:
-        """What one line calls: its kind, its place, the function, the form of its numbers, and for each argument how many and what of."""
+        """Return the parts of a line: kind, place, function, form of the numbers, and for each argument count and type."""
         line, kind = struct.unpack_from("=ic", text)
         name, file, letters = text[5:].split(b"\0", 2)
         owner, _, method = name.decode().rpartition(".")
@@ -133,7 +133,7 @@ class Calls:
                 )
             elif letter == "p":
                 convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
-            elif convert is None:  # the same in each call
+            elif convert is None:  # equal in every call
                 value = None
                 if letter == "s":
                     value = bytes(iter(each.__next__, ord("\n"))).decode()
@@ -164,7 +164,7 @@ class Calls:
         return head
 
     def tensor(self, kind: type, code: int, first: int, last: int) -> LocalTensor | GlobalTensor:
-        """The tensor of (number, byte offset) in the Unified Buffer, or of (address, elements) in global memory."""
+        """Return the tensor at (number, byte offset) in the Unified Buffer, or at (address, elements) in global memory."""
         key = kind, code, first, last
         if key in self.tensors:
             return self.tensors[key]
@@ -186,7 +186,7 @@ class Calls:
 
 
 def parameters(kind: type, *values: float):
-    """The parameters of a copy or of repeats, whole numbers but for a value of padding."""
+    """Return the parameters of a copy or of repeats, whole numbers except a padding value."""
     return kind(
         *(
             value if name == "paddingValue" else int(value)

@@ -1,6 +1,4 @@
-"""Compile C++ for the simulated cores: find a compiler, keep results by content, and report refusals in the compiler's own
-words.
-"""
+"""Compile C++ for the simulated cores: find a compiler, keep results by content, and report refusals in the compiler's words."""
 
 import hashlib
 import os
@@ -20,7 +18,7 @@ from aclnn_viz.errors import place_of, printable, problem
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
 AMBIGUOUS = re.compile(r"reference to [‘'](\w+)[’'] is ambiguous")
-# What the compiler's words are about, and what is asked, got and to be done.
+# Patterns of the compiler's messages, with the text of asked, got and fix.
 REFUSALS = (
     (
         re.compile(
@@ -45,19 +43,19 @@ REFUSALS = (
         "write it with others, or judge the results of the device with av.check",
     ),
 )
-ROOTS = ".git", ".gitignore", "LICENSE"  # what the folder of a repository holds
-SECONDS, KIBIBYTES = 120, 4 << 20  # a compiler that needs more never ends
-# The limit of memory holds in what the compiler starts, too.
+ROOTS = ".git", ".gitignore", "LICENSE"  # names in the top folder of a repository
+SECONDS, KIBIBYTES = 120, 4 << 20  # limits; a compiler that exceeds them never ends
+# The limit of memory also holds for processes that the compiler starts.
 LIMITED = "sh", "-c", f'ulimit -v {KIBIBYTES} && exec "$@"', "sh"
 
 
 class CompileError(ValueError):
-    """A source that a compiler refuses; the text is the compiler's."""
+    """The refusal of a source by a compiler, with the compiler's text."""
 
 
 def compiler() -> str:
-    """The C++ compiler of this machine; ValueError where there is none, and on systems other than Linux."""
-    # processes share memory by memfd_create, and talk over SOCK_SEQPACKET
+    """Return the C++ compiler of this machine; raise ValueError if there is none, or the system is not Linux."""
+    # processes share memory by memfd_create and communicate over SOCK_SEQPACKET
     if sys.platform != "linux":
         raise ValueError(
             problem(
@@ -77,7 +75,7 @@ def compiler() -> str:
 
 
 def included(folders: Sequence) -> list[str]:
-    """The options that name folders of headers; NotADirectoryError for what is none, which a compiler would pass over."""
+    """Return the options for folders of headers; raise NotADirectoryError for another path, which a compiler would ignore."""
     for name in folders:
         if not place_of(name).is_dir():
             raise NotADirectoryError(
@@ -87,7 +85,7 @@ def included(folders: Sequence) -> list[str]:
 
 
 def above(file: Path, name: str) -> Path | None:
-    """The folder, of those above a file in its repository and of three levels in these, in which a header has its name."""
+    """Return the folder of a header among the folders above a file in its repository, or up to three levels below them."""
     parents = list(file.parents)
     roots = [k for k, parent in enumerate(parents) if any((parent / one).exists() for one in ROOTS)]
     for parent in parents[: max(roots) + 1 if roots else 3]:
@@ -98,7 +96,7 @@ def above(file: Path, name: str) -> Path | None:
 
 
 def preprocessed(command: list, text: str, file: Path, hidden: str) -> tuple[str, list]:
-    """What a preprocessor leaves of a text around a file, and the command with the folders of its repository's own headers."""
+    """Return a text around a file after preprocessing, and the command with the folders of the repository's headers."""
     while True:
         try:
             return translate([*command, "-E"], text, file, hidden), command
@@ -116,7 +114,7 @@ def _of_this_process() -> tempfile.TemporaryDirectory:
 
 
 def _cache() -> Path:
-    """The user's cache, or where nothing can be written there a folder that ends with this process."""
+    """Return the user's cache, or a temporary folder of this process if the cache cannot be written."""
     place = Path(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache",
         "aclnn-viz",
@@ -128,20 +126,20 @@ def _cache() -> Path:
 
 
 def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
-    """Return the folder of the cache that `make(folder)` filled for this key: whole, or not at all."""
+    """Return the cache folder that `make(folder)` filled for this key, completely or not at all."""
     digest = hashlib.sha256("\0".join(map(str, key)).encode()).hexdigest()[:32]
     folder = _cache() / f"{name}-{digest}"
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=folder.parent) as building:
             (new := Path(building, name)).mkdir()
             make(new)
-            with suppress(OSError):  # somebody else was first
+            with suppress(OSError):  # another process was first
                 new.rename(folder)
     return folder
 
 
 def translate(command: list, text: str | None, file: Path, hidden: str = "") -> str:
-    """Run a compiler, with a text as its input; return what it prints, and raise CompileError where it refuses `file`."""
+    """Run a compiler with a text as input; return its output, and raise CompileError if it refuses `file`."""
     with Child(
         [*LIMITED, *map(str, command)],
         stdin=subprocess.PIPE,
@@ -149,7 +147,7 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-    ) as process:  # a compiler is several processes
+    ) as process:  # a compiler runs several processes
         try:
             output, complaint = process.communicate(text, SECONDS)
         except subprocess.TimeoutExpired:
@@ -167,9 +165,9 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
 
 @cache
 def ready(header: Path, *command: str) -> list[str]:
-    """The options with which a compiler takes a header translated once, where that begins a text.
+    """Return the options that let a compiler use a precompiled header at the start of a text.
 
-    Only g++ does, which reads the header itself where a macro of the command changes it.
+    Only g++ can, and reads the header itself if a macro of the command changes it.
     """
     if not command[0].endswith("g++"):
         return []
@@ -185,7 +183,7 @@ def ready(header: Path, *command: str) -> list[str]:
 
 
 def refusal(text: str, file: Path, hidden: str = "") -> str:
-    """The compiler's words, from the first that name the source on; notes about headers in the hidden folder are left out."""
+    """Return the compiler's messages from the first about the source on, without notes about headers in the hidden folder."""
     kept = [
         part
         for part in re.split(r"\n(?=\S+:\d+:\d+: )", text)

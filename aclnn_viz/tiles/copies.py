@@ -1,7 +1,7 @@
 """Ascend C's copies between global memory and the Unified Buffer, on simulated cores: `DataCopy` in blocks of 32 bytes,
 `DataCopyPad` in bytes.
 
-And what pipes and cores wait for: barriers, SyncAll.
+Also the waits of pipes and cores: barriers, SyncAll.
 """
 
 from enum import Enum
@@ -18,7 +18,7 @@ from aclnn_viz.words.messages import message
 
 
 class DataCopyParams(NamedTuple):
-    """Blocks of `blockLen` x 32 bytes; gaps, in 32 bytes, lie between the end of one and the start of the next."""
+    """Blocks of `blockLen` x 32 bytes; gaps, in 32 bytes, are between the end of a block and the next start."""
 
     blockCount: int = 1
     blockLen: int = 0
@@ -37,7 +37,9 @@ class DataCopyExtParams(NamedTuple):
 
 
 class DataCopyPadExtParams(NamedTuple):
-    """With `isPad`, `paddingValue` fills `leftPadding` and `rightPadding` elements of each block, at most 32 bytes."""
+    """Padding of a copy: with `isPad`, `paddingValue` fills `leftPadding` and `rightPadding` elements per block, at most 32
+    bytes.
+    """
 
     isPad: bool = False
     leftPadding: int = 0
@@ -46,7 +48,7 @@ class DataCopyPadExtParams(NamedTuple):
 
 
 def DataCopy(dst, src, params: int | DataCopyParams):
-    """Copy whole blocks of 32 bytes: `count` elements, rounded DOWN to 32 bytes, or as DataCopyParams say."""
+    """Copy whole blocks of 32 bytes: `count` elements, rounded DOWN to 32 bytes, or as given by DataCopyParams."""
     core = current()
     if not isinstance(params, DataCopyParams):
         length = int(params) * dst.dtype.itemsize
@@ -72,10 +74,10 @@ def DataCopy(dst, src, params: int | DataCopyParams):
 def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams | None = None):
     """Copy blocks of any number of bytes. In the Unified Buffer each block begins at a multiple of 32 bytes.
 
-    The lanes behind a block that is no multiple of 32 bytes hold no data, unless `pad` gives them a value.
+    The lanes behind a block that is no multiple of 32 bytes hold no data unless `pad` fills them.
     """
     core, size, most = current(), dst.dtype.itemsize, (2097151, 2**32 - 1)
-    if isinstance(params, DataCopyParams):  # the older form: the same units, fields of 16 bits
+    if isinstance(params, DataCopyParams):  # the older form: the same units, 16-bit fields
         params, most = DataCopyExtParams(*params), (65535, 65535)
     need(
         params,
@@ -141,7 +143,7 @@ def _need(core, name: str, field: str, value, largest: int):
 
 
 def _pipe(core, name: str, dst, src) -> int:
-    """The pipe of a copy between two tensors of one format."""
+    """Return the pipe of a copy between two tensors of one format."""
     if dst.dtype != src.dtype:
         core.stop(
             "format",
@@ -195,7 +197,7 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         )
         if end > start
     ]
-    # Left alone, the lanes behind a block repeat its first element; given a value, they take it.
+    # By default the lanes behind a block repeat its first element; a padding value replaces it.
     padded = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
     value = np.asarray(pad.paddingValue).astype(dst.dtype) if padded else source[..., :1]
     lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]
@@ -223,7 +225,7 @@ PIPE_S, PIPE_V, PIPE_MTE2, PIPE_MTE3, PIPE_ALL = S, V, MTE2, MTE3, None
 
 
 def PipeBarrier(pipe: int | None):
-    """Let all so far on a pipe, or on all (PIPE_ALL), finish before what follows. C++: `PipeBarrier<PIPE_V>()`."""
+    """Let all earlier instructions of a pipe, or of all (PIPE_ALL), finish before later ones. C++: `PipeBarrier<PIPE_V>()`."""
     core = current()
     if pipe == S:
         core.stop(
@@ -237,9 +239,9 @@ def PipeBarrier(pipe: int | None):
 
 
 def SyncAll(*workspaces):
-    """Wait until every core has come here and finished all before; that includes the own pipes (inferred).
+    """Wait until every core has reached this call and finished earlier instructions, this core's pipes included (inferred).
 
-    `workspaces`, where given, are of global memory and of the Unified Buffer, 32 bytes a core (asc-devkit, SyncAll).
+    Optional `workspaces` lie in global memory and in the Unified Buffer, 32 bytes per core (asc-devkit, SyncAll).
     """
     core = current()
     for workspace in workspaces:
@@ -250,13 +252,13 @@ def SyncAll(*workspaces):
 
 
 class CacheLine(Enum):
-    """What DataCacheCleanAndInvalid writes back and drops: one line of 64 bytes, or all."""
+    """The extent of DataCacheCleanAndInvalid: one line of 64 bytes, or all lines."""
 
     SINGLE_CACHE_LINE, ENTIRE_DATA_CACHE = range(2)
 
 
 def DataCacheCleanAndInvalid(tensor: GlobalTensor, lines: CacheLine):
-    """Write back what the scalar unit wrote, and drop it from its cache. C++: the second argument is a template's."""
+    """Write back the scalar unit's stores, and drop them from its cache. C++: the second argument is a template's."""
     core = current()
     line = None if lines is CacheLine.ENTIRE_DATA_CACHE else tensor.start // CACHE
     for memory in core.cached if line is None else [tensor.memory]:
@@ -264,7 +266,7 @@ def DataCacheCleanAndInvalid(tensor: GlobalTensor, lines: CacheLine):
 
 
 def SetAtomicAdd(dtype, combine=np.add):
-    """Let copies to global memory add to what is there, until SetAtomicNone. C++: `SetAtomicAdd<float>()`."""
+    """Let copies to global memory add to its contents, until SetAtomicNone. C++: `SetAtomicAdd<float>()`."""
     core = current()
     if c_name(dtype) not in core.platform.arch.formats["SetAtomicAdd"]:
         core.stop("format", message("SetAtomicAdd is called for {dtype}", dtype=c_name(dtype)))
@@ -277,10 +279,10 @@ def SetAtomicNone():
 
 
 def GetBlockIdx() -> int:
-    """The number of this core, from 0."""
+    """Return the number of this core, from 0."""
     return current().index
 
 
 def GetBlockNum() -> int:
-    """The number of cores of the launch."""
+    """Return the number of cores of the launch."""
     return len(current().machine.cores)

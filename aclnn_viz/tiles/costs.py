@@ -1,9 +1,9 @@
-"""A table of what instructions cost, with a source for each number, to predict the time of a run. Nothing in it was measured
+"""A table of the costs of instructions, with a source for each number, to predict the time of a run. Nothing in it was measured
 here.
 
 Two groups of numbers come from the vendor's published profile of an Add of two 8192 x 8192 half matrices on Atlas A2
 (asc-devkit at 82b89a15f262, examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance): row 1, one
-core, gives the heads of instructions, row 5, 48 cores, gives the memory. The other rows are what the model is tested on.
+core, gives the heads of instructions, row 5, 48 cores, gives the memory. The other rows test the model.
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ DOCUMENTED, INFERRED, GIVEN = (
 
 @dataclass(frozen=True)
 class Cost:
-    """One number: its value, its unit, whether it is documented, inferred or given, and its source."""
+    """One number: its value, unit, mark (documented, inferred or given) and source."""
 
     value: float
     unit: str
@@ -75,7 +75,7 @@ _A2 = {
 
 @dataclass(frozen=True)
 class Costs:
-    """A table of costs: `costs["memory"].value`; printed, each number stands beside its source.
+    """A table of costs: `costs["memory"].value`; its printed form shows each number with its source.
 
     >>> costs = Costs.published("A2")
     >>> costs["repeat"].mark, costs["clock"].value
@@ -89,7 +89,7 @@ class Costs:
 
     @classmethod
     def published(cls, product: str) -> "Costs":
-        """Return what is published of a product.
+        """Return the published numbers of a product.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Costs:
         Returns
         -------
         Costs
-            Each entry has its number, the unit of that, and its source.
+            Each entry has a number, its unit, and its source.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Costs:
         return self.entries[name]
 
     def but(self, **values: float) -> "Costs":
-        """Return a table with numbers of your own; `_` stands for a blank in a name. Raises ValueError for unknown names."""
+        """Return a table with your numbers; `_` replaces a blank in a name. Raise ValueError for unknown names."""
         own = {name.replace("_", " "): value for name, value in values.items()}
         if unknown := sorted(set(own) - set(self.entries)):
             raise ValueError(

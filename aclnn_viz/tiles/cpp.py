@@ -1,10 +1,10 @@
 """Compile Ascend C sources against a header of our own, and run each core as a process, to find hazards and wrong numbers
 without hardware.
 
-A kernel in C++ computes nothing itself. It writes its calls into shared memory, each with the file and line that made it; the
-machine executes them like those of a tile program in Python, with the same hazards, orders and traces. A core waits for the machine
-only where it needs an answer, or where it may read global memory. That is shared memory, too, so pointers into it are real. A core
-that crashes, exits or never ends is a hazard at the line of its last call.
+A kernel in C++ computes nothing itself. It writes its calls into shared memory, each with its file and line; the machine
+executes them like the calls of a tile program in Python, with the same hazards, orders and traces. A core waits for the machine
+only if it needs an answer or may read global memory. Global memory is also shared, so pointers into it are real. A core that
+crashes, exits or never ends is a hazard at the line of its last call.
 """
 
 import math
@@ -49,7 +49,7 @@ from aclnn_viz.tiles.program import Program, Tiling
 from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
-# With these macros, which say that a CPU runs it, a source leaves out what only the device has, such as launches.
+# With these macros of a CPU run, a source omits code for the device alone, such as launches.
 FLAGS = (
     "-std=c++17",
     "-O0",
@@ -58,13 +58,13 @@ FLAGS = (
     "-DASCENDC_CPU_DEBUG=1",
     "-D__CCE_KT_TEST__=1",
 )
-# A core may be so long between two calls, wait so often for an answer, and take so much memory.
+# Limits of a core: seconds between two calls, waits for an answer, and memory.
 SECONDS, STEPS, BYTES = 60.0, 1 << 20, 4 << 30
-STARTS = 10.0  # seconds until the first entry can be called
-PRINTED = 1 << 16  # bytes that are shown of what a kernel prints
-# bytes between tensors in global memory, so that an address beyond one lies in none
+STARTS = 10.0  # seconds until the first entry is ready
+PRINTED = 1 << 16  # limit of the shown output of a kernel, in bytes
+# bytes between tensors in global memory, so that an address beyond a tensor is in none
 APART = 1 << 16
-# Names of C's library that entries have as well: such an entry is renamed.
+# Names of C's library that entries also have: such an entry is renamed.
 OF_C = {
     *dir(math),
     *(
@@ -73,9 +73,9 @@ OF_C = {
     ).split(),
 }
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
-NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # of a parameter
+NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # name of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-# What a tiling struct is made of: its own macros, constants that its arrays need, and what leaves some out.
+# Parts of a tiling struct: its macros, constants for its arrays, and conditions.
 DEFINED = re.compile(
     r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
     re.DOTALL | re.MULTILINE,
@@ -91,7 +91,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     file : str or path
         The source.
     defines : dict of str to str, optional
-        Macros, and what each stands for.
+        Macros and their values.
     include : sequence of path
         Folders of further headers.
 
@@ -153,7 +153,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
 
 
 def entries_of(file: Path) -> dict[str, tuple[int, str]]:
-    """The line and the parameters of each entry of a source."""
+    """Return the line and the parameters of each entry of a source."""
     plain = NOISE.sub(
         lambda match: re.sub(r"[^\n]", " ", match[0]), file.read_text("utf-8", "replace")
     )
@@ -164,14 +164,15 @@ def entries_of(file: Path) -> dict[str, tuple[int, str]]:
 
 
 def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
-    """The program that starts the entries of a source."""
+    """Return the program that starts the entries of a source."""
     renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     return repaired(lambda mended: _translated(file, names, options, renamed + mended))
 
 
 def repaired(translated: Callable[[str], Path]) -> Path:
-    """What `translated` makes, after a source that the device's compiler takes: without ASSERT where that does not compile,
-    which the device leaves out, and with the source's own names where the library has the same.
+    """Return the result of `translated`, repairing a source that only the device's compiler takes.
+
+    The repair removes ASSERT, which the device omits, and renames the source's names that the library also has.
     """
     mended: list[str] = []
     while True:
@@ -206,7 +207,7 @@ int main(int count, char **words) {{
 
 
 def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
-    """In a project, the struct that its host fills: the header that defines it, or its definition out of the host's source."""
+    """Return the struct that a project's host fills: the header that defines it, or its definition in the host's source."""
     own = REGISTERED.search(file.read_text("utf-8", "replace"))
     folder = next((parent.parent for parent in file.parents if parent.name == "op_kernel"), None)
     if own or folder is None:
@@ -229,7 +230,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     host, text = hosts[op := fitting[0]]
     header = '#include "kernel_tiling/kernel_tiling.h"\n'
     if host.name not in _headers(file, folder):
-        # without the host's code beside it, which the kernel cannot compile
+        # without other code of the host, which the kernel cannot compile
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
@@ -237,7 +238,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
 
 
 def _headers(file: Path, folder: Path) -> set[str]:
-    """The names of the headers that a file of a project includes, and of those that these include."""
+    """Return the names of the headers that a file of a project includes, directly or indirectly."""
     names, files = set(), [file]
     for one in files:
         for name in re.findall(r'#\s*include\s*"(.*?)"', one.read_text("utf-8", "replace")):
@@ -254,7 +255,7 @@ def _headers(file: Path, folder: Path) -> set[str]:
 
 
 def snake(name: str) -> tuple[str, str]:
-    """What the file and the entry of an operator are called: each capital begins a word, or each run of capitals.
+    """Return the names of an operator's file and entry: a word starts at each capital, or at each run of capitals.
 
     >>> snake("AddCustom"), snake("ReplicationPad2D")
     (('add_custom', 'add_custom'), ('replication_pad2_d', 'replication_pad2d'))
@@ -268,9 +269,9 @@ def snake(name: str) -> tuple[str, str]:
 def compiled(
     file: Path, header: str, rest: str, options: list[str], objects: Sequence[Path] = ()
 ) -> Path:
-    """The program of a header of ours and a text around a source, from the cache where the same text has been compiled before.
+    """Return the program compiled from our header and a text around a source, from the cache if possible.
 
-    It is linked with objects, which are made in this way, too (option -c).
+    It is linked with objects, compiled in the same way (option -c).
     """
     if {*'"\n'} & {*str(file)}:
         raise ValueError(
@@ -308,7 +309,7 @@ def compiled(
 
 
 class Source:
-    """A compiled source; `names` are its entries, and `source[name]` is one of them."""
+    """A compiled source; `names` are its entries, and `source[name]` is an entry."""
 
     def __init__(self, file: Path, program: Path, entries: dict[str, tuple[int, str]]):
         self.file, self.binary, self._entries = file, program, entries
@@ -316,7 +317,7 @@ class Source:
 
     @cached_property
     def _kinds(self) -> dict[str, list[str]]:
-        # Objects outside of functions are made here for the first time: they may crash, exit, print, or never end.
+        # The first run constructs global objects, which may crash, exit, print, or never end.
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as printed:
             try:
                 started = Child(
@@ -326,7 +327,7 @@ class Source:
                     stdout=printed,
                     stderr=subprocess.DEVNULL,
                 )
-            except OSError as error:  # of a machine that lost its power
+            except OSError as error:  # the machine lost power during the build
                 raise ValueError(
                     problem(
                         "a program in the cache is whole",
@@ -366,7 +367,7 @@ class Source:
         kinds = self._kinds[name]
         matches = [NAME.search(parameter.strip()) for parameter in written.split(",")]
         names = [match[1] if match else f"argument_{place}" for place, match in enumerate(matches)]
-        if len(names) != len(kinds):  # macros hide what the parameters are called
+        if len(names) != len(kinds):  # macros hide the parameters' names
             names = [f"argument_{place}" for place in range(len(kinds))]
         return CppKernel(self.file, self.binary, name, line, tuple(zip(names, kinds)))
 
@@ -377,8 +378,8 @@ class Source:
 class CppKernel:
     """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
 
-    `seconds` is what may pass without a call, `key` the tiling key (TILING_KEY_IS). What its host does can be said, too: `padding`
-    bytes behind each tensor are the tensor's own, outputs are `zeroed`, inputs may be overwritten (`in_place`).
+    `seconds` limits the time without a call, `key` is the tiling key (TILING_KEY_IS). Options describe the host: each tensor
+    owns `padding` bytes behind it, outputs are `zeroed`, inputs may be overwritten (`in_place`).
     """
 
     seconds, key = SECONDS, 0
@@ -415,9 +416,9 @@ class CppKernel:
     ) -> Program:
         """Return the kernel as a tile program of an operator, for `av.check` and `av.tiles.launch`.
 
-        Pointers are taken in the vendor's order: tensors, outputs, workspace. Other parameters are named as numbers of the
-        Tiling that `tiling(platform, **inputs)` returns (bytes where they point to a struct). Without `tiling` there are `cores`
-        cores, an attribute has its vendor's name, and `n` is the number of elements of the tensor that sets the sizes.
+        Pointers are taken in the vendor's order: tensors, outputs, workspace. Other parameters have the names of numbers in the
+        Tiling that `tiling(platform, **inputs)` returns (bytes for a pointer to a struct). Without `tiling`, `cores` cores run,
+        attributes have the vendor's names, and `n` is the number of elements of the tensor that sets the sizes.
         """
         op = operator(op)
 
@@ -441,7 +442,7 @@ class CppKernel:
 
     @contextmanager
     def opened(self, machine: Machine, arguments, kind: type | None = None) -> Iterator[None]:
-        """The processes of a launch, and its tensors in memory that they share; both are gone at the end."""
+        """Start the processes of a launch, with its tensors in shared memory; both end with the context."""
         launched = (kind or Launched)(self, machine, arguments)
         machine.launched = launched
         try:
@@ -457,7 +458,7 @@ class CppKernel:
 
 
 class _Arranged(CppKernel):
-    """An entry as the kernel of a program, which is given tensors, outputs, a workspace and a Tiling."""
+    """An entry as the kernel of a program, called with tensors, outputs, a workspace and a Tiling."""
 
     def __init__(self, kernel: CppKernel):
         vars(self).update(vars(kernel))
@@ -481,7 +482,7 @@ class _Arranged(CppKernel):
                 )
             ) from None
         left = len(list(taken))
-        if left > 1:  # the workspace may be left out
+        if left > 1:  # the workspace may be omitted
             raise TypeError(
                 problem(
                     f"{self.name} takes each tensor and output",
@@ -492,7 +493,7 @@ class _Arranged(CppKernel):
         return super().opened(machine, values)
 
 
-# What start.h says of a crash.
+# Causes of a crash that start.h reports.
 CRASHES = {
     "buffer": message(
         "the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"
@@ -502,7 +503,7 @@ CRASHES = {
 
 
 class Launched:
-    """One launch: shared memory, a socket a core, and how the cores ended."""
+    """One launch: shared memory, one socket per core, and the end of each core."""
 
     def __init__(self, kernel: CppKernel, machine: Machine, arguments):
         if len(arguments) != len(kernel.parameters):
@@ -514,9 +515,9 @@ class Launched:
                 )
             )
         self.kernel, self.machine, self.steps = kernel, machine, 0
-        # where it begins, the memory, its own array
+        # start, memory, separate array
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
-        # bytes of each argument, or the offset of what a pointer points to
+        # bytes of each argument, or the offset of a pointer's target
         self.values: list[bytes | int] = []
         regions, top = self.laid_out(arguments)
         self.top = top = -(-top // APART) * APART
@@ -558,7 +559,7 @@ class Launched:
             end.close()
 
     def share(self, memory: GlobalMemory, start: int):
-        """Move a memory into the shared one, with the rest of its allocation behind it: that is rounded up to 32 bytes, and 32 more."""
+        """Move a memory into the shared memory, with the rest of its allocation: rounded up to 32 bytes, plus 32."""
         size, kernel = memory.size, self.kernel
         memory.padded, memory.room = bool(kernel.padding), kernel.padding or -size % 32 + 32
         shared = self.shared[start : start + size + memory.room]
@@ -572,7 +573,7 @@ class Launched:
         memory.array = shared[:size].view(memory.array.dtype).reshape(memory.array.shape)
 
     def laid_out(self, arguments) -> tuple[list, int]:
-        """Where in shared memory what pointers point to begins, with that; and how much there is. Fills `values`."""
+        """Return the starts of pointers' targets in shared memory with their memories, and the total size. Fills `values`."""
         regions, top, known = [], APART, {}
         for (name, kind), value in zip(self.kernel.parameters, arguments):
             if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
@@ -589,14 +590,14 @@ class Launched:
         return regions, top
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
-        """The memory that a tensor of a format at an offset in shared memory lies in, or just before."""
+        """Return the memory around an offset in shared memory, or just before it, for a tensor of a format."""
         held = [
             (start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset
         ]
         return Address(held[-1][1], offset - held[-1][0]) if held else None
 
     def serve(self, core: Core):
-        """Do what the kernel on one core calls, until it ends."""
+        """Execute the calls of the kernel on one core until it ends."""
         mine = self.sockets[core.index]
         core.at = self.kernel.__code__.co_filename, self.kernel.__code__.co_firstlineno
         try:
@@ -615,7 +616,7 @@ class Launched:
             mine.close()
 
     def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
-        """The next message of a core, or b"" and why it cannot go on."""
+        """Return the next message of a core, or b"" and the reason of its end."""
         self.steps += 1
         if self.steps > STEPS:
             return b"", message("the kernel waits {n} times: it may never end", n=STEPS)
@@ -633,11 +634,11 @@ class Launched:
         return text, None if text else self._end(core.index)
 
     def _end(self, index: int):
-        """How the process of a core ended, which its parent reports."""
+        """Return how the process of a core ended, as its parent reports."""
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            # why it crashed may come first
+            # the cause of a crash may come first
             for core, word in map(str.split, text.decode().splitlines()):
                 (self.ends if word.lstrip("-").isdigit() else self.whys)[int(core)] = (
                     int(word) if word.lstrip("-").isdigit() else word
@@ -686,7 +687,7 @@ class Launched:
 
 
 def _bytes(value, name: str) -> bytes:
-    """What a pointer to a struct, or a struct, is given: bytes, or anything that holds some."""
+    """Return the bytes for a struct or a pointer to one: bytes, or any object with a buffer."""
     try:
         return bytes(memoryview(value).cast("B"))
     except TypeError:
@@ -700,7 +701,7 @@ def _bytes(value, name: str) -> bytes:
 
 
 def _number(value, name: str, kind: str) -> bytes:
-    """The bytes of an argument that is no pointer, filled up to a multiple of 8."""
+    """Return the bytes of a number argument, filled up to a multiple of 8."""
     form, size = kind[0], int(kind[1:])
     if form in "iu":
         if isinstance(value, bool | np.bool_ | int | np.integer):

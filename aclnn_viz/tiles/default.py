@@ -3,9 +3,9 @@ hand.
 
     CopyIn: a tile of each input -> Compute: the page in straight lines, everything in float -> CopyOut: a tile of each output
 
-A tile is as many elements as fit, or one row where the page sums rows. Each step of the page is a vector instruction or two, and a
-barrier; a buffer is used again as soon as its value is not needed any more. Steps without an instruction (tanh), sums over rows,
-moved elements and tensors broadcast along inner axes raise NotStraight with the reason: such a program is written by hand.
+A tile has as many elements as fit, or is a row if the page sums rows. Each step of the page is one or two vector instructions
+and a barrier; a buffer is reused once its value is no longer needed. Steps without an instruction (tanh), sums over rows, moved
+elements and tensors broadcast along inner axes raise NotStraight with the reason: such programs are written by hand.
 """
 
 import linecache
@@ -24,9 +24,9 @@ from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.program import Program, Tiling
 
-KEPT, QUEUED = 9216, 2  # bytes that Select works in, and a margin; buffers of a queue
-EVENT_IDS = 8  # of a pair of pipes: each buffer of a queue of inputs holds one
-#: What a step on vectors is in Ascend C; {x} is the result, {a} and {b} are vectors, {n} a number where the second is one.
+KEPT, QUEUED = 9216, 2  # bytes for Select with a margin; buffers of a queue
+EVENT_IDS = 8  # per pair of pipes; each buffer of an input queue holds one
+#: The Ascend C code of a step on vectors; {x} is the result, {a} and {b} are vectors, {n} replaces {b} for a number.
 STEPS = {
     "add": "Add({x}, {a}, {b}, lanes)",
     "subtract": "Sub({x}, {a}, {b}, lanes)",
@@ -61,8 +61,8 @@ WITH_NUMBER = {
     for name, text in STEPS.items()
     if text.startswith("Compare")
 }
-EITHER = {"add", "multiply", "minimum", "maximum"}  # of which a number may come first
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # of two numbers
+EITHER = {"add", "multiply", "minimum", "maximum"}  # a number may be the first operand of these
+SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # operators on two numbers
 PROGRAM = '''"""{aclnn} as tiles, written from its page."""
 
 from aclnn_viz.tiles.ascendc import *
@@ -125,7 +125,7 @@ COPY_OUT = (
 )
 FILLED = "        Duplicate({0}, {1}, lanes)\n        PipeBarrier(PIPE_V)\n"
 NUMBER = "        {0}Number = F(self.{0}Gm.GetValue({1}))\n"
-# lanes behind a tail must hold something
+# the lanes behind a tail need values
 TAKEN = "        {0}Given = self.{0}Que.DeQue(self.t.T_{0})\n" + FILLED.format("{1}", "0.0")
 WIDENED = """        if self.t.T_{0} == float32:
             Muls({1}, {0}Given, 1.0, count)
@@ -153,7 +153,7 @@ ROUNDED = """        {0}Made = self.{0}Que.AllocTensor(self.t.T_{0})
 
 
 def programs(op) -> tuple[Program, ...]:
-    """Return the program that is written from an operator's page, none where its page is not straight or has other steps."""
+    """Return the program written from an operator's page, none if the page is not straight or has other steps."""
     try:
         tiling(None, op.name, case(op).inputs)
     except NotStraight:
@@ -217,7 +217,7 @@ def tiling(platform, name: str, inputs: dict) -> Tiling:
 
 
 def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
-    """Where a tile that begins at `start` finds its elements of an input of this shape."""
+    """Return the place of a tile's elements (from `start` on) in an input of this shape."""
     size, wide, own = (
         prod(shape),
         value.size > 1,
@@ -236,7 +236,7 @@ def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
 
 @cache
 def _module(name: str, text: str) -> ModuleType:
-    """The program as a module whose text can be read: hazards quote its lines."""
+    """Return the program as a module with readable text, from which hazards quote lines."""
     module = ModuleType(f"{__name__}_{name}_{crc32(text.encode()):08x}")
     module.__file__ = f"<{module.__name__}>"
     linecache.cache[module.__file__] = len(text), None, text.splitlines(True), module.__file__
@@ -246,7 +246,7 @@ def _module(name: str, text: str) -> ModuleType:
 
 
 def _written(op, lines, places: dict) -> str:
-    """The text of the program."""
+    """Return the text of the program."""
     writing, passed = _Writing(lines, places), [*places, *lines.outputs]
     streamed = [key for key, place in places.items() if writing.streamed(key)]
     buffers = [(name, "* 4", "float32") for name in writing.all[False]] + [
@@ -272,7 +272,7 @@ def _written(op, lines, places: dict) -> str:
 
 
 class _Writing:
-    """The lines of Compute in `text`, and the names of `all` buffers, of numbers (False) and of bits (True)."""
+    """The lines of Compute in `text`, and the free names of `all` buffers, of numbers (False) and of bits (True)."""
 
     def __init__(self, lines, places):
         self.lines, self.places, self.text = lines, places, []
@@ -327,7 +327,7 @@ class _Writing:
         )
 
     def vector(self, value) -> str:
-        """A value as a vector; a number is spread over a buffer, which is free again at once."""
+        """Return a value as a vector; a number is spread over a buffer that is free again at once."""
         if self.is_vector(value):
             return self.named[value.name]
         spread = self.buffer()

@@ -1,8 +1,8 @@
-"""Flags between pipes and their event ids (`SetFlag`, `WaitFlag`), on simulated cores, with a record of who holds which id.
+"""Flags between pipes and their event ids (`SetFlag`, `WaitFlag`), on simulated cores, with a record of the holder of each id.
 
-An event (source pipe, destination pipe) has few ids, 0 to 7 on Atlas A2. A queue takes the lowest free one at EnQue
-until DeQue, and at FreeTensor until the block's next AllocTensor; `AllocEventID` takes one until `ReleaseEventID`;
-`FetchEventID` names one that is free now, and does not take it. A program without queues chooses ids itself, 0 to 5.
+An event (source pipe, destination pipe) has few ids, 0 to 7 on Atlas A2. A queue takes the lowest free one at EnQue until
+DeQue, and at FreeTensor until the block's next AllocTensor; `AllocEventID` takes one until `ReleaseEventID`; `FetchEventID`
+returns a free id without taking it. A program without queues chooses ids from 0 to 5.
 
 Source: asc-devkit, docs/zh/api/SIMD-API, SetFlag-WaitFlag(ISASI), TPipe/AllocEventID, TPipe/FetchEventID, TQue简介;
 impl/basic_api/kernel_tquebind_impl.h.
@@ -15,11 +15,11 @@ from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message
 
-OWN = 6  # ids that a program without queues may choose; the last two are the system's
+OWN = 6  # ids for a program without queues; the last two belong to the system
 
 
 class HardEvent(Enum):
-    """The events of a vector core, source_destination. V_V is that of a queue in VECCALC."""
+    """The events of a vector core, source_destination. V_V belongs to a queue in VECCALC."""
 
     def __init__(self, source: int, destination: int):
         self.source, self.destination = source, destination
@@ -31,7 +31,7 @@ class HardEvent(Enum):
 
 
 class Holder(NamedTuple):
-    """What took an id: the call, its line, and until which call."""
+    """The holder of an id: the call, its line, and the call that releases it."""
 
     call: str
     line: int
@@ -39,7 +39,7 @@ class Holder(NamedTuple):
 
 
 def free_id(core, event: HardEvent, call: str) -> int:
-    """The lowest id of an event that nothing holds; without one the core cannot go on."""
+    """Return the lowest free id of an event; stop the core if none is free."""
     for number in range(core.platform.arch.events):
         if (event, number) not in core.ids:
             return number
@@ -58,7 +58,7 @@ def free_id(core, event: HardEvent, call: str) -> int:
 
 
 def take(core, event: HardEvent, call: str, until: str) -> int:
-    """Hold the lowest free id of an event, as AllocEventID does for queues and programs."""
+    """Take the lowest free id of an event, as AllocEventID does for queues and programs."""
     number = free_id(core, event, call)
     if (event, number) in core.flags:
         core.hazard(
@@ -77,7 +77,7 @@ def take(core, event: HardEvent, call: str, until: str) -> int:
 
 
 def _checked(core, call: str, event: HardEvent, number: int):
-    """Whether a program may set or await this id now."""
+    """Record a hazard, or stop the core, if a program may not set or await this id now."""
     if not 0 <= number < core.platform.arch.events:
         core.stop(
             "event",
@@ -124,7 +124,7 @@ def _checked(core, call: str, event: HardEvent, number: int):
 
 
 def SetFlag(event: HardEvent, event_id: int):
-    """Set a flag when all so far on the event's source pipe is finished. C++: `SetFlag<HardEvent::V_MTE3>(id)`."""
+    """Set a flag when all earlier instructions on the event's source pipe are finished. C++: `SetFlag<HardEvent::V_MTE3>(id)`."""
     core = current()
     _checked(core, "SetFlag", event, event_id)
     if (event, event_id) in core.flags:
@@ -160,7 +160,7 @@ def WaitFlag(event: HardEvent, event_id: int):
 
 
 def release(core, event: HardEvent, number: int):
-    """Give back an id that AllocEventID gave."""
+    """Release an id from AllocEventID."""
     holder = core.ids.get((event, number))
     if holder is None or holder.call != "AllocEventID":
         core.hazard(

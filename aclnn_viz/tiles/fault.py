@@ -1,5 +1,5 @@
 """A known mistake of a tile program (an Ascend C kernel): the edit that makes the wrong program, the origin of the mistake, and
-what reveals it.
+conditions that reveal it.
 """
 
 import linecache
@@ -21,13 +21,12 @@ WRONG, BITS = message("wrong number"), message("other bits")
 
 @dataclass(frozen=True, eq=False)
 class TileFault:
-    """One wrong tile program: `changes` are {what the program says: what the wrong one says instead}, kept as pairs.
+    """One wrong tile program; `changes` are pairs of texts, {right: wrong}.
 
-    `shows` is the kind of a hazard, WRONG when the machine has nothing to say and the numbers are off, or BITS when
-    they are right and differ from schedule to schedule. A hazard shows under any schedule; `schedule` is one under
-    which the numbers are wrong as well, None when few orders or none give wrong ones. `case` holds the options of
-    `av.case` that show it, on so many `cores`; `program` is the name of the program, that of its operator unless given.
-    Texts are kept as messages, so that `tr` can say them.
+    `shows` is the kind of a hazard, WRONG for wrong numbers without a hazard, or BITS for right numbers that differ between
+    schedules. A hazard shows under any schedule; `schedule` also gives wrong numbers, None if few orders or none do. `case`
+    holds options of `av.case` that show the fault on `cores` cores; `program` is the name of the program, by default its
+    operator's. Texts are messages, for `tr`.
     """
 
     name: str
@@ -54,16 +53,16 @@ class TileFault:
         )
 
     def broken(self, op) -> Program:
-        """Return the wrong program; ValueError when the right one no longer says what is to be changed."""
+        """Return the wrong program; raise ValueError if the right program lacks the text to change."""
         short = operator(op).name
         return edited(short, self.program or short, self.changes)
 
 
 @cache
 def edited(op: str, name: str, changes: tuple[tuple[str, str], ...]) -> Program:
-    """Return the program of this name when the texts of its file are changed.
+    """Return the program of this name after changes of its file's text.
 
-    The changed file can be read as any other: hazards quote its lines.
+    The changed file can be read, and hazards quote its lines.
     """
     right = registry.module("tiles", op)
     source = rewritten(right, changes)
@@ -75,7 +74,7 @@ def edited(op: str, name: str, changes: tuple[tuple[str, str], ...]) -> Program:
 
 
 def faults(op) -> tuple[TileFault, ...]:
-    """Return the tile faults of an operator, none where nobody has written one.
+    """Return the tile faults of an operator, an empty tuple if there are none.
 
     >>> faults("hardswish")[0].shows
     'missing barrier'

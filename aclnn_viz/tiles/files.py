@@ -19,7 +19,7 @@ from aclnn_viz.words.messages import tr
 
 
 class Files:
-    """The verdict on a kernel that ran on files: the hazards of its run, and for each output how far it is from its golden file."""
+    """The verdict on a kernel that ran on files: its hazards, and for each output the distance from its golden file."""
 
     def __init__(self, run, golden: list, rtol: float):
         self.hazards, self.warnings, self.run = run.hazards, run.warnings, run
@@ -103,7 +103,7 @@ def on_files(
 ) -> Files:
     """Run a kernel or a project on files, FILE.npy or FILE:DTYPE:SHAPE; `values` are NAME=VALUE.
 
-    Raises ValueError for a file that does not hold what its shape says, and for more arguments than the kernel takes.
+    Raise ValueError for a file that contradicts its shape, and for more arguments than the kernel takes.
     """
     if not 0 <= rtol < np.inf:
         raise ValueError(
@@ -129,7 +129,7 @@ def on_files(
 
 
 def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, how: dict) -> Run:
-    """What a kernel or a project leaves of a run on files."""
+    """Return the outputs of a kernel or a project for files."""
     if isinstance(kernel, Project):
         return kernel.launch(
             *inputs,
@@ -165,7 +165,7 @@ def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, ho
 
 
 def _typed(text: str) -> np.ndarray:
-    """The array of a file, of a type that kernels have."""
+    """Return the array of a file, in a type that kernels have."""
     if (array := array_of(text)).dtype not in TYPES:
         raise ValueError(
             problem(
@@ -178,12 +178,12 @@ def _typed(text: str) -> np.ndarray:
 
 
 def value_of(text: str):
-    """A number, a truth, a list of numbers, or a text.
+    """Return the value of a text: a number, a truth value, a list of numbers, or the text.
 
     >>> value_of("3"), value_of("[1, 2]"), value_of("mean")
     (3, [1, 2], 'mean')
     """
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # also what no int or stack can hold
+    except (ValueError, RecursionError):  # also for numbers and nesting beyond Python's limits
         return text

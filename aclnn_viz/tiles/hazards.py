@@ -1,7 +1,4 @@
-"""Hazards, what is wrong with an Ascend C kernel although it may print the right numbers: a sentence and a remedy for each kind.
-
-Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging (asc-tools, docs/02_npu_check.md).
-"""
+"""Hazards, mistakes of an Ascend C kernel that may still print the right numbers: a sentence and a remedy for each kind."""
 
 import linecache
 from dataclasses import dataclass
@@ -11,14 +8,12 @@ from aclnn_viz.words.messages import Message, meant, message, tr
 
 @dataclass(frozen=True)
 class Kind:
-    """What mends one kind of hazard, and the vendor's name for it when reading, and when writing if that is another."""
+    """One kind of hazard: its fix, and the vendor's name for it in reading, and in writing if different."""
 
     fix: str
     on_read: str = ""
     on_write: str = ""
-    warns: bool = (
-        False  # a device goes on unharmed, and the numbers are right or wrong by themselves
-    )
+    warns: bool = False  # a device continues, and the numbers may be right or wrong
 
 
 KINDS = {
@@ -137,7 +132,7 @@ KINDS = {
         message("mend the pointer or the loop behind the last call that is named")
     ),
 }
-MEANT = {kind: kind for kind in KINDS}  # a plain text as the message that says it
+MEANT = {kind: kind for kind in KINDS}  # the message for a plain text
 
 
 @dataclass(frozen=True)
@@ -157,12 +152,12 @@ class Hazard:
 
     @property
     def source(self) -> str:
-        """The line of the program, without its indentation."""
+        """Return the line of the program, without its indentation."""
         return linecache.getline(self.file, self.line).strip()
 
     @property
     def sentence(self) -> Message:
-        """The hazard with its place, as a message that is kept."""
+        """Return the hazard with its place, as a message."""
         return message(
             SENTENCES[bool(self.vendor)],
             kind=self.kind,
@@ -183,11 +178,11 @@ SENTENCES = (
 
 
 class Stop(BaseException):
-    """Ends the program of a core that cannot go on; nothing in a program should catch it."""
+    """Ends the program of a core that cannot continue; programs must not catch it."""
 
 
 class Hazards:
-    """The hazards of a run in the order in which they showed, one for each kind and line."""
+    """The hazards of a run in order of occurrence, one per kind and line."""
 
     def __init__(self):
         self._found: dict[tuple, Hazard] = {}
@@ -215,5 +210,5 @@ class Hazards:
 
     @property
     def warnings(self) -> tuple[Hazard, ...]:
-        """What a device does not mind, kept apart from hazards."""
+        """Return the warnings, which a device ignores, apart from hazards."""
         return tuple(one for one in self._found.values() if KINDS[one.kind].warns)

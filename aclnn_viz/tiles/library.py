@@ -1,9 +1,8 @@
-"""Ascend C's library calls on simulated cores, which are built from vector instructions (mathematics, rows, broadcasts); also
-forms of calls that only C++ uses.
+"""Ascend C's library calls on simulated cores (mathematics, rows, broadcasts), and forms of calls that only C++ uses.
 
 Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
-rounded once from float64: the vendor documents no bound for these calls, and its own steps are not modelled.
-Sources: asc-devkit, docs/zh/api/SIMD-API, pages of each call.
+rounded once from float64: the vendor documents no bound for these calls, and its steps are not modelled. Sources: asc-devkit,
+docs/zh/api/SIMD-API, pages of each call.
 """
 
 import math
@@ -20,7 +19,7 @@ from aclnn_viz.words.messages import message
 
 
 def Mathematics(name: str, dst, tmp, count: int, *sources):
-    """dst = the function called `name` of the sources, tensors or numbers; `tmp` is its temporary buffer, or None."""
+    """Compute dst as the function `name` of the sources, tensors or numbers; `tmp` is its temporary buffer, or None."""
     tensors = [source for source in sources if hasattr(source, "block")]
 
     def compute(*arrays):
@@ -32,7 +31,7 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
 
 
 def _fill(out, values, kept: bool):
-    """Put values into their place: shorter rows are filled up with 0, or what is behind is kept; one number a row fills all of it."""
+    """Write values: shorter rows are filled with 0, or `kept` keeps the rest; one number per row fills the row."""
     if values.ndim == 2 and values.size:
         place = out.reshape(len(values), -1)
         if kept:
@@ -46,7 +45,7 @@ def _fill(out, values, kept: bool):
 
 
 def _issue(name: str, results, sources, function, tmp=None):
-    """Issue one instruction: `function` of the sources' elements gives those of each result; (tensor, elements) each."""
+    """Issue one instruction: `function` maps the sources' elements to the results'; each is (tensor, elements)."""
     core = current()
     reads = [tensor.part(name, False, count * tensor.dtype.itemsize) for tensor, count in sources]
     writes = [
@@ -66,7 +65,7 @@ def _issue(name: str, results, sources, function, tmp=None):
 
 
 def Library(name: str, tmp, made: int, taken: int, *rest):
-    """One call of rows.py: what it makes and takes, tensors with so many elements each, then numbers."""
+    """Run a call of rows.py; `rest` holds `made` results and `taken` sources (tensor, elements), then numbers."""
     pairs = [*zip(rest[: 2 * (made + taken) : 2], rest[1 : 2 * (made + taken) : 2])]
     numbers, core = rest[2 * len(pairs) :], current()
     where = core.where()
@@ -85,7 +84,7 @@ def Library(name: str, tmp, made: int, taken: int, *rest):
 
 
 def Broadcast(dst, src, tmp, *shape: int):
-    """dst = src spread to a shape: its dimensions, then those of src."""
+    """Spread src to the shape of dst: dimensions of dst, then of src."""
     to, of = shape[: len(shape) // 2], shape[len(shape) // 2 :]
     _issue(
         "Broadcast",
@@ -97,7 +96,7 @@ def Broadcast(dst, src, tmp, *shape: int):
 
 
 def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
-    """dst[0] = the largest or smallest element, dst[1] = the bits of its index; the first of equals."""
+    """Store the largest or smallest element in dst[0], and the bits of its index in dst[1]; the first of equals."""
     size = src.dtype.itemsize
     if mask * repeats <= 0:
         return
@@ -113,7 +112,7 @@ def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
     core = _issue(
         "ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp
     )
-    clock = core.snapshot(V)  # as ReduceMax without an index, whose result the scalar unit stores
+    clock = core.snapshot(V)  # as in ReduceMax without an index, stored by the scalar unit
     for pipe in range(len(clock)):
         core.wait(pipe, clock)
 
@@ -129,7 +128,7 @@ def WholeReduceIndex(
     step: int,
     order: int,
 ):
-    """For each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
+    """Store for each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
     size, lanes = src.dtype.itemsize, BLOCK // src.dtype.itemsize
     if mask * repeats <= 0:
         return
@@ -170,7 +169,9 @@ def WholeReduceIndex(
 
 
 def GetReduceRepeatMaxMinSpr(part: int) -> float:
-    """What the last WholeReduceMax or WholeReduceMin has left in a register: the extreme (0), or its index as bits of the format (1)."""
+    """Return the register of the last WholeReduceMax or WholeReduceMin: the extreme (0), or its index as bits of the format
+    (1).
+    """
     core = current()
     core.wait_for("GetReduceRepeatMaxMinSpr")
     if core.extreme is None:
@@ -200,7 +201,7 @@ def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
 
 
 def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
-    """Each plane of rows x columns, turned: Transpose of 16 x 16 elements, and of channels behind or before places."""
+    """Transpose each plane of rows x columns: 16 x 16 elements, or channels before or after places."""
     count = planes * rows * columns
     _issue(
         "Transpose",
@@ -257,17 +258,17 @@ def Fill(tensor, count: int, value):
 
 
 def SetAtomicMax(dtype):
-    """Let copies to global memory keep the larger of what is there and what comes."""
+    """Let copies to global memory keep the larger of old and new values."""
     copies.SetAtomicAdd(dtype, np.maximum)
 
 
 def SetAtomicMin(dtype):
-    """Let copies to global memory keep the smaller of what is there and what comes."""
+    """Let copies to global memory keep the smaller of old and new values."""
     copies.SetAtomicAdd(dtype, np.minimum)
 
 
 def GetPhyAddr(tensor) -> int:
-    """Where a tensor begins in the Unified Buffer (LocalTensor::GetPhyAddr)."""
+    """Return a tensor's address in the Unified Buffer (LocalTensor::GetPhyAddr)."""
     return tensor.start
 
 
@@ -280,5 +281,5 @@ def Position(name: str):
 
 
 def Absent(name: str, what: str):
-    """Stop the core: the kit does not run this form of a call."""
+    """Stop the core at a form of a call that the kit does not run."""
     current().stop("format", message("{name}: {what}", name=name, what=what))

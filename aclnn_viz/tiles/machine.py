@@ -1,8 +1,8 @@
-"""Simulate vector cores: run a kernel in one thread per core, order the instructions as waits demand, and check every access to
+"""Simulate vector cores: run a kernel in one thread per core, order the instructions by their waits, and check every access to
 memory.
 
-The scalar unit runs the program and gives each instruction to its pipe. What a pipe starts, and in which order it
-lands, is decided by the schedule; here it is only said what must have landed before.
+The scalar unit runs the program and gives each instruction to its pipe. The schedule decides when an instruction lands; this
+module only records which ones must land before it.
 """
 
 import os
@@ -40,7 +40,7 @@ PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
-# what one other core does, and what several do
+# actions of one other core, and of several
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
 PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
@@ -63,7 +63,7 @@ UNORDERED_OF = message(
 
 
 def current() -> "Core":
-    """The core that runs in this thread; RuntimeError outside of a launch."""
+    """Return the core of this thread; raise RuntimeError outside a launch."""
     core = getattr(_local, "core", None)
     if core is None:
         raise RuntimeError(
@@ -77,7 +77,7 @@ def current() -> "Core":
 
 
 class Instruction:
-    """What a pipe has to do: `run()` does it at once; `horizon` says, for each pipe, what must be finished before."""
+    """An instruction of a pipe; `run()` executes it, and `horizon` gives the position to finish first on each pipe."""
 
     __slots__ = (
         "atomic",
@@ -114,9 +114,9 @@ class Instruction:
         self.epoch, self.landed, self.missing, self.entry = core.epoch, False, 0, None
 
     def land(self):
-        """Do it, and remember when."""
+        """Execute the instruction, and record its turn."""
         self.run()
-        self.run = None  # it holds views of memories and whatever the program gave
+        self.run = None  # it holds views of memories and objects of the program
         if self.core.machine.landed is not None:
             self.core.machine.landed.append(self)
 
@@ -130,23 +130,23 @@ class Core:
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0
         self.platform, self.auto = machine.platform, machine.auto
-        # all of it: TPipe may hand out the bytes that the host's question leaves out
+        # all of it: TPipe may use bytes that the host's function does not count
         self.ub = UnifiedBuffer(machine.platform.unified_buffer, machine.precise)
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
-        # (event, id) -> the clock, and the line that set it
+        # (event, id) -> the clock, and the line that set the flag
         self.flags: dict[tuple, tuple[list[int], int]] = {}
-        self.ids: dict[tuple, tuple] = {}  # (event, id) -> what holds it
-        self.fetched: set[tuple] = set()  # (event, id) that FetchEventID named
+        self.ids: dict[tuple, tuple] = {}  # (event, id) -> its holder
+        self.fetched: set[tuple] = set()  # (event, id) that FetchEventID returned
         self.atomic = self.ended_at = self.reduced = self.extreme = None
-        self.pipes: list = []  # the TPipes, for the look back at the end
-        self.cached: set = set()  # the memories of which the scalar unit's cache holds lines
+        self.pipes: list = []  # the TPipes, for checks at the end
+        self.cached: set = set()  # memories with lines in the scalar unit's cache
         self.formats: dict[
             tuple, np.dtype
-        ] = {}  # (memory, span) -> that of the latest tensor there
+        ] = {}  # (memory, span) -> horizon of the latest tensor there
         self.moved = 0  # bytes between global memory and the Unified Buffer
-        self.at: tuple[str, int] | None = None  # file and line of a program that is not in Python
+        self.at: tuple[str, int] | None = None  # file and line of a program outside Python
 
     def __enter__(self):
         _local.core = self
@@ -158,14 +158,14 @@ class Core:
     # ---- hazards -------------------------------------------------------------------------------------------------
 
     def frame(self):
-        """The innermost frame of the program, none of the machine's."""
+        """Return the innermost frame of the program, without the machine's."""
         frame = sys._getframe(2)
         while frame.f_code.co_filename in _MACHINE:
             frame = frame.f_back
         return frame
 
     def where(self) -> tuple[str, int]:
-        """File and line of the program."""
+        """Return file and line of the program."""
         if self.at is not None:
             return self.at
         frame = self.frame()
@@ -174,21 +174,21 @@ class Core:
     def hazard(
         self, kind: str, what: Message, writing: bool = False, where: tuple[str, int] | None = None
     ):
-        """Note a hazard of the line that runs, or of `where` an instruction that runs late was issued."""
+        """Record a hazard at the current line, or at `where` a delayed instruction was issued."""
         where = where or self.where()
         self.machine.hazards.add(kind, what, self.index, where, writing)
         if not KINDS[kind].warns:
             self.machine.hazardous.add((self.index, sum(self.count), where))
 
     def stop(self, kind: str, what: Message, writing: bool = False):
-        """Note a hazard after which the core cannot go on."""
+        """Record a hazard after which the core cannot continue."""
         self.hazard(kind, what, writing)
         raise Stop
 
     # ---- order ---------------------------------------------------------------------------------------------------
 
     def skipped(self, own: bool = False) -> bool:
-        """Whether the wait in this line is taken out, to see what it is good for; its `own` wait a program may leave out."""
+        """Return whether the wait in this line is removed for a test; a program may omit its `own` wait."""
         line = self.where()[1]
         self.machine.waits.add(line)
         if own:
@@ -196,13 +196,13 @@ class Core:
         return line in self.machine.without
 
     def snapshot(self, pipe: int) -> list[int]:
-        """What is finished when everything issued so far on a pipe is: the clock that a flag carries."""
+        """Return a flag's clock: the positions finished once all earlier instructions of the pipe are."""
         clock = self.horizon(pipe)
         clock[pipe] = self.count[pipe]
         return clock
 
     def horizon(self, pipe: int) -> list[int]:
-        """A pipe gets its next instruction after the scalar unit's own waits; but not after its stores."""
+        """Return the next instruction's horizon: the scalar unit's waits, without the scalar unit's stores."""
         (s, v, into, out), (_, v_seen, into_seen, out_seen) = self.seen[pipe], self.seen[S]
         return [
             s,
@@ -215,7 +215,7 @@ class Core:
         self.seen[pipe] = list(map(max, self.seen[pipe], clock))
 
     def barrier(self, pipe: int | None = None):
-        """Everything so far on a pipe, or on all, is finished before what follows on it."""
+        """Finish all earlier instructions on a pipe, or on all, before later ones on it."""
         if pipe is None:
             self.seen = [list(self.count) for _ in PIPES]
         else:
@@ -254,26 +254,26 @@ class Core:
         self.machine.schedule.issue(instruction)
 
     def vector(self, name: str, run, reads, writes):
-        """An instruction of the vector unit, which reads and writes spans of the Unified Buffer."""
+        """Issue an instruction of the vector unit, which reads and writes spans of the Unified Buffer."""
         self.issue(
             V, name, run, [(self.ub, span) for span in reads], [(self.ub, span) for span in writes]
         )
 
     def scalar_read(self, name: str, memory, span: Span):
-        """Read by the scalar unit, at once; the schedule lets land first what is ordered before."""
+        """Read by the scalar unit at once; the schedule first lands everything ordered before."""
         if self.auto:
             self._wait_for_users(memory, span, False)
         self.wait_for(name, [(memory, span)])
 
     def wait_for(self, name: str, reads=()):
-        """The scalar unit waits: all that is ordered before takes effect."""
-        horizon = [self.count[S], *self.seen[S][1:]]  # its own stores are in order
+        """Let the scalar unit wait until everything ordered before has landed."""
+        horizon = [self.count[S], *self.seen[S][1:]]  # the scalar unit's stores are in order
         instruction = Instruction(
             self, S, self.count[S], name, self.where(), horizon, None, reads, [], False
         )
         for memory, span in reads:
             self._check(instruction, memory, span, False)
-            # for other cores; on its own, what is read at once has been read
+            # for other cores; this core has already read
             if memory is not self.ub:
                 memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, instruction)
@@ -288,7 +288,7 @@ class Core:
                 self.seen[pipe][S] = self.count[S]
 
     def _wait_for_users(self, memory, span: Span, writing: bool):
-        """What the compiler inserts before the scalar unit's access: a flag from each pipe that used the bytes."""
+        """Insert the compiler's flags before the scalar unit's access: one from each pipe that used the bytes."""
         for pipe, position in memory.unordered(span, self.seen[S], writing, self):
             clock = list(self.issued[pipe][position - 1].horizon)
             clock[pipe] = position
@@ -306,7 +306,7 @@ class Core:
                 return
             state = span.view(memory.state, memory.unit)
             if least == UNWRITTEN:
-                # a Unified Buffer has none
+                # a Unified Buffer has no name
                 missing, whose = int((state == UNWRITTEN).sum()), getattr(memory, "name", None)
                 self.hazard(
                     "dirty atomics" if writing else "unwritten",
@@ -330,7 +330,7 @@ class Core:
                 )
 
     def _check_global(self, instruction: Instruction, memory, span: Span, writing: bool):
-        """What the scalar unit's caches, the inputs and other cores have against an access."""
+        """Check an access against the scalar unit's caches, the inputs and other cores."""
         if met := memory.cache(span, self, instruction.pipe == S, writing):
             self.hazard(
                 "data cache",
@@ -392,9 +392,9 @@ class Core:
 
 
 class Machine:
-    """Cores that run one kernel. `without` holds lines of the program whose waits are taken out.
+    """Cores that run one kernel. `without` holds lines of the program whose waits are removed.
 
-    `precision` "documented" lets approximate instructions be as far off as their pages say, `precise` keeps 16-bit formats in float32.
+    `precision` "documented" gives approximate instructions their documented errors, `precise` keeps 16-bit formats in float32.
     """
 
     def __init__(
@@ -415,20 +415,20 @@ class Machine:
                 )
             )
         self.exact, self.precise = precision == "exact", flag("precise", precise)
-        self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, and where
+        self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, and their places
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
         self.landed: list[Instruction] | None = [] if traced else None
         self.hazardous: set[tuple[int, int, tuple[str, int]]] = set()
-        # the lines of the program that make something wait, and those whose call does nothing else
+        # the lines of the program with a wait, and those whose call only waits
         self.waits: set[int] = set()
         self.own_waits: set[int] = set()
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
-        self.launched = None  # the processes of a kernel that is not in Python
+        self.launched = None  # the processes of a kernel outside Python
 
     def run(self, kernel: Callable, arguments):
-        """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raises what a program raises."""
+        """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raise what a program raises."""
         memories = [one for one in arguments if self.precise and isinstance(one, GlobalMemory)]
         with kernel.opened(self, arguments) if hasattr(kernel, "opened") else nullcontext():
             for memory in memories:
@@ -482,7 +482,7 @@ class Machine:
             self._threads[core].pause()
 
     def part(self):
-        """Let go of what holds each other, so that memories are free at once and not when cycles are next looked for."""
+        """Break reference cycles, so that memories are free at once."""
         for core in self.cores:
             for pipe in core.pipes:
                 pipe.queues.clear()
@@ -530,7 +530,7 @@ class Machine:
 
 
 class _Worker:
-    """A thread that runs one kernel after another, each only when it is resumed; `back` says that it has paused."""
+    """A thread that runs kernels one after another, each only when resumed; `back` signals a pause."""
 
     def __init__(self):
         self.go, self.back, self.run = threading.Lock(), threading.Lock(), None
@@ -556,7 +556,7 @@ class _Worker:
             self.back.release()
 
 
-_idle: list[_Worker] = []  # to start a thread takes longer than many a kernel
+_idle: list[_Worker] = []  # starting a thread takes longer than many kernels
 
 
 class _Thread:
@@ -583,7 +583,7 @@ class _Thread:
         if self.worker is None:
             try:
                 self.worker = _idle.pop()
-            except IndexError:  # to ask before is too early: other threads launch as well
+            except IndexError:  # no earlier test, because other threads also launch
                 self.worker = _Worker()
             if self.worker.process != os.getpid():  # threads do not survive a fork
                 self.worker = _Worker()
@@ -599,14 +599,14 @@ class _Thread:
             raise Stop
 
     def end(self):
-        """Let a thread that waits in SyncAll for ever end."""
+        """End a thread that would wait in SyncAll for ever."""
         if self.worker is not None and not self.ended:
             self.abandoned = True
             self.resume()
             self.worker.thread.join()
 
     def _threaded(self) -> bool:
-        """Whether the thread is left to another kernel."""
+        """Return whether the thread is free for another kernel."""
         try:
             self.work()
         except BaseException as error:

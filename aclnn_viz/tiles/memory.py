@@ -1,10 +1,10 @@
 """Simulated memories that record which instruction wrote or read each byte, to find races, missing waits and reads of unwritten
 memory.
 
-Order is kept as numbers. Every instruction of a core has a position in its pipe, 1, 2, 3, ...; its horizon says for
-each pipe up to which position everything is finished before it starts. Two accesses to a byte, one of them a write,
-are safe when the later one's horizon covers the earlier one. Cores meet at SyncAll alone: accesses of two cores are
-ordered when they lie in different epochs, the number of SyncAlls before.
+Order is stored as numbers. Every instruction of a core has a position in its pipe, 1, 2, 3, ...; its horizon gives for each
+pipe the last position that is finished before it starts. Two accesses to a byte, one of them a write, are safe when the later
+one's horizon covers the earlier one. Cores meet only at SyncAll: accesses of two cores are ordered when they lie in different
+epochs, the number of SyncAlls before.
 """
 
 from collections import defaultdict
@@ -18,13 +18,13 @@ from aclnn_viz.tiles.platforms import bfloat16_t, half
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-# so that the least of a span tells whether all of it is data
+# in this order, the minimum of a span tells whether all of it is data
 UNWRITTEN, PADDING, WRITTEN = range(3)
-POISON = 0xFF  # as bytes of any floating format: a nan
+POISON = 0xFF  # a nan in every floating format
 NARROW = half, bfloat16_t
 _CORES = 1024  # stamps are epoch * _CORES + core + 1
 _MANY = _CORES - 1
-CACHE = 64  # bytes of a line of the scalar unit's cache
+CACHE = 64  # bytes of a line in the scalar unit's cache
 
 
 class Span(NamedTuple):
@@ -46,7 +46,7 @@ class Span(NamedTuple):
         )
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
-        """The part of an array that has one element for each `unit` bytes."""
+        """Return the part of an array with one element per `unit` bytes."""
         first, last = self.start // unit, -(-(self.start + self.length) // unit)
         if not self.shape:
             return array[first:last]
@@ -60,7 +60,7 @@ class Span(NamedTuple):
         )
 
     def values(self, memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """The elements that lie in bytes, as an array that shares them; in float32 where a memory keeps 16-bit ones so."""
+        """Return the elements in bytes as a sharing array; in float32 if the memory keeps 16-bit elements so."""
         count = self.length // dtype.itemsize
         if dtype in NARROW and getattr(memory, "wide", None) is not None:
             steps = (*(2 * step for step in self.strides), 4)
@@ -73,7 +73,7 @@ class Span(NamedTuple):
 
 
 class Bytes(np.ndarray):
-    """Bytes of a memory; `wide` holds a float32 for each two of them, where 16-bit formats are not to round."""
+    """Bytes of a memory; `wide` holds a float32 for each two of them if 16-bit formats are not rounded."""
 
     wide = None
 
@@ -85,7 +85,7 @@ class Bytes(np.ndarray):
 
 
 def meet(span: Span, other: Span) -> bool:
-    """Whether two spans of a memory have a byte in common."""
+    """Return whether two spans of a memory share a byte."""
     return (
         span.start < other.end
         and other.start < span.end
@@ -101,7 +101,7 @@ def _meet(span: Span, other: Span) -> bool:
     return bool(other._replace(start=other.start - start).view(marks).any())
 
 
-_spare: dict[int, list[tuple]] = defaultdict(list)  # size -> memories of cores that have ended
+_spare: dict[int, list[tuple]] = defaultdict(list)  # size -> memories of finished cores
 
 
 class UnifiedBuffer:
@@ -113,11 +113,11 @@ class UnifiedBuffer:
         self.size = size
         try:
             self.bytes, self.marks = _spare[size].pop()
-        except IndexError:  # to ask before is too early: other threads launch as well
+        except IndexError:  # no earlier test, because other threads also launch
             self.bytes, self.marks = np.empty(size, np.uint8), bytearray(size)
         self.bytes[...] = POISON
         self.bytes = Bytes.of(self.bytes) if precise else self.bytes
-        self.state = np.frombuffer(self.marks, np.uint8)  # the same, which can be searched as bytes
+        self.state = np.frombuffer(self.marks, np.uint8)  # the same memory as an array
         self.state[...] = UNWRITTEN
         self.writes: list[dict[Span, int]] = [{} for _ in PIPES]  # the latest comes last
         self.reads: list[dict[Span, int]] = [{} for _ in PIPES]
@@ -127,7 +127,7 @@ class UnifiedBuffer:
     def unordered(
         self, span: Span, horizon, writing: bool, core=None, atomic: bool = False
     ) -> list[tuple[int, int]]:
-        """Pipe and position of the last accesses in conflict that the horizon does not cover, those of writes first."""
+        """Return pipe and position of the last conflicting accesses that the horizon does not cover, writes first."""
         conflicts = []
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[
             : 1 + writing
@@ -147,7 +147,7 @@ class UnifiedBuffer:
         return conflicts
 
     def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
-        """The last position that touched bytes of a span, looked for down to the least."""
+        """Return the last position above `least` that touched bytes of a span."""
         for other, position in reversed(held.items()):
             if position <= least or meet(span, other):
                 return position
@@ -163,7 +163,7 @@ class UnifiedBuffer:
             span.view(self.state)[...] = WRITTEN
 
     def least(self, span: Span) -> int:
-        """The least state of the bytes of a span."""
+        """Return the least state of the bytes of a span."""
         if span.shape:
             return span.view(self.state).min()
         end = span.start + span.length
@@ -172,12 +172,12 @@ class UnifiedBuffer:
         return WRITTEN if self.marks.find(PADDING, span.start, end) < 0 else PADDING
 
     def give_back(self):
-        """Keep the memory for another core, as nobody reads it any more: to allocate new pages takes longer than most kernels."""
+        """Keep the memory for another core: allocating new pages takes longer than most kernels."""
         if getattr(self.bytes, "wide", None) is None:
             _spare[self.size].append((self.bytes, self.marks))
 
     def forget(self, start: int, end: int):
-        """Mark the bytes as not written: AllocTensor promises nothing about their content."""
+        """Mark the bytes as unwritten: AllocTensor promises nothing about their content."""
         self.state[start:end] = UNWRITTEN
 
 
@@ -192,48 +192,48 @@ class Address(NamedTuple):
 
 
 class GlobalMemory:
-    """One tensor in global memory, shared by all cores; `unit` is the bytes for which one record is kept."""
+    """One tensor in global memory, shared by all cores; there is one record per `unit` bytes."""
 
     def __init__(self, name: str, array: np.ndarray, written: bool):
         self.name, self.array, self.read_only = name, array, written
         self.bytes = array.reshape(-1).view(np.uint8)
         self.size, self.unit = self.bytes.size, array.itemsize
-        # bytes of its allocation behind it, and whether these are the tensor's own
+        # bytes of its allocation behind it, and whether the tensor owns them
         self.room, self.padded = 0, False
         self.state = None if written else self.unwritten()
-        # Verb -> stamp of the last such access, and 4 * position + pipe of it; made at the first.
+        # Verb -> stamp of the last such access, and 4 * position + pipe; created at the first access.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        # (core, line of 64 bytes) in the caches of the scalar units -> "clean", "dirty" (written there), "old" (since written
-        # by others). Only lines that can change are kept.
+        # (core, line of 64 bytes) in the scalar units' caches -> "clean", "dirty" (written there), "old" (written by
+        # others since). Only lines that can change are kept.
         self.lines: dict[tuple, str] = {}
 
     def __add__(self, offset: int) -> Address:
         return Address(self, int(offset))
 
     def widen(self):
-        """Keep elements of 16-bit formats in float32."""
+        """Store elements of 16-bit formats in float32."""
         self.bytes = Bytes.of(self.bytes)
         if self.array.dtype in NARROW:
             self.bytes.wide[: self.array.size] = self.array.reshape(-1)
 
     def narrow(self):
-        """Round what is kept in float32 to the format of the memory."""
+        """Round elements stored in float32 to the format of the memory."""
         if self.array.dtype in NARROW:
             self.array.reshape(-1)[...] = self.bytes.wide[: self.array.size]
 
     def unwritten(self) -> np.ndarray:
-        """The state of a memory that nobody has written; of the room behind it nobody asks."""
+        """Return the state of an unwritten memory; the room behind it counts as written."""
         state = np.zeros((self.size + self.room) // self.unit, np.uint8)
         state[self.size // self.unit :] = WRITTEN
         return state
 
     def drop(self, core, line: int | None):
-        """Forget a line in the cache of a core, or all of them."""
+        """Drop a line from the cache of a core, or all lines."""
         for key in [key for key in self.lines if key[0] is core and line in (None, key[1])]:
             del self.lines[key]
 
     def cache(self, span: Span, core, scalar: bool, writing: bool) -> str | None:
-        """Follow an access through the caches; returns "dirty" or "old" where it meets what is not what memory holds."""
+        """Follow an access through the caches; return "dirty" or "old" if cache and memory differ."""
         if self.read_only or not scalar and not self.lines:
             return None
         met, own = None, (core, span.start // CACHE)
@@ -253,9 +253,9 @@ class GlobalMemory:
         return met
 
     def _recent(self, span: Span, core, writing: bool, atomic: bool):
-        """Verb, stamps and places of the accesses that could be in conflict, if there were any in this epoch.
+        """Yield verb, stamps and places of the accesses in this epoch that may conflict.
 
-        Atomic sums need no order among each other.
+        Atomic sums need no mutual order.
         """
         floor = core.epoch * _CORES
         for verb in (
@@ -270,7 +270,7 @@ class GlobalMemory:
     def unordered(
         self, span: Span, horizon, writing: bool, core, atomic: bool = False
     ) -> list[tuple[int, int]]:
-        """As for the Unified Buffer, among the accesses of one core in this epoch; older ones SyncAll has ordered."""
+        """Return the same as the Unified Buffer's method, for one core in this epoch; SyncAll orders older accesses."""
         stamp, conflicts = core.epoch * _CORES + core.index + 1, []
         for _, held, at in self._recent(span, core, writing, atomic):
             where = at[held == stamp]
@@ -283,7 +283,7 @@ class GlobalMemory:
     def clash(
         self, span: Span, core, writing: bool, atomic: bool
     ) -> tuple[int | None, str, int] | None:
-        """Another core that reaches them in this epoch: its index (None: several), what it does, how many elements."""
+        """Return another core's conflicting access in this epoch: its index (None: several), its action, number of elements."""
         floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
         for verb, held, _ in self._recent(span, core, writing, atomic):
             others = (held > floor) & (held != mine)
@@ -294,7 +294,7 @@ class GlobalMemory:
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core, atomic: bool):
         if self.read_only and not writing:
-            return  # nothing may be written there, so nothing can meet a read
+            return  # without writes there, a read cannot conflict
         verb = "reads" if not writing else "adds to" if atomic else "writes"
         if verb not in self.records:
             count = (self.size + self.room) // self.unit
@@ -309,11 +309,11 @@ class GlobalMemory:
         else:
             mine = held == stamp
             held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
-            # a scalar read is over at once
+            # a scalar read ends at once
             at[...] = 4 * position + pipe if position else np.where(mine, at, 0)
 
     def least(self, span: Span) -> int:
-        """The least state of the elements of a span."""
+        """Return the least state of the elements of a span."""
         return (
             WRITTEN
             if self.state is None

@@ -1,4 +1,4 @@
-"""Look up what an NPU architecture demands of an Ascend C kernel: sizes of buffers, events, and formats of the vector calls.
+"""Look up the limits of an NPU architecture for an Ascend C kernel: sizes of buffers, events, and formats of the vector calls.
 
 The scalar types of Ascend C are NumPy dtypes by their C++ names; `float32` stands for C++ `float`.
 
@@ -36,7 +36,7 @@ def c_name(dtype: np.dtype) -> str:
 
 
 def fitting(op, inputs: dict) -> tuple[dict, dict]:
-    """The bound inputs and the results of a call that vector cores can take; NotImplementedError for float64."""
+    """Return the bound inputs and the results of a call that vector cores can run; raise NotImplementedError for float64."""
     bound = op.bind(inputs)
     results = op.arrange_backward(**bound).results
     wide = [name for name, value in bound.items() if getattr(value, "dtype", None) == np.float64]
@@ -52,8 +52,8 @@ def fitting(op, inputs: dict) -> tuple[dict, dict]:
 
 
 BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
-REPEAT = 256  # bytes that a vector instruction treats in one step
-REPEATS = 255  # of repeats and strides, which are 8 bits wide
+REPEAT = 256  # bytes that a vector instruction processes in one step
+REPEATS = 255  # limit of repeats and strides, which have 8 bits
 
 _MOVED = "int16_t uint16_t half bfloat16_t int32_t uint32_t float"
 _CALLS = {
@@ -64,7 +64,7 @@ _CALLS = {
     "ShiftLeft ShiftRight": "int16_t uint16_t int32_t uint32_t",
     "Duplicate Brcb Copy Gather GatherMask": _MOVED,
     "CreateVecIndex": "int16_t half int32_t float",
-    "Compare CompareScalar": "half float int32_t",  # int32_t for EQ alone
+    "Compare CompareScalar": "half float int32_t",  # int32_t only for EQ
     "Select": "half float",
     "ReduceSum ReduceMax ReduceMin WholeReduceSum WholeReduceMax WholeReduceMin BlockReduceSum BlockReduceMax "
     "BlockReduceMin PairReduceSum RepeatReduceSum": "half float",
@@ -83,17 +83,17 @@ _CASTS = {
 
 @dataclass(frozen=True)
 class Arch:
-    """One NPU architecture. `reserved` bytes of the Unified Buffer are not for programs."""
+    """One NPU architecture. Programs may not use the `reserved` bytes of the Unified Buffer."""
 
     reserved: int
-    buffers: int  # of one TPipe
-    events: int  # ids of one event
+    buffers: int  # limit of buffers per TPipe
+    events: int  # number of ids per event
     calls: dict[str, str]
     casts: dict[str, str]
 
     @cached_property
     def formats(self) -> dict[str, frozenset[str]]:
-        """The formats of each call."""
+        """Return the formats of each call."""
         return {
             call: frozenset(formats.split())
             for calls, formats in self.calls.items()
@@ -102,7 +102,7 @@ class Arch:
 
     @cached_property
     def modes(self) -> dict[tuple[str, str], str]:
-        """The round modes of Cast by (from, to)."""
+        """Return the round modes of Cast by (from, to)."""
         return {
             tuple(pair.split(">")): modes
             for pairs, modes in self.casts.items()
@@ -115,7 +115,7 @@ ARCHS = {DAV_2201: Arch(256, 64, 8, _CALLS, _CASTS)}
 
 @dataclass(frozen=True)
 class Platform:
-    """A SoC as the tiling of a program sees it, by the vendor's names of its questions.
+    """A SoC as a program's tiling sees it, with the vendor's names of the functions.
 
     >>> Platform.of("Ascend910B2").GetCoreNumAiv(), Platform.of("Ascend910B2").GetCoreMemSize()
     (48, 196352)
@@ -133,7 +133,8 @@ class Platform:
     ) -> "Platform":
         """Return the platform of a SoC name, with fewer cores or a smaller Unified Buffer if these are given.
 
-        A smaller buffer makes many tiles of few elements, which can be looked at. Raises ValueError for an unknown SoC and for a product whose table of calls is not known.
+        A smaller buffer makes many small tiles, which are easy to inspect. Raise ValueError for an unknown SoC and for a
+        product without a table of calls.
         """
         soc, product = soc_of(soc), product_of(soc)
         if product.npu_arch not in ARCHS:
@@ -153,9 +154,9 @@ class Platform:
         return cls(soc, product, ARCHS[product.npu_arch], cores, size)
 
     def GetCoreNumAiv(self) -> int:
-        """The vector cores."""
+        """Return the number of vector cores."""
         return self.cores
 
     def GetCoreMemSize(self) -> int:
-        """The bytes of a core's Unified Buffer that a program may use."""
+        """Return the bytes of a core's Unified Buffer that a program may use."""
         return self.unified_buffer - self.arch.reserved

@@ -1,4 +1,4 @@
-"""Tell why the numbers of a kernel are wrong: an approximate instruction, rounding in 16 bits, or its formula."""
+"""Tell why a kernel's numbers are wrong: an approximate instruction, rounding in 16 bits, or its formula."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ FORMULA = message("wrong with every format float32, too: the formula, not the pr
 def cause(
     right: Callable[..., bool], approximate: Mapping[str, tuple[str, int]], narrow: bool
 ) -> Message | None:
-    """Why a kernel is wrong; `right(precision=..., precise=...)` tells whether it is right so, `narrow` whether it has 16-bit formats."""
+    """Return why a kernel is wrong; `right(precision=..., precise=...)` tests it, and `narrow` marks 16-bit formats."""
     if approximate and right(precision="exact"):
         names = [
             message("{name} (line {line})", name=name, line=line)

@@ -29,7 +29,7 @@ SYNCS = ("auto", "strict")
 
 
 class Tiling:
-    """What the host works out for the cores: `blockDim` cores, `workspace` bytes, and any numbers of the program.
+    """The host's decisions for the cores: `blockDim` cores, `workspace` bytes, and numbers of the program.
 
     >>> Tiling(blockDim=2, tileLength=64).tileLength
     64
@@ -45,7 +45,7 @@ class Tiling:
 
 
 class HazardError(RuntimeError):
-    """A tile program that was run as a kernel showed hazards; `run` holds all of them."""
+    """The hazards of a tile program that ran as a kernel; `run` holds all of them."""
 
     def __init__(self, run):
         first, more = run.hazards[0], len(run.hazards) - 1
@@ -72,10 +72,10 @@ class HazardError(RuntimeError):
 class Program:
     """A tile program of an operator: `tiling(platform, **inputs)` on the host, `kernel` on each core.
 
-    The kernel gets, in the vendor's order, an address for each tensor parameter (None for one left out) and each
-    output (None for one not asked for), then the workspace and the tiling. `plan` is the precision plan whose envelope
-    holds its rounding. `deterministic`: the same bits for every schedule. A program is called as a kernel for `check`:
-    it raises HazardError when a run shows a hazard, NotImplementedError for formats that the product does not take.
+    The kernel gets, in the vendor's order, an address for each tensor parameter (None if omitted) and each output (None if not
+    requested), then the workspace and the tiling. `plan` is the precision plan whose envelope holds its rounding. A
+    `deterministic` program gives the same bits under every schedule. `check` can call a program as a kernel: it raises
+    HazardError if a run shows a hazard, NotImplementedError for formats that the product does not support.
 
     >>> import aclnn_viz as av
     >>> program = av.tiles.programs("hardswish")[0]
@@ -101,11 +101,11 @@ class Program:
         return self.under()(**inputs)
 
     def left(self, /, **inputs) -> dict[str, np.ndarray]:
-        """What the program leaves in its outputs, whatever hazards it shows."""
+        """Return the program's outputs, whatever hazards it shows."""
         return launch(self, traced=False, **inputs).outputs
 
     def under(self, /, **how) -> Callable:
-        """The program as a kernel that runs under some of the keywords of `launch`: cores, schedule, unified_buffer."""
+        """Return the program as a kernel that runs with some keywords of `launch`: cores, schedule, unified_buffer."""
 
         def kernel(**inputs):
             run = launch(self, traced=False, **how, **inputs)
@@ -116,10 +116,10 @@ class Program:
         return kernel
 
     def cause(self, right: Callable[[dict], bool], narrow: bool, /, **inputs) -> Message | None:
-        """What makes its numbers wrong on inputs: see `aclnn_viz.tiles.precision`; `right` judges outputs."""
+        """Return the cause of wrong numbers: see `aclnn_viz.tiles.precision`; `right` judges outputs."""
 
         def right_so(**how) -> bool:
-            with suppress(Exception):  # whatever a program raises
+            with suppress(Exception):  # a program may raise anything
                 return right(self.under(**how)(**inputs))
             return False
 
@@ -131,27 +131,25 @@ class Program:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What a launch leaves: outputs by name, hazards in the order in which they showed, and every instruction.
+    """The result of a launch: outputs by name, hazards in order of occurrence, and every instruction.
 
-    `waits` are the lines of the program that make something wait, of which `without` may name some to leave out.
-    `ub_bytes` is what InitBuffer took on the fullest core, `gm_bytes` what moved between global memory and the cores.
-    `landed` holds the instructions in the order in which they took effect, `buffers` what InitBuffer gave each core,
-    `hazardous` (core, how many it had issued before, file and line) of each call that showed a hazard.
+    `waits` are the lines of the program with waits; `without` may remove some. `ub_bytes` is the size of InitBuffer's buffers
+    on the fullest core, `gm_bytes` the traffic between global memory and the cores. `landed` holds the instructions in the
+    order of their effects, `buffers` the blocks from InitBuffer on each core, `hazardous` (core, number of earlier
+    instructions, file and line) of each call with a hazard.
     """
 
     outputs: dict[str, np.ndarray]
     hazards: tuple[Hazard, ...]
-    warnings: tuple[Hazard, ...]  # what a device does not mind
-    approximate: dict[
-        str, tuple[str, int]
-    ]  # calls that their pages say are not exact, with file and line
+    warnings: tuple[Hazard, ...]  # warnings that a device ignores
+    approximate: dict[str, tuple[str, int]]  # calls documented as inexact, with file and line
     trace: list[Instruction] | None
     ub_bytes: int
     gm_bytes: int
     tiling: Tiling
     platform: Platform
     waits: tuple[int, ...]
-    waits_of_its_own: tuple[int, ...]  # those whose call does nothing else
+    waits_of_its_own: tuple[int, ...]  # waits whose call does nothing else
     landed: list[Instruction] | None
     buffers: tuple[tuple[Block, ...], ...]
     hazardous: frozenset[tuple[int, int, tuple[str, int]]]
@@ -199,24 +197,22 @@ def launch(
     soc : str
         A SoC, such as "Ascend910B2", or a product, such as "A2".
     cores : int, optional
-        The cores that are offered to the tiling, by default all of the SoC.
+        The cores available to the tiling, by default all of the SoC.
     schedule : {"eager", "late"} or int
-        "eager": everything lands as issued. "late": nothing lands before something waits for it. A
-        seed: any legal order.
+        "eager": instructions land as issued. "late": nothing lands before something waits for it. A seed: any legal order.
     sync : {"auto", "strict"}, optional
-        "auto": the waits that the vendor's compiler inserts are there (between vector instructions,
-        and around GetValue and SetValue). "strict": each must be in the program. By default what
-        the program says.
+        "auto": the vendor's compiler inserts waits (between vector instructions, and around GetValue and SetValue). "strict":
+        each wait must be in the program. By default the program's own setting.
     traced : bool
         Record the instructions, for `run.trace`.
     without : set of int
-        The lines of waits that are left out, of `run.waits`.
+        The lines of waits to remove, from `run.waits`.
     unified_buffer : int, optional
-        The bytes of the Unified Buffer, where fewer than the SoC has.
+        The bytes of the Unified Buffer, if fewer than the SoC's.
     precision : {"documented", "exact"}
-        "documented": Rsqrt and Reciprocal are as far off as their pages say. "exact": rounded once.
+        "documented": Rsqrt and Reciprocal have the errors that their pages state. "exact": rounded once.
     precise : bool
-        Keep every 16-bit format in float32: what is right then is a formula, what was lost precision.
+        Keep every 16-bit format in float32, which tells a wrong formula from lost precision.
     **inputs : array or value
         The parameters of `op.backward`.
 
@@ -230,11 +226,11 @@ def launch(
     ValueError
         For a SoC, schedule or inputs that do not fit.
     NotImplementedError
-        For float64, which no vector core takes.
+        For float64, which vector cores do not support.
 
     Notes
     -----
-    Hazards are found under any schedule. No time is modelled: the order is, the cycles are not.
+    Hazards are found under any schedule. The order is modelled, the cycles are not.
 
     Examples
     --------
@@ -297,7 +293,7 @@ def run(
     soc : str
         A SoC, such as "Ascend910B2", or a product, such as "A2".
     cores : int
-        How many cores run the kernel.
+        The number of cores that run the kernel.
     schedule : {"eager", "late"} or int
         That of `launch`.
     sync : {"auto", "strict"}
@@ -312,8 +308,7 @@ def run(
     Returns
     -------
     Run
-        Its outputs are all arrays, by the kernel's names for them; what a kernel leaves unwritten
-        is therefore no hazard here.
+        Its outputs are all arrays, by the kernel's names; unwritten elements are therefore no hazard.
 
     Raises
     ------
@@ -368,7 +363,7 @@ def run(
 
 
 def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
-    """What a machine leaves behind."""
+    """Return the result of a machine's run."""
     run = Run(
         {name: memory.array for name, memory in outputs.items()},
         tuple(machine.hazards),
@@ -440,7 +435,7 @@ def poisoned(shape, dtype) -> np.ndarray:
 
 
 def _memories(op, bound: dict, results: dict) -> tuple[list, dict[str, GlobalMemory]]:
-    """The memories of tensor parameters, in their order, and of outputs, by name."""
+    """Return the memories of tensor parameters, in order, and of outputs, by name."""
     tensors = [
         None
         if (value := bound[parameter.name]) is None
@@ -455,7 +450,7 @@ def _memories(op, bound: dict, results: dict) -> tuple[list, dict[str, GlobalMem
 
 
 def workspace_of(tiling: Tiling) -> GlobalMemory:
-    """The workspace that a tiling asks for."""
+    """Return the workspace that a tiling requests."""
     shape = (-(-tiling.workspace // 2),)
     return GlobalMemory("workspace", poisoned(shape, np.dtype(np.uint16)), False)
 
@@ -463,7 +458,7 @@ def workspace_of(tiling: Tiling) -> GlobalMemory:
 def _look_back(machine: Machine, kernel, outputs):
     code = kernel.__code__
     if any(core.ended_at is None for core in machine.cores):
-        return  # a core that stopped says more than what it left out
+        return  # the hazard of a stopped core says more than its missing outputs
     for name, memory in outputs.items():
         missing = np.flatnonzero(memory.state == UNWRITTEN)
         if missing.size:

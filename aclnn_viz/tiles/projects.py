@@ -32,7 +32,7 @@ from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
 from aclnn_viz.tiles.program import Program, Run, Tiling
 
-# ge::DataType of each format, and its name: graph/types.h of metadef.
+# Number of ge::DataType for each format, and its name: graph/types.h of metadef.
 TYPES = {
     np.dtype(name): (code, f"DT_{said}")
     for name, code, said in (
@@ -51,9 +51,9 @@ TYPES = {
     )
 }
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
-HOST = "seconds", "padding", "zeroed", "in_place"  # what can be said of a host, of CppKernel
+HOST = "seconds", "padding", "zeroed", "in_place"  # options that describe a host, from CppKernel
 OPTIONAL = 1  # ParamType of OpDef
-# A source that only registers or calls operators of others: layer 0, aclnn.
+# A source that only registers or calls other operators: layer 0, aclnn.
 CALLS_ONLY = re.compile(r'#\s*include\s*[<"](?:aclnn\w*|opdev|level[02]|op_api|acl)/')
 ABSENT = {
     r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",
@@ -74,9 +74,9 @@ class Parameter:
 class Project:
     """One operator of a folder: `inputs`, `outputs` and `attributes` of its OpDef, its `kernel` file and its tiling function.
 
-    `op` names the operator where a folder defines several, `defines` and `include` are those of `cpp`; `left_out` names the
-    sources that only register or call operators; of the host can be said what CppKernel says. Raises FileNotFoundError, ValueError where a part is not found,
-    CompileError with the compiler's own words, and NotImplementedError for tilings of the matrix unit and of HCCL.
+    `op` selects an operator if a folder defines several, `defines` and `include` are as in `cpp`; `left_out` lists the sources
+    that only register or call operators; options of the host are as in CppKernel. Raise FileNotFoundError or ValueError for a
+    missing part, CompileError with the compiler's text, and NotImplementedError for tilings of the matrix unit and of HCCL.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Project:
         self._describe(op)
 
     def _describe(self, op: str | None):
-        """Take over what the host says of an operator."""
+        """Store the host's description of an operator."""
         described = self._asked()
         names = [words[1] for words in described if words[0] == "op"]
         if op not in names and (op is not None or len(names) != 1):
@@ -157,7 +157,7 @@ class Project:
 
     @cached_property
     def kernel(self) -> tuple[Path, str]:
-        """The file and the entry of the kernel."""
+        """Return the file and the entry of the kernel."""
         files = [file for file in _own(self.folder / "op_kernel", "*") if file.suffix in SOURCES]
         called = snake(self.name)
         for file in sorted(files, key=lambda source: source.stem not in called):
@@ -177,7 +177,7 @@ class Project:
     def tiled(
         self, platform: Platform, inputs: Sequence, outputs: Sequence, attributes: Sequence
     ) -> tuple[Tiling, list[tuple]]:
-        """What the tiling function chooses for a call, and the shape of each output.
+        """Return the tiling function's choices for a call, and the shape of each output.
 
         `inputs` are arrays or None, `outputs` pairs of shape (None: to be inferred) and dtype, `attributes` values or None.
         """
@@ -242,7 +242,7 @@ class Project:
             ) from None
 
     def _asked(self, *words: str, question: bytes = b"") -> list[list[str]]:
-        """The lines that the host's program answers with, each as words."""
+        """Return the lines of the host program's answer, split into words."""
         with tempfile.TemporaryFile("w+b") as report, tempfile.TemporaryFile("w+b") as complaints:
             with Child(
                 [self.host, str(report.fileno()), *words],
@@ -275,7 +275,7 @@ class Project:
         return [line.split() for line in text.splitlines()]
 
     def compiled(self, inputs: Sequence, outputs: Sequence) -> CppKernel:
-        """The kernel for the formats of a call."""
+        """Return the kernel compiled for the formats of a call."""
         file, entry = self.kernel
         defines = {said: str(code) for code, said in TYPES.values()} | self.defines
         taken = {parameter.name for parameter in self.inputs}
@@ -298,7 +298,7 @@ class Project:
         return kernel
 
     def formats(self, inputs: Sequence) -> list[np.dtype]:
-        """The formats of the outputs, from the combination of OpDef in which the inputs have theirs."""
+        """Return the formats of the outputs, from OpDef's combination that matches the inputs' formats."""
         places = range(
             max((len(parameter.types) for parameter in (*self.inputs, *self.outputs)), default=0)
         )
@@ -342,10 +342,10 @@ class Project:
         precise: bool = False,
         **attributes,
     ) -> Run:
-        """Tile and run one call: arrays (or None) for the inputs of OpDef, attributes by name; outputs are in the Run.
+        """Tile and run one call with arrays (or None) for the inputs of OpDef and attributes by name; the Run has the outputs.
 
-        `shapes` are those of the outputs where the project infers none. Raises what `tiled` raises, and TypeError for
-        inputs or attributes that OpDef does not have.
+        `shapes` are the outputs' shapes if the project infers none. Raise the errors of `tiled`, and TypeError for inputs or
+        attributes that OpDef lacks.
         """
         unknown = attributes.keys() - {parameter.name for parameter in self.attributes}
         if len(inputs) != len(self.inputs) or unknown:
@@ -393,7 +393,7 @@ class Project:
         )
 
     def _memories(self, inputs: Sequence, shapes: Sequence, dtypes: Sequence) -> tuple[list, list]:
-        """The memories of inputs and of outputs; an output called like an input is the same memory."""
+        """Return the memories of inputs and of outputs; an output with an input's name shares its memory."""
         memories = [
             None if array is None else GlobalMemory(parameter.name, array.copy(), True)
             for parameter, array in zip(self.inputs, inputs)
@@ -409,9 +409,9 @@ class Project:
         ]
 
     def program(self, op) -> Program:
-        """The project as a tile program of an operator of the kit, for `av.check`.
+        """Return the project as a tile program of an operator of the kit, for `av.check`.
 
-        Inputs, outputs and attributes of OpDef are those of the operator by their names, else in their order.
+        Inputs, outputs and attributes of OpDef match the operator's by name, else by order.
         """
         op = operator(op)
         tensors, values = (
@@ -422,7 +422,7 @@ class Project:
             _paired(self, self.inputs, tensors),
             _paired(self, self.outputs, list(op.outputs)),
         )
-        # one that the operator lacks keeps its default
+        # an attribute that the operator lacks keeps its default
         attributes = [plain(parameter.name, values) for parameter in self.attributes]
 
         def tiling(platform, **bound) -> Tiling:
@@ -447,7 +447,7 @@ class Project:
 
 
 def _own(folder: Path, pattern: str) -> list[Path]:
-    """What a person wrote in a folder: nothing hidden, and nothing that a build has copied."""
+    """Return the files that a person wrote in a folder, without hidden files and copies from a build."""
     return [
         path
         for path in sorted(folder.rglob(pattern))
@@ -456,7 +456,7 @@ def _own(folder: Path, pattern: str) -> list[Path]:
 
 
 def plain(name: str, names: list[str]) -> str | None:
-    """The one of names that is this name, apart from capitals, underscores and an "out" at its end.
+    """Return the one of `names` that equals this name up to capitals, underscores and a final "out".
 
     >>> plain("grad_input", ["gradInputOut", "gradWeightOut"])
     'gradInputOut'
@@ -466,7 +466,7 @@ def plain(name: str, names: list[str]) -> str | None:
 
 
 def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> list[str]:
-    """For each parameter of a project, what the operator calls it."""
+    """Return the operator's name of each parameter of a project."""
     names = [plain(parameter.name, theirs) for parameter in mine]
     if None not in names and len(set(names)) == len(names):
         return names
@@ -482,7 +482,7 @@ def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> l
 
 
 class _OfProject:
-    """The kernel of a project, which is compiled for the formats of each launch."""
+    """The kernel of a project, compiled for the formats of each launch."""
 
     def __init__(self, project: Project, order: list[int]):
         self.project, self.order = project, order

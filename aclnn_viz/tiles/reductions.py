@@ -1,7 +1,8 @@
-"""Ascend C's sums and extremes in the published order, comparisons into bits, selections and moves by index, on simulated cores.
+"""Ascend C's sums and extremes in the published order, comparisons into bits, selections and moves by index, on simulated
+cores.
 
-A sum is a tree of neighbours in each repeat, then the repeats; a lane that takes no part is absent: its neighbour goes
-up the tree alone. A comparison writes one bit an element, the lowest bit of a byte first.
+A sum is a tree of neighbours in each repeat, then over repeats; an inactive lane is absent, and its neighbour goes up the tree
+alone. A comparison writes one bit per element, the lowest bit of a byte first.
 
 Source: the pages ReduceSum, ReduceRepeat, ReduceDataBlock of the Ascend C API reference.
 """
@@ -28,13 +29,13 @@ from aclnn_viz.tiles.vector import (
 from aclnn_viz.words.messages import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
-# What changes nothing: -0 + x is x for each x, +0 + -0 would lose the sign.
+# Neutral elements: -0 + x is x for each x, +0 + -0 would lose the sign.
 _NEUTRAL = {_ADD: -0.0, _MAX: -np.inf, _MIN: np.inf}
 KINDS = {"Sum": _ADD, "Max": _MAX, "Min": _MIN}
 
 
 def tree(values: np.ndarray, function=_ADD) -> np.ndarray:
-    """Combine neighbours along the last axis until one is left; absent lanes change nothing.
+    """Return the last axis reduced by combining neighbours; absent lanes change nothing.
 
     >>> tree(np.float32([1, 2, 3])).item()
     6.0
@@ -50,7 +51,7 @@ def tree(values: np.ndarray, function=_ADD) -> np.ndarray:
 
 
 def _repeats(values: np.ndarray, function) -> np.ndarray:
-    """One result for each repeat of a row of elements; the last may be short."""
+    """Return one result per repeat of a row of elements; the last repeat may be short."""
     lanes = REPEAT // values.itemsize
     count = -(-values.size // lanes)
     filled = np.full(count * lanes, _NEUTRAL[function], values.dtype)
@@ -59,7 +60,7 @@ def _repeats(values: np.ndarray, function) -> np.ndarray:
 
 
 def _need_apart(core, name: str, write, reads):
-    """A call that does not compute lane by lane must not write into what it reads.
+    """Record a hazard if a call that does not compute lane by lane writes into its sources.
 
     Source: docs/zh/api/SIMD-API/通用说明和约束.md, overlapping addresses; the page Gather.
     """
@@ -69,7 +70,7 @@ def _need_apart(core, name: str, write, reads):
 
 
 def _issue(name: str, result, reads, function, sources=None):
-    """Issue one instruction whose (span, elements) hold what `function()` gives; it must lie apart from its sources."""
+    """Issue one instruction whose (span, elements) store `function()`; its result must be apart from its sources."""
     core, (write, out) = current(), result
     _need_apart(core, name, write, reads if sources is None else sources)
 
@@ -98,7 +99,7 @@ def _reduce(name, function, dst, src, tmp, form):
         read, elements = src.part(name, False, mask * size, (repeats,), (step * BLOCK,))
     result, out = dst.part(name, True, size, align=size)
     writes = [result]
-    if not in_turn or function is not _ADD:  # A sum of a count does not use the work buffer.
+    if not in_turn or function is not _ADD:  # A sum with a count does not use the work buffer.
         lanes = BLOCK // size
         work = tmp.span(name, True, -(-repeats * (1 if function is _ADD else 2) // lanes) * BLOCK)
         _need_apart(core, name, work, [read])
@@ -113,7 +114,7 @@ def _reduce(name, function, dst, src, tmp, form):
             out[0] = tree(tree(elements, function), function)
 
     core.vector(name, run, [read], writes)
-    if in_turn:  # the scalar unit takes the sum over and stores it: all later pipes are behind it
+    if in_turn:  # the scalar unit reads the sum and stores it: all later pipes wait for it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
             core.wait(pipe, clock)
@@ -135,7 +136,7 @@ ReduceSum, ReduceMax, ReduceMin = map(_reducing, KINDS)
 
 
 def GetReduceRepeatSumSpr() -> float:
-    """What the last ReduceSum of a count has left in a register of the core."""
+    """Return the register of the core that holds the last ReduceSum with a count."""
     core = current()
     core.wait_for("GetReduceRepeatSumSpr")
     if core.reduced is None:
@@ -149,7 +150,7 @@ def GetReduceRepeatSumSpr() -> float:
 def _whole(
     name, function, dst, src, mask, repeats, dst_step, src_block, src_step, shares=1, align=None
 ):
-    """`shares` results for each repeat, side by side; those of one repeat start dst_step * shares behind the last."""
+    """Store `shares` results per repeat, side by side; a repeat's results start dst_step * shares after the previous ones."""
     core, size = current(), src.dtype.itemsize
     need_format(core, name, src.dtype)
     repeats = eight_bits(core, name, repeats, "repeatTime")
@@ -160,7 +161,7 @@ def _whole(
     for (block, blocks, lane, width), _ in boxes:
         lanes[block : block + blocks, lane : lane + width] = True
     held = [*lanes.reshape(shares, -1).any(1).tolist(), False]
-    results = []  # A share without a lane keeps what it holds.
+    results = []  # A share without a lane keeps its value.
     for share in range(shares):
         if held[share] and not (share and held[share - 1]):
             end = held.index(False, share)
@@ -215,13 +216,13 @@ def RepeatReduceSum(
     dstRepStride: int,
     srcRepStride: int,
 ):
-    """As WholeReduceSum, its arguments in the order of the older call; dstBlkStride has no effect, as its page says."""
+    """Run WholeReduceSum with the argument order of the older call; its page says that dstBlkStride has no effect."""
     strides = dstRepStride, srcBlkStride, srcRepStride
     _whole("RepeatReduceSum", _ADD, dst, src, elemsInOneRepeat, repeatTime, *strides)
 
 
 def _parts(name, kind, shares=8):
-    """A call that gives so many results of each repeat, None for one of each two lanes."""
+    """Return a call with `shares` results per repeat, None for one per two lanes."""
 
     def call(
         dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int
@@ -244,11 +245,11 @@ BlockReduceSum, BlockReduceMax, BlockReduceMin = (
 PairReduceSum = _parts("PairReduceSum", "Sum", None)
 
 
-SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use themselves on Atlas A2
+SCRATCH = 8192  # bytes at the end of the Unified Buffer that some forms of Select use on Atlas A2
 
 
 class CMPMODE(Enum):
-    """The comparisons; with nan all are false but NE."""
+    """The comparisons; with nan all are false except NE."""
 
     LT, GT, EQ, LE, GE, NE = "less", "greater", "equal", "less_equal", "greater_equal", "not_equal"
 
@@ -257,13 +258,13 @@ class CMPMODE(Enum):
 
 
 class SELMODE(Enum):
-    """How Select takes its bits: the same for each repeat, on and on with a scalar, or on and on with a tensor."""
+    """The use of bits by Select: repeated for each repeat, or continuous with a scalar, or with a tensor."""
 
     VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE = range(3)
 
 
 def _strided(name: str, tensor, lanes: int, repeats: int, block_step: int, step: int):
-    """The spans of so many lanes of each repeat, whose blocks and repeats have strides in blocks, and what gives their elements."""
+    """Return spans of some lanes of each repeat, with strides in blocks, and a function for their elements."""
     blocks, rest = divmod(lanes * tensor.dtype.itemsize, BLOCK)
     steps, parts = (step * BLOCK, block_step * BLOCK), []
     if blocks:
@@ -329,9 +330,9 @@ def _compare(name, dst, src0, src1, mode, count, steps=()):
 
 
 def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int):
-    """The form with strides of Compare and CompareScalar: of blocks and repeats of src0, then of src1 if it is a tensor.
+    """Run Compare or CompareScalar with strides: of blocks and repeats of src0, then of src1 if it is a tensor.
 
-    Atlas A2 pays no heed to the mask of this form: all lanes of a repeat are compared, and their bits lie one after the other.
+    Atlas A2 ignores the mask of this form: all lanes of a repeat are compared, and their bits are consecutive.
     """
     count = eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize
     name = "Compare" if hasattr(src1, "block") else "CompareScalar"
@@ -339,17 +340,17 @@ def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int)
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
-    """Bit i of dst is src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
+    """Set bit i of dst to src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
     _compare("Compare", dst, src0, src1, cmpMode, count)
 
 
 def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
-    """Bit i of dst is src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
+    """Set bit i of dst to src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
     _compare("CompareScalar", dst, src0, scalar, cmpMode, count)
 
 
 def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
-    """dst[i] = src0[i] where bit i of selMask is 1, else src1[i], or the scalar src1 in VSEL_TENSOR_SCALAR_MODE."""
+    """Set dst[i] to src0[i] if bit i of selMask is 1, else to src1[i], or to the scalar src1 in VSEL_TENSOR_SCALAR_MODE."""
     core, size = current(), dst.dtype.itemsize
     need_format(core, "Select", dst.dtype)
     if not counted(core, "Select", count):
@@ -393,9 +394,9 @@ def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):
 
 
 def Gather(dst, src, srcOffset, srcBaseAddr: int, count: int):
-    """dst[i] = the element of src at byte srcBaseAddr + srcOffset[i]; offsets are uint32_t, in bytes.
+    """Set dst[i] to the element of src at byte srcBaseAddr + srcOffset[i]; offsets are uint32_t, in bytes.
 
-    Which bytes it reads is known when it runs: whether they were written is checked for the whole of src.
+    The bytes it reads are known only when it runs, so the check for unwritten bytes covers all of src.
     """
     core, size = current(), dst.dtype.itemsize
     need_format(core, "Gather", dst.dtype)
@@ -441,10 +442,11 @@ def GatherMask(
     repStride: int = 8,
     patternStride: int = 0,
 ) -> int:
-    """Pack `count` elements of each repeat, those of a pattern, and return how many: 1 even lanes, 2 odd, 3 to 6 every fourth, 7 all.
+    """Pack a pattern's lanes from `count` elements of each repeat, and return their number: 1 even lanes, 2 odd, 3 to 6 every
+    fourth, 7 all.
 
-    A pattern may be a tensor, whose bits choose and are read when the call is made. C++ spells it
-    `reduceMode = true, mask = count, {blkStride, repeats, repStride, patternStride}, rsvdCnt`; strides are in blocks of 32 bytes.
+    A tensor as pattern selects by its bits, read when the call is made. C++ spells it `reduceMode = true, mask = count,
+    {blkStride, repeats, repStride, patternStride}, rsvdCnt`; strides are in blocks of 32 bytes.
     """
     core = current()
     need_format(core, "GatherMask", src.dtype)
@@ -456,7 +458,7 @@ def GatherMask(
         seen = core.seen[S]
         core.wait(
             S, core.snapshot(V)
-        )  # the vector unit reads them in its own order; the scalar unit learns only how many
+        )  # the vector unit reads the elements in order; the scalar unit gets only their number
         core.scalar_read("GatherMask", core.ub, span)
         core.seen[S] = seen
         chosen, spans = (
@@ -480,14 +482,14 @@ def GatherMask(
     reads, elements = _strided("GatherMask", src, lanes.size, repeats, blkStride, repStride)
     result = dst.part("GatherMask", True, kept * src.dtype.itemsize)
     after = repeats == 1 or repStride >= -(-lanes.size * src.dtype.itemsize // BLOCK) * blkStride
-    # Packed in place, as the vendor's example gather.asc does, no element is written before it is read.
+    # Packing in place, as in the vendor's example gather.asc, reads each element before overwriting it.
     apart = spans if after and result[0].start == src.start else [*spans, *reads]
     _issue("GatherMask", result, [*spans, *reads], lambda: elements()[chosen], apart)
     return kept
 
 
 def Brcb(dst, src, repeatTime: int, params=BrcbRepeatParams()):
-    """Spread each of 8 elements a repeat over one block of 32 bytes; the blocks of the result have strides."""
+    """Spread each of 8 elements per repeat over a block of 32 bytes; `params` strides the result's blocks."""
     core, size = current(), src.dtype.itemsize
     need_format(core, "Brcb", src.dtype)
     repeats = eight_bits(core, "Brcb", repeatTime, "repeatTime")

@@ -1,7 +1,6 @@
-"""Compute what Ascend C's library calls on rows return: by the formulas of rows.toml, and in Python what no formula says
-(reductions, sorted pairs).
+"""Compute the results of Ascend C's library calls on rows: by formulas in rows.toml, or in Python (reductions, sorted pairs).
 
-Each takes its sources as flat arrays, then numbers, and returns what fills each result.
+Each function takes its sources as flat arrays, then numbers, and returns the values of each result.
 """
 
 import math
@@ -45,12 +44,12 @@ def _code(text: str):
 
 
 def valued(text: str, known: dict):
-    """A formula's value; its text is of rows.toml."""
+    """Return the value of a formula from rows.toml."""
     return eval(_code(text), NAMES, known)  # noqa: S307
 
 
 def formula(name: str, given) -> list:
-    """What the formulas of a call make of its arguments."""
+    """Return the results of a call's formulas for its arguments."""
     one = FORMULAS[name]
     words = [word.split() for word in one["takes"].split(", ")]
     numbers = {word[-1]: value for word, value in zip(words, given) if len(word) == 1}
@@ -66,14 +65,14 @@ def formula(name: str, given) -> list:
 
 
 def Reduce(x, name, columns, real, last):
-    """numpy's reduction of that name, of each row or of each column."""
+    """Return numpy's reduction `name` of each row or each column."""
     x = x.reshape(-1, columns)[:, :real]
     made = getattr(x.astype(np.float64) if x.dtype.kind not in "iu" else x, name)(axis=int(last))
     return (made if last else np.pad(made, (0, columns - real)),)
 
 
 def _pairs(score, index):
-    """Scores and indices as pairs of 8 bytes, flat in the format of the scores."""
+    """Return scores and indices as pairs of 8 bytes, flat in the format of the scores."""
     pairs = np.zeros((score.size, 8 // score.itemsize), score.dtype)
     pairs[:, 0], pairs.view(np.uint32)[:, 1] = score.ravel(), index.ravel()
     return pairs.reshape(-1)
@@ -85,7 +84,7 @@ def Extract(pairs):
 
 
 def Sort(score, index, length):
-    """Each so many scores in descending order; of equals the first comes first."""
+    """Return each `length` scores in descending order; of equals the first comes first."""
     score, index = score.reshape(-1, length), index.reshape(-1, length)
     order = np.argsort(-score.astype(np.float64), 1, kind="stable")
     return (_pairs(*(np.take_along_axis(each, order, 1) for each in (score, index))),)

@@ -1,17 +1,16 @@
 """Choose the order in which instructions of a simulated run take effect: as issued, as late as waits allow, at random by a
-seed, or all that matter.
+seed, or all relevant orders.
 
-All three are legal. A program whose waits are right gives the same bits under each, but for the order of atomic sums.
+All are legal. A program with right waits gives the same bits under each, except for the order of atomic sums.
 
-A search runs all orders that matter of a small run: two instructions that may land in either order, and do not commute,
-are tried both ways. Two commute when neither writes a byte that the other reads or writes; two atomic sums onto the same
-element do not, for floating sums depend on their order. Orders that differ only by exchanging neighbours that commute
-are one. The search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla,
-Aronsson, Jonsson, Sagonas, POPL 2014): after each run, every pair that met in an order that no wait demands is tried
-the other way round.
+A search covers all relevant orders of a small run: two instructions that may land in either order and do not commute are tried
+both ways. Two commute when neither writes a byte that the other reads or writes; two atomic sums onto one element do not
+commute, because floating sums depend on order. Orders that differ only by exchanging commuting neighbours count once. The
+search runs the program again and again (dynamic partial-order reduction with source sets and sleep sets: Abdulla, Aronsson,
+Jonsson, Sagonas, POPL 2014): after each run, every pair whose order no wait enforces is tried in reverse.
 
-The scalar unit's reads take part on their own core; between cores within a phase, reads by the scalar unit are judged
-by the rule for races between cores alone.
+The scalar unit's reads take part on their core; between cores within a phase only the rule for races between cores applies to
+them.
 """
 
 import heapq
@@ -28,7 +27,7 @@ from aclnn_viz.tiles.memory import PIPES
 
 
 class Eager:
-    """Every instruction lands when it is issued: the order in which the program is written."""
+    """Every instruction lands when issued, in the order of the program."""
 
     def issue(self, instruction: Instruction):
         instruction.land()
@@ -44,7 +43,7 @@ class Eager:
 
 
 class Late:
-    """Nothing lands before something waits for it, and of what may land the youngest lands first."""
+    """Nothing lands before something waits for it; the youngest lands first."""
 
     def __init__(self):
         self.ready: list = []  # a heap of (priority, number, instruction)
@@ -86,7 +85,7 @@ class Late:
                     heapq.heappush(self.ready, freed.entry)
 
     def needed(self, core, horizon) -> list[int]:
-        """The positions that must land for a horizon: what it names, and what that waits for."""
+        """Return the positions that must land for a horizon: its own, and those that they wait for."""
         reached, before = list(horizon), None
         while reached != before:
             before = list(reached)
@@ -97,10 +96,10 @@ class Late:
         return reached
 
     def reach(self, core, instruction: Instruction):
-        """Land what the scalar unit waits for, and no more."""
+        """Land the instructions that the scalar unit waits for, and no more."""
         landed = self.landed.setdefault(core, [0] * 4)
         if all(map(ge, landed, instruction.horizon)):
-            return  # the usual case: all of it has landed
+            return  # the usual case: everything has landed
         needed, aside = self.needed(core, instruction.horizon), []
         while any(landed[pipe] < needed[pipe] for pipe in PIPES):
             entry = heapq.heappop(self.ready)
@@ -131,12 +130,12 @@ class Seeded(Late):
 
     def reach(self, core, instruction: Instruction):
         super().reach(core, instruction)
-        while self.ready and self.random.random() < 0.5:  # what nobody waits for may land as well
+        while self.ready and self.random.random() < 0.5:  # instructions without a waiter may land
             self.land(heapq.heappop(self.ready)[2])
 
 
 def schedule_of(name):
-    """The schedule of "eager", "late" or a seed; ValueError for anything else."""
+    """Return the schedule for "eager", "late" or a seed; raise ValueError for anything else."""
     if isinstance(name, (Eager, Late)):
         return name
     seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
@@ -152,7 +151,7 @@ STEPS_AT_MOST = 2000
 
 @dataclass(frozen=True)
 class Orders:
-    """What all orders of a run show: how many there are, the hazards of any, and the different outputs as bytes."""
+    """The results of all orders of a run: their number, all hazards, and the different outputs as bytes."""
 
     count: int
     hazards: tuple[Hazard, ...]
@@ -161,12 +160,12 @@ class Orders:
 
     @property
     def proved(self) -> bool:
-        """No order shows a hazard, and all give the same bits."""
+        """Return whether no order shows a hazard and all give the same bits."""
         return self.complete and not self.hazards and len(self.outcomes) == 1
 
 
 def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" = None) -> Orders:
-    """As `explore`, of any `run(schedule)` that returns something with `outputs` and `hazards`."""
+    """Run the search of `explore` on any `run(schedule)` that returns an object with `outputs` and `hazards`."""
     limit = whole("limit", limit, 1)
     search, hazards, outcomes, count = search or Search(), {}, {}, 0
     while count < limit:
@@ -185,11 +184,11 @@ def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" 
 
 
 class Redundant(BaseException):
-    """This order equals one that was tried."""
+    """Stops an order that equals an earlier one."""
 
 
 class Chosen(Late):
-    """The schedule that asks the search what lands next."""
+    """The schedule that asks the search which instruction lands next."""
 
     def __init__(self, search: "Search"):
         super().__init__()
@@ -224,7 +223,7 @@ class Chosen(Late):
 
 
 class Step:
-    """One instruction in the search: a key that holds in every run, its place in the order, the bytes it touches."""
+    """One instruction in the search: a key that holds in every run, its place in the order, and its bytes."""
 
     def __init__(self, instruction: Instruction, number: int, read: int = 0):
         self.number, self.read, self.core = number, read, instruction.core.index
@@ -249,7 +248,7 @@ class Step:
         )
 
     def ordered_before(self, other: "Step") -> bool:
-        """Whether the waits of the program demand it, or the scalar unit has read before it issued the other."""
+        """Return whether waits enforce this order, or the scalar unit read before it issued the other."""
         if self.epoch != other.epoch:
             return self.epoch < other.epoch
         if self.core != other.core:
@@ -269,7 +268,7 @@ def _meet(spans, others) -> bool:
 
 @dataclass
 class Node:
-    """A state of the search: what could land, what was chosen, what is to be tried, and what need not be (asleep)."""
+    """A state of the search: instructions that may land, the choice, those to try, and those not needed (asleep)."""
 
     enabled: dict
     chosen: Step
@@ -278,7 +277,7 @@ class Node:
 
 
 class Search:
-    """A depth-first search over the choices; `choose` is asked in each run, `turn` prepares the next run."""
+    """A depth-first search over the choices; each run asks `choose`, and `turn` prepares the next run."""
 
     def __init__(self):
         self.nodes: list[Node] = []
@@ -308,7 +307,7 @@ class Search:
         return chosen
 
     def turn(self) -> bool:
-        """Note what the last run leaves to be tried, and go back to the last choice with something left."""
+        """Record the choices that the last run adds, and return to the last state with an untried choice."""
         self._races()
         while self.nodes:
             node = self.nodes[-1]
@@ -321,9 +320,9 @@ class Search:
         return False
 
     def _races(self):
-        """For each pair that met in an order nobody demands, let one run begin there with what leads to the other."""
+        """Add a run for each pair whose order no wait enforces, starting with the steps before the other."""
         steps = [node.chosen for node in self.nodes]
-        before: list[set[int]] = []  # of each step, those that must come earlier in this run
+        before: list[set[int]] = []  # steps that must precede each step in this run
         for j, later in enumerate(steps):
             earlier: set[int] = set()
             for i in range(j - 1, -1, -1):
@@ -337,7 +336,7 @@ class Search:
             before.append(earlier)
 
     def _reverse(self, i: int, j: int, steps: list[Step], before: list[set[int]]):
-        """What may come first of the steps between that do not need step i, and of step j after them."""
+        """Choose a first step of the reversed pair: a step between that does not need step i, or step j."""
         free = [k for k in range(i + 1, j) if i not in before[k]] + [j]
         first = [steps[k].key for k in free if not before[k] & set(free)]
         if not self.nodes[i].to_try & set(first):

@@ -1,8 +1,8 @@
-"""Predict when each instruction of a recorded run starts and ends, by an event simulation over a table of stated costs.
+"""Predict start and end of each instruction of a recorded run, by an event simulation over a table of stated costs.
 
-Pipes start their instructions in order, when what each waits for is finished; copies of all cores share global memory,
-behind an L2 that holds what was copied, first of all what the last run left in it; a vector instruction has a head, and
-takes a cycle a repeat, more where its operands lie in one bank group. Nothing in it was measured here.
+Pipes start instructions in order, once their waits are over. Copies of all cores share global memory, behind an L2 that holds
+copied bytes, at first those of the last run. A vector instruction has a head, and takes a cycle per repeat, more if its
+operands share a bank group. Nothing in it was measured here.
 """
 
 import heapq
@@ -20,10 +20,10 @@ PIPES_TIMED = ("S", "V", "MTE2", "MTE3")
 
 
 class Job(NamedTuple):
-    """An instruction as the simulation sees it; `size` in bytes, cycles, or elements of the scalar unit."""
+    """An instruction in the simulation; `size` is in bytes, cycles, or elements of the scalar unit."""
 
     horizon: tuple[int, ...]
-    stores: int  # of the scalar unit, issued before
+    stores: int  # number of earlier stores of the scalar unit
     size: float
     epoch: int = 0
     bypass: bool = False
@@ -31,7 +31,7 @@ class Job(NamedTuple):
 
 
 def jobs_of(run, groups: int = 16, bypass=()) -> list:
-    """For each core and pipe the jobs of a traced run; tensors named in `bypass` are read past the L2."""
+    """Return the jobs of a traced run per core and pipe; tensors named in `bypass` are read past the L2."""
     cores: list = [[[], [], [], []] for _ in range(run.cores)]
     for instruction in run.trace:
         pipes = cores[instruction.core.index]
@@ -57,7 +57,7 @@ def jobs_of(run, groups: int = 16, bypass=()) -> list:
 
 
 def cycles(instruction: Instruction, groups: int = 16) -> int:
-    """A vector instruction's repeats, times how many of its reads meet in one bank group in a cycle."""
+    """Return a vector instruction's repeats times the number of its reads that share a bank group in a cycle."""
     spans = [span for _, span in (*instruction.reads, *instruction.writes)]
     repeats = max(-(-span.length * prod(span.shape) // REPEAT) for span in spans)
     met = Counter(
@@ -69,17 +69,17 @@ def cycles(instruction: Instruction, groups: int = 16) -> int:
 
 
 class Simulated(NamedTuple):
-    """What a simulation gives, in us: the task, a mean core, busy pipes of a mean core, and the spans of jobs."""
+    """The result of a simulation, in us: the task, a mean core, busy pipes of a mean core, and the spans of jobs."""
 
     task: float
     core: float
     busy: dict[str, float]
     spans: list  # (core, pipe, position, start, end, (core, pipe, position) waited for)
-    memory: float  # share of the bandwidth of global memory that was in use
+    memory: float  # used share of the bandwidth of global memory
 
 
 class _Simulation:
-    """Jobs of cores on their pipes; times are in cycles. A copy in starts, then shares memory, and then ends."""
+    """Jobs of cores on their pipes; times are in cycles. An inbound copy starts, then shares memory, then ends."""
 
     START, SHARE, END = range(3)
 
@@ -91,7 +91,7 @@ class _Simulation:
         into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
         out = sum(job.size for pipes in cores for job in pipes[MTE3])
         self.capacity = self.cost["L2"] * 1e6
-        # of what an allocation evicts, the share that must be written
+        # share of evicted bytes that must be written
         self.dirty = out / (into + out) if into + out > self.capacity else 0.0
         self.left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
         self.epochs, self.phase = sorted(self.left), 0
@@ -101,16 +101,16 @@ class _Simulation:
             (self.cost["start"] + self.cost["skew"] * c / max(n - 1, 1)) * self.clock
             for c in range(n)
         ]
-        # (time, core, what, pipe, position)
+        # (time, core, event, pipe, position)
         self.timed = [(self.begin[c], c, self.START, -1, 0) for c in range(n)]
-        # copies in that share memory: (work at which it ends, core, position)
+        # inbound copies that share memory: (work at their end, core, position)
         self.sharing: list = []
         self.waiting: list[list[int]] = [[] for _ in cores]
         self.active = [False] * n
         # (core, pipe, position) -> [start, end, waited for]
         self.at: dict[tuple, list] = {}
         self.now = self.work = self.filled = self.used = 0.0
-        self.under_way = [0, 0]  # copies in, those through the L2 and those past it
+        self.under_way = [0, 0]  # inbound copies, through the L2 and past it
         self.writes = 0
 
     def run(self):
@@ -131,10 +131,10 @@ class _Simulation:
                             self.start(core, pipe, cause)
 
     def advance(self) -> tuple[int, int, int, int]:
-        """Go to the next event: its core, what it is, its pipe and position."""
+        """Go to the next event, and return its core, kind, pipe and position."""
         evicted = self.dirty * (self.l2 == "warm" or self.filled > self.capacity)
         reads, past = self.under_way
-        # of a byte read through the L2, in bytes of memory
+        # bytes of memory traffic per byte read through the L2
         load, written = reads * (1 + evicted) + past, self.writes * self.port * evicted
         share = max(min(self.port, (self.memory - written) / load), self.port / 64) if load else 0
         rate = share if load else self.port
@@ -153,7 +153,7 @@ class _Simulation:
         return c, self.END, MTE2, k
 
     def end(self, c: int, p: int, k: int):
-        """Note the end of a job; returns the cores that may go on."""
+        """Record the end of a job; return the cores that may continue."""
         self.done[c][p] += 1
         self.at[c, p, k][1] = self.ended[c] = self.now
         self.writes -= p == MTE3
@@ -166,7 +166,7 @@ class _Simulation:
         return (c,) if phase == self.phase else range(len(self.cores))
 
     def share(self, c: int, cause):
-        """Let the next copy in of a core share memory."""
+        """Let the next inbound copy of a core share memory."""
         self.active[c], k = True, self.waiting[c].pop(0)
         job = self.cores[c][MTE2][k]
         heapq.heappush(self.sharing, (self.work + job.size, c, k))
@@ -175,7 +175,7 @@ class _Simulation:
             self.at[c, MTE2, k][2] = cause
 
     def startable(self, c: int, p: int) -> bool:
-        """Whether the next job of a pipe is there, and all that it waits for is finished."""
+        """Return whether a pipe has a next job and all its waits are over."""
         pipe, k, have = self.cores[c][p], self.started[c][p], self.done[c]
         if k == len(pipe):
             return False
@@ -209,7 +209,7 @@ class _Simulation:
 
 
 def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
-    """Give times to jobs."""
+    """Return the simulation of jobs, with their times."""
     s, n = _Simulation(cores, costs, l2), max(len(cores), 1)
     s.run()
     for busy, pipes in zip(s.busy, cores):

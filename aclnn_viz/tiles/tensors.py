@@ -19,9 +19,9 @@ from aclnn_viz.words.messages import message
 
 
 class Tensor:
-    """What the scalar unit reads and writes of a tensor, element by element."""
+    """Access of the scalar unit to a tensor, element by element."""
 
-    alone: dict = {}  # how span() takes one element
+    alone: dict = {}  # arguments of span() for one element
 
     def GetValue(self, index: int):
         """Read one element by the scalar unit, as a number of its format."""
@@ -30,7 +30,7 @@ class Tensor:
         return span.values(self.memory.bytes, self.dtype)[0]
 
     def SetValue(self, index: int, value):
-        """Write one element by the scalar unit: in global memory into its cache, others see it after DataCacheCleanAndInvalid."""
+        """Write one element by the scalar unit: in global memory into its cache; others see it after DataCacheCleanAndInvalid."""
         span = self[index].span("SetValue", True, self.dtype.itemsize, **self.alone)
         place, number = (
             span.values(self.memory.bytes, self.dtype),
@@ -50,7 +50,7 @@ class GlobalTensor(Tensor):
         self.dtype, self.memory, self.start, self.size = np.dtype(dtype), None, 0, None
 
     def SetGlobalBuffer(self, address, size: int | None = None):
-        """Let the tensor begin at an address, a kernel argument; `size` elements are for checks alone."""
+        """Set the tensor's start to an address, a kernel argument; `size` elements only serve checks."""
         self.memory, self.start = address if isinstance(address, Address) else (address, 0)
         self.size = size
 
@@ -64,7 +64,7 @@ class GlobalTensor(Tensor):
         return f"GlobalTensor<{c_name(self.dtype)}> in {getattr(self.memory, 'name', None)} at byte {self.start}"
 
     def span(self, name: str, writing: bool, length: int, shape=(), strides=()) -> Span:
-        """Return the bytes that an instruction reaches from the tensor's start on, checked against its memory."""
+        """Return the bytes that an instruction accesses from the tensor's start on, checked against its memory."""
         core = current()
         if self.memory is None:
             core.stop(
@@ -113,7 +113,7 @@ class GlobalTensor(Tensor):
 
 
 class LocalTensor(Tensor):
-    """A tensor in the Unified Buffer of a core; `block` is what TPipe gave it, a queue's block or a TBuf."""
+    """A tensor in the Unified Buffer of a core; `block` is its queue's block or TBuf from TPipe."""
 
     alone = {"align": 1}
 
@@ -131,11 +131,11 @@ class LocalTensor(Tensor):
         return f"LocalTensor<{c_name(self.dtype)}> in {self.block.name} at byte {self.start}"
 
     def GetSize(self) -> int:
-        """The number of elements."""
+        """Return the number of elements."""
         return (self.end - self.start) // self.dtype.itemsize
 
     def ReinterpretCast(self, dtype) -> "LocalTensor":
-        """The same bytes as a tensor of another type."""
+        """Return the same bytes as a tensor of another type."""
         return LocalTensor(self.block, self.start, self.end, dtype)
 
     def span(
@@ -148,7 +148,7 @@ class LocalTensor(Tensor):
         offset: int = 0,
         align: int = BLOCK,
     ) -> Span:
-        """Return the bytes that an instruction reaches, checked against block, alignment and the Unified Buffer."""
+        """Return the bytes that an instruction accesses, checked against block, alignment and the Unified Buffer."""
         core = current()
         self.block.check_use(core, name, writing, self.turn)
         if self.start % align:
@@ -181,7 +181,7 @@ class LocalTensor(Tensor):
         return span
 
     def _need_inside(self, core, name: str, writing: bool, span: Span):
-        """Note a hazard where bytes lie before the block, or behind the end of the tensor."""
+        """Record a hazard if bytes lie before the block, or behind the end of the tensor."""
         if span.start < self.block.start:
             core.hazard(
                 "beyond tensor",
@@ -211,12 +211,12 @@ class LocalTensor(Tensor):
     def part(
         self, name: str, writing: bool, length: int, *form, **options
     ) -> tuple[Span, np.ndarray]:
-        """Return a span, checked as above, and the elements in it."""
+        """Return a span, checked as in `span`, and its elements."""
         span = self.span(name, writing, length, *form, **options)
         return span, span.values(self.memory.bytes, self.dtype)
 
     def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:
-        """Return where the first elements lie, and the elements; tiles ask for the same ones again and again."""
+        """Return the span of the first elements, and the elements; tiles request the same ones repeatedly."""
         key = self.block, self.start, self.end, self.dtype, count
         operand = core.ub.operands.get(key)
         if operand is not None:
@@ -230,7 +230,7 @@ class LocalTensor(Tensor):
 
 
 class TPosition(Enum):
-    """What a buffer is for; all three lie in the Unified Buffer, and differ in the pipes that fill and empty them."""
+    """The use of a buffer; all three positions lie in the Unified Buffer, and differ in the pipes that fill and empty them."""
 
     def __init__(self, filler: int, emptier: int):
         self.filler, self.emptier = filler, emptier
@@ -255,15 +255,15 @@ OF, THAT_IS = (
 
 
 class Block:
-    """A part of the Unified Buffer and its life; `turn` counts how often it was handed out.
+    """A part of the Unified Buffer and its state; `turn` counts its allocations.
 
-    `label` is what the program calls its queue or buffer, "" where no name was found.
+    `label` is the program's name for its queue or buffer, "" if none was found.
     """
 
     def __init__(self, name: str, label: str, start: int, length: int, state: str = FREE):
         self.name, self.label, self.start, self.length = name, label, start, length
         self.state, self.turn = state, 0
-        # what EnQue or FreeTensor saw, and the (event, id) that waits with it
+        # the clock at EnQue or FreeTensor, and the (event, id) of its flag
         self.clock, self.event = [0] * 4, None
 
     def tensor(self, dtype) -> LocalTensor:
@@ -290,14 +290,14 @@ WITHOUT = message("Get is called for a TBuf without InitBuffer")
 
 
 class _Unmade(Block):
-    """What Get gives of a TBuf without InitBuffer: its first use ends the program."""
+    """The result of Get on a TBuf without InitBuffer; its first use ends the program."""
 
     def check_use(self, core, name: str, writing: bool, turn: int):
         core.stop("not initialised", WITHOUT, writing)
 
 
 def _variable(value, frame) -> str:
-    """What a frame calls a value: by an attribute of one of its objects, else by a variable."""
+    """Return a frame's name for a value: an attribute of one of its objects, else a variable."""
     owners = [
         vars(owner)
         for owner in frame.f_locals.values()
@@ -315,12 +315,12 @@ def _variable(value, frame) -> str:
 
 
 class TPipe:
-    """The owner of the Unified Buffer of a core; one in each kernel."""
+    """The owner of the Unified Buffer of a core; each kernel has one."""
 
     def __init__(self):
         self.core = current()
         self.core.pipes.append(self)
-        self.core.ids.clear()  # a TPipe begins with all ids free
+        self.core.ids.clear()  # a new TPipe has all ids free
         self.top, self.buffers, self.queues = 0, [], []
 
     def InitBuffer(self, buffer, *numbers: int):
@@ -350,7 +350,7 @@ class TPipe:
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         if self.top + num * length > self.core.ub.size:
             taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
-            self.buffers += blocks  # for who asks how much it is
+            self.buffers += blocks  # to answer questions about its size
             self.core.stop(
                 "unified buffer full",
                 message(
@@ -377,7 +377,7 @@ class TPipe:
         return sizes.values()
 
     def Stack(self, dtype) -> LocalTensor:
-        """What no InitBuffer has taken (PopStackBuffer)."""
+        """Return the memory that InitBuffer has not taken (PopStackBuffer)."""
         name = message("{kind} of line {line}", kind="PopStackBuffer", line=self.core.where()[1])
         return Block(name, "", self.top, self.core.ub.size - self.top, DEQUE).tensor(dtype)
 
@@ -386,17 +386,17 @@ class TPipe:
         return take(self.core, event, "AllocEventID", "ReleaseEventID")
 
     def ReleaseEventID(self, event: HardEvent, event_id: int):
-        """Give back what AllocEventID gave. C++: `ReleaseEventID<HardEvent::V_S>(id)`."""
+        """Release an id from AllocEventID. C++: `ReleaseEventID<HardEvent::V_S>(id)`."""
         release(self.core, event, event_id)
 
     def FetchEventID(self, event: HardEvent) -> int:
-        """An id that is free now, and stays free: for a flag that is set and awaited at once."""
+        """Return a free id, and leave it free, for a flag that is set and awaited at once."""
         number = free_id(self.core, event, "FetchEventID")
         self.core.fetched.add((event, number))
         return number
 
     def Reset(self):
-        """Forget all buffers, so that InitBuffer gives out the memory anew; what uses it now is waited for."""
+        """Forget all buffers, so that InitBuffer can allocate the memory again; present users are waited for."""
         self.core.barrier()
         for queue in self.queues:
             queue.blocks = None
@@ -414,7 +414,7 @@ class TPipe:
             )
 
     def held(self) -> list[str]:
-        """The queues that still hold a tensor."""
+        """Return the queues that still hold a tensor."""
         return [
             queue.blocks[0].name
             for queue in self.queues
@@ -423,7 +423,7 @@ class TPipe:
 
 
 def GetTPipePtr() -> TPipe:
-    """The TPipe of this core."""
+    """Return the TPipe of this core."""
     core = current()
     if not core.pipes:
         core.stop("not initialised", message("GetTPipePtr is called before a TPipe is made"))
@@ -449,7 +449,7 @@ class TQue:
         return core
 
     def AllocTensor(self, dtype) -> LocalTensor:
-        """Hand out a free block; what fills it waits until the block's last user is done."""
+        """Return a tensor in a free block; filling it waits until the block's last user is done."""
         core = self._ready("AllocTensor")
         block = next(
             (
@@ -478,7 +478,7 @@ class TQue:
         return block.tensor(dtype)
 
     def EnQue(self, tensor: LocalTensor):
-        """Hand a filled tensor to the pipe that uses it."""
+        """Pass a filled tensor to the pipe that uses it."""
         core = self._ready("EnQue")
         block = tensor.block
         if block not in self.blocks:
@@ -499,9 +499,9 @@ class TQue:
         self.waiting.append(block)
 
     def DeQue(self, dtype) -> LocalTensor:
-        """Take the oldest enqueued tensor; the pipe that uses it waits until it is filled.
+        """Return the oldest enqueued tensor; the pipe that uses it waits until it is filled.
 
-        In a queue of depth 0 tensors stay in place: it takes the tensor itself, as `DeQue(tensor)` does in C++.
+        In a queue of depth 0 tensors stay in place: pass the tensor, as in C++ `DeQue(tensor)`.
         """
         core = self._ready("DeQue")
         if isinstance(dtype, LocalTensor):
@@ -520,7 +520,7 @@ class TQue:
         return block.tensor(dtype)
 
     def FreeTensor(self, tensor: LocalTensor):
-        """Give a block back; the next tensor in it waits until its user is done."""
+        """Free a block; the next tensor in it waits until its user is done."""
         core = self._ready("FreeTensor")
         block = tensor.block
         if block not in self.blocks:
@@ -541,7 +541,7 @@ class TQue:
         )
 
     def FreeAllEvent(self):
-        """Wait until the users of all free blocks are done, and give their ids back."""
+        """Wait until the users of all free blocks are done, and release their ids."""
         core = self._ready("FreeAllEvent")
         for block in self.blocks:
             if block.state == FREE and block.event in core.ids:
@@ -550,7 +550,7 @@ class TQue:
 
 
 class _Bound(NamedTuple):
-    """A position filled as one is and emptied as another."""
+    """A position filled like one position and emptied like another."""
 
     filler: int
     emptier: int
@@ -559,7 +559,9 @@ class _Bound(NamedTuple):
 
 
 def TQueBind(src: TPosition, dst: TPosition, depth: int) -> TQue:
-    """A queue filled as `src` is and emptied as `dst` is, for copies through the Unified Buffer. C++: `TQueBind<src, dst, depth>`."""
+    """Return a queue filled as `src` is and emptied as `dst` is, for copies through the Unified Buffer. C++: `TQueBind<src,
+    dst, depth>`.
+    """
     into, out = src.filler, dst.emptier
     return TQue(
         src if src is dst else _Bound(into, out, HardEvent((into, out)), HardEvent((out, into))),
@@ -574,11 +576,11 @@ class TBuf:
         self.position, self.blocks, self.pipe = position, None, None
 
     def Get(self, dtype) -> LocalTensor:
-        """The buffer as a tensor; it holds what it held, anything at first."""
+        """Return the buffer as a tensor with its present content, at first undefined."""
         return self.GetWithOffset(dtype, None, 0)
 
     def GetWithOffset(self, dtype, size: int | None, bufOffset: int) -> LocalTensor:
-        """`size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
+        """Return `size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
         if self.blocks is None:
             current().hazard("buffer without bytes", WITHOUT)
             return _Unmade(WITHOUT, "", 0, 0).tensor(dtype)
@@ -604,7 +606,9 @@ class TBuf:
 
 
 def static(dtype, address: int, size: int) -> LocalTensor:
-    """A tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address, size)`."""
+    """Return a tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address,
+    size)`.
+    """
     length, line = int(size) * np.dtype(dtype).itemsize, current().where()[1]
     return Block(
         message("{kind} of line {line}", kind="LocalTensor", line=line),
@@ -616,13 +620,13 @@ def static(dtype, address: int, size: int) -> LocalTensor:
 
 
 class LocalMemAllocator:
-    """The Unified Buffer handed out tensor by tensor, in a program without TPipe. C++: `LocalMemAllocator<Hardware::UB>`."""
+    """Allocates the Unified Buffer tensor by tensor, in a program without TPipe. C++: `LocalMemAllocator<Hardware::UB>`."""
 
     def __init__(self):
         self.top = 0
 
     def Alloc(self, dtype, tileSize: int) -> LocalTensor:
-        """The next `tileSize` elements, from a multiple of 32 bytes on. C++: `Alloc<T>(tileSize)`."""
+        """Return the next `tileSize` elements, from a multiple of 32 bytes on. C++: `Alloc<T>(tileSize)`."""
         core, length = current(), -(-int(tileSize) * np.dtype(dtype).itemsize // BLOCK) * BLOCK
         if core.pipes:
             core.hazard("second pipe", message("LocalMemAllocator is used beside a TPipe"))
@@ -647,5 +651,5 @@ class LocalMemAllocator:
         )
 
     def GetCurAddr(self) -> int:
-        """The first byte that is not handed out."""
+        """Return the first free byte."""
         return self.top

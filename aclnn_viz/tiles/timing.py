@@ -1,5 +1,5 @@
-"""Tell when each instruction of a simulated run starts and ends, in steps, or in us predicted from stated costs. How far to
-trust these: docs/tiles.md.
+"""Give start and end of each instruction of a simulated run, in steps, or in us predicted from stated costs. For their accuracy
+see docs/tiles.md.
 """
 
 import json
@@ -20,13 +20,13 @@ from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
-GOOD = 16384  # bytes: a copy of so many reaches a good bandwidth (guide, 尽量一次搬运较大的数据块)
-MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # how a file of times begins
-SAME = 0.05  # differences below it are said not to be seen
+GOOD = 16384  # bytes of a copy that reach a good bandwidth (guide, 尽量一次搬运较大的数据块)
+MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # start of a file of times
+SAME = 0.05  # relative differences below it are reported as invisible
 
 
 class Slot(NamedTuple):
-    """One instruction in the timeline of its core: pipe, step, name and program line, and what it waited for last."""
+    """One instruction in the timeline of its core: pipe, step, name, program line, and its last wait."""
 
     core: int
     pipe: str
@@ -44,16 +44,16 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     run : Run
         A run with a trace.
     costs : Costs, optional
-        A table such as `Costs.published("A2")`; with one, times are stated in us, not measured.
+        A table such as `Costs.published("A2")`; with it, times are in us, stated and not measured.
     l2 : {"warm", "cold"}
-        What the L2 holds at first: what the last run of the same kernel left, or nothing.
+        The initial content of the L2: that of the kernel's last run, or nothing.
     bypass : sequence of str
-        The tensors that are read past the L2.
+        The tensors read past the L2.
 
     Returns
     -------
     list of Slot or Times
-        Slots count steps; `Times`, where costs are given, has them in us.
+        Slots count steps; with costs the result is `Times`, in us.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
 
     Notes
     -----
-    An instruction starts when its pipe is free and all that its horizon names is finished. Cores
+    An instruction starts when its pipe is free and its horizon is finished. Cores
     meet at SyncAll: the next phase starts, on all of them, after the last step of this one.
 
     Examples
@@ -86,8 +86,8 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
         return timed(run, costs, l2, bypass)
     slots: list[Slot] = []
     floor = ended = epoch = 0
-    free: dict[tuple, int] = {}  # (core, pipe) -> the first step not taken
-    # (core, pipe, position) -> step, the last of its pipe so far
+    free: dict[tuple, int] = {}  # (core, pipe) -> the first free step
+    # (core, pipe, position) -> step, and the last instruction of its pipe so far
     at: dict[tuple, tuple[int, Instruction]] = {}
     for instruction in sorted(run.trace, key=lambda entry: entry.epoch):
         if instruction.epoch != epoch:
@@ -120,7 +120,7 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
 
 
 class Span(NamedTuple):
-    """A timed instruction: its core, pipe, start and end in us, name, line, and the number of the one it waited for last."""
+    """A timed instruction: core, pipe, start and end in us, name, line, and the number of the instruction it waited for last."""
 
     core: int
     pipe: str
@@ -158,10 +158,10 @@ HELP = {
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """Stated times of a run in us: `task`, `core` and what pipes are busy, as means over the cores, and each instruction.
+    """Stated times of a run in us: `task`, `core` and busy times of pipes, as means over the cores, and each instruction.
 
     `task`, `core` and busy V and MTE2 lie within about 10 % where the model was tested; busy MTE3 and S are None on several
-    cores, where it cannot predict them. `waits[pipe][other]` is what a pipe stood still for another, `path` the chain of
+    cores, where it cannot predict them. `waits[pipe][other]` is a pipe's idle time waiting for another, `path` the chain of
     instructions that ends last, `critical[pipe]` a pipe's share of it.
     """
 
@@ -174,12 +174,12 @@ class Times:
     waits: dict[str, dict[str, float]]
     path: tuple[Span, ...]
     memory: float
-    # bytes into the cores and out of them, repeats, cycles of the vector unit
+    # inbound and outbound bytes of the cores, repeats, cycles of the vector unit
     sizes: dict[str, float]
 
     @property
     def critical(self) -> dict[str, float]:
-        """us of each pipe on the critical path."""
+        """Return each pipe's us on the critical path."""
         shares: dict[str, float] = defaultdict(float)
         for span in self.path:
             shares[span.pipe] += span.end - span.start
@@ -187,7 +187,7 @@ class Times:
 
     @property
     def sentence(self) -> str:
-        """What bounds the program, what the vector unit waits for, and what would help."""
+        """Return a sentence on the program's limit, the vector unit's waits, and a remedy."""
         shares = {name: (value or 0) / self.core for name, value in self.busy.items()}
         most = max(shares, key=shares.get)
         other = {name: spent for name, spent in self.waits["V"].items() if name != "V"}
@@ -220,7 +220,7 @@ class Times:
 
     @property
     def roofline(self) -> dict[str, float]:
-        """Vector cycles' worth of bytes for each byte of global memory, the rate reached, and the two roofs, in GB/s."""
+        """Return vector cycles' worth of bytes per byte of global memory, the rate reached, and the two roofs, in GB/s."""
         clock, moved = self.costs["clock"].value, self.sizes["in"] + self.sizes["out"]
         work = self.sizes["repeats"] * REPEAT
         return {
@@ -231,7 +231,7 @@ class Times:
         }
 
     def save(self, path: str | Path) -> Path:
-        """Write the times as a trace.json, which Perfetto, MindStudio Insight and vizviewer open: a process a core."""
+        """Write the times as a trace.json, which Perfetto, MindStudio Insight and vizviewer open: one process per core."""
         path = Path(path)
         events: list[dict] = [
             {
@@ -254,7 +254,7 @@ class Times:
             for name in PIPES_TIMED
         ]
         free: dict[tuple, float] = {}
-        # Viewers take an overlap, of a rounding too, for calls within calls: a copy in begins behind the last, times are in 1/1024 us.
+        # Viewers take any overlap for nested calls: an inbound copy starts after the last, and times are in 1/1024 us.
         for span in self.spans:
             key, end = (span.core, span.pipe), round(span.end * 1024) / 1024
             start = max(round(span.start * 1024) / 1024, free.get(key, 0.0))
@@ -276,7 +276,7 @@ class Times:
         return path
 
     def __sub__(self, other: "Times") -> str:
-        """What a change brings: differences below 5 % are not seen by this model."""
+        """Return the effect of a change; this model does not see differences below 5 %."""
         step = (
             self.core
             / need(other, Times, "times are compared with times", "pass what timeline returns").core
@@ -359,7 +359,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
 
 
 def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
-    """Between the instructions of a pipe: for which pipe it stood still, us of a mean core."""
+    """Return a pipe's idle time between instructions by the pipe it waits for, in us of a mean core."""
     waits: dict[str, dict[str, float]] = {name: defaultdict(float) for name in PIPES_TIMED}
     free: dict[tuple, float] = {}
     for span in spans:
@@ -371,7 +371,7 @@ def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
 
 
 def _path(spans: list) -> tuple[Span, ...]:
-    """The chain that ends last: each what the next has waited for, cut where that begins."""
+    """Return the chain that ends last: each instruction is the last wait of the next, cut where that starts."""
     path, span, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
     while span is not None:
         path.append(span._replace(end=max(span.start, min(span.end, seen))))

@@ -1,8 +1,9 @@
-"""Ascend C's vector arithmetic and `Cast` on simulated cores: each call takes a count, or mask, repeatTime and repeat parameters.
+"""Ascend C's vector arithmetic and `Cast` on simulated cores: each call takes a count, or mask, repeatTime and repeat
+parameters.
 
-A repeat is 256 bytes, 8 blocks of 32. In the form with a mask, blocks and repeats have strides in blocks of 32 bytes.
-Calls that widen or narrow go by the wider type. Results are those of IEEE arithmetic in the operands' format, rounded
-after each operation. Exp and Ln are rounded once from float64: no bound is documented for them on Atlas A2.
+A repeat is 256 bytes, 8 blocks of 32. In the form with a mask, blocks and repeats have strides in blocks of 32 bytes. Calls
+that widen or narrow count lanes of the wider type. Results are those of IEEE arithmetic in the operands' format, rounded after
+each operation. Exp and Ln are rounded once from float64: no bound is documented for them on Atlas A2.
 """
 
 from enum import Enum
@@ -50,7 +51,7 @@ class BrcbRepeatParams(NamedTuple):
 
 
 def eight_bits(core, name: str, number: int, what: str) -> int:
-    """What the hardware makes of a repeat or stride: its last 8 bits."""
+    """Return a repeat or stride as the hardware reads it: its last 8 bits."""
     if not 0 <= number <= REPEATS:
         core.hazard(
             "repeat beyond 255",
@@ -67,7 +68,7 @@ def eight_bits(core, name: str, number: int, what: str) -> int:
 
 @lru_cache(maxsize=512)
 def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], ...]:
-    """The set lanes as boxes (first block, blocks, first lane, lanes); `mask` is a number of lanes or a tuple of bits.
+    """Return the set lanes as boxes (first block, blocks, first lane, lanes); `mask` is a number of lanes or a tuple of bits.
 
     >>> runs(20, 64, 8)
     ((0, 2, 0, 8), (2, 1, 0, 4))
@@ -89,7 +90,7 @@ def runs(mask, lanes: int, per_block: int) -> tuple[tuple[int, int, int, int], .
 
 
 def counted(core, name: str, count: int) -> int:
-    """A count of elements; C++ has no negative one."""
+    """Return a count of elements; C++ has no negative count."""
     if count < 0:
         core.stop(
             "beyond tensor",
@@ -104,7 +105,7 @@ def counted(core, name: str, count: int) -> int:
 
 
 def need_mask(core, name: str, mask, dtype: np.dtype, lanes: int):
-    """A mask as a number of lanes or a tuple of bits; a hazard where it has no lane, or more than a repeat."""
+    """Return a mask as a number of lanes or a tuple of bits; record a hazard if it has no lane, or more than a repeat."""
     if isinstance(mask, (list, tuple)):
         mask = tuple(mask) + (0,) * (lanes // 64 - len(mask))
         fits = any(mask[: lanes // 64]) and not any(mask[lanes // 64 :])
@@ -125,7 +126,7 @@ def need_mask(core, name: str, mask, dtype: np.dtype, lanes: int):
 
 
 def need_places(core, name: str, blocks: int, stride: int):
-    """The blocks of one repeat of a result must not lie in one place."""
+    """Record a hazard if the blocks of one repeat of a result share a place."""
     if stride == 0 and blocks > 1:
         core.hazard(
             "block stride",
@@ -135,9 +136,9 @@ def need_places(core, name: str, blocks: int, stride: int):
 
 
 def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tuple]:
-    """The boxes of lanes of the form with a mask, each with the spans of the operands, (repeats, blocks) runs of lanes.
+    """Return the boxes of lanes of the form with a mask, each with the operands' spans, (repeats, blocks) runs of lanes.
 
-    `params` are the strides of blocks, then those of repeats, of each operand.
+    `params` are the strides of blocks, then of repeats, for each operand.
     """
     widest = max(tensor.dtype.itemsize for tensor, _ in operands)
     lanes, per_block = REPEAT // widest, BLOCK // widest
@@ -178,9 +179,9 @@ def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tu
 def operands(
     core, name: str, form: tuple, dst, sources
 ) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
-    """The runs of either form, for each the span and the elements of dst and of the sources.
+    """Return the runs of either form, each with span and elements of dst and of the sources,
 
-    And whether repeats must follow one another because the result stays in place.
+    and whether repeats must run in turn because the result stays in place.
     """
     tensors = [(dst, True), *((source, False) for source in sources)]
     if len(form) == 1:
@@ -205,12 +206,12 @@ def operands(
     ], params[len(tensors)] == 0 and repeats > 1
 
 
-SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # They may leave their result in place of src1.
+SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # These may store their result in place of src1.
 KEPT = {half, float32, int32_t}  # in these formats
 
 
 def overlap(core, name: str, write: Span, read: Span):
-    """Note that a call writes into what it reads."""
+    """Record a hazard if a call writes into its sources."""
     core.hazard(
         "overlap",
         message(
@@ -225,7 +226,7 @@ def overlap(core, name: str, write: Span, read: Span):
 
 
 def need_apart(core, name: str, dst, runs: list[list[tuple[Span, np.ndarray]]]):
-    """Operands are the same or disjoint in a repeat, and no repeat reads what an earlier one wrote.
+    """Require that operands are equal or disjoint in a repeat, and that no repeat reads an earlier repeat's result.
 
     Source: docs/zh/api/SIMD-API/通用说明和约束.md, overlapping addresses; a running sum in src1 is its one exception.
     """
@@ -250,7 +251,7 @@ def need_apart(core, name: str, dst, runs: list[list[tuple[Span, np.ndarray]]]):
 
 @lru_cache(maxsize=512)
 def _collide(write: Span, read: Span) -> bool:
-    """Whether a repeat overlaps its own source in part, or reads what an earlier repeat wrote."""
+    """Return whether a repeat partly overlaps its source, or reads an earlier repeat's result."""
     if not write.shape and not read.shape:
         return write != read
     wrote, taken = (
@@ -278,7 +279,7 @@ def _collide(write: Span, read: Span) -> bool:
 
 
 def need_format(core, name: str, dtype):
-    """Stop the core when a call does not take a format."""
+    """Stop the core if a call does not support a format."""
     if c_name(dtype) not in core.platform.arch.formats[name]:
         taken = ", ".join(sorted(core.platform.arch.formats[name]))
         core.stop(
@@ -290,7 +291,7 @@ def need_format(core, name: str, dtype):
 
 
 WRAP = {"Add", "Sub", "Mul", "Adds", "Muls"}
-MIXED = {"Axpy", "MulAddDst"}  # which add products of half to float (their pages, tables of types)
+MIXED = {"Axpy", "MulAddDst"}  # these add products of half to float (types on their pages)
 
 
 def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
@@ -303,7 +304,7 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
         return
     need_apart(core, name, dst, lanes)
     parts = [[view for _, view in run] for run in lanes]
-    if in_turn:  # a running sum: each repeat reads what the one before has left
+    if in_turn:  # a running sum: each repeat reads the previous result
         parts = [
             [view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))
         ]
@@ -329,7 +330,7 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
 
 
 def need_formats(core, name: str, dst, sources):
-    """Stop the core when a call does not take the formats of its operands together."""
+    """Stop the core if a call does not support the combination of its operands' formats."""
     need_format(core, name, dst.dtype)
     for source in sources:
         if source.dtype != dst.dtype and not (
@@ -348,7 +349,7 @@ def need_formats(core, name: str, dst, sources):
 
 
 def named(call, name: str, text: str):
-    """A function under its name, with its docstring."""
+    """Return a function with a name and a docstring."""
     call.__name__ = call.__qualname__ = name
     call.__doc__ = text
     return call
@@ -377,13 +378,13 @@ def _unary(name, function):
     )
 
 
-# Bits of the fraction that an approximate instruction gives right. Its page says that half misses 1e-3 and float 1e-4, relative
-# and absolute; near 1 a table of so many bits does, with errors of 2**-8 and 2**-12. Source: docs/zh/api/SIMD-API, their pages.
+# Right bits of the fraction after an approximate instruction. Its page says that half misses 1e-3 and float 1e-4, relative
+# and absolute; near 1 a table of these bits does, with errors of 2**-8 and 2**-12. Source: docs/zh/api/SIMD-API, their pages.
 APPROXIMATE = {half: 7, float32: 11}
 
 
 def coarse(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Values with as many bits as an approximate instruction gives.
+    """Return values with the right bits of an approximate instruction.
 
     >>> coarse(np.float32([1 / 3]), float32) * 3
     array([1.00012207])
@@ -440,13 +441,13 @@ LeakyRelu = _scalar("LeakyRelu", lambda x, slope: np.where(x >= 0, x, x * slope)
 
 
 def Axpy(dst, src, scalar, *form):
-    """dst = dst + src * scalar, rounded twice (inferred): `(dst, src, scalar, count)` or with a mask."""
+    """Add src * scalar to dst, rounded twice (inferred): `(dst, src, scalar, count)` or with a mask."""
     number = np.asarray(scalar).astype(src.dtype).astype(dst.dtype)[()]
     _accumulating("Axpy", lambda out, x: out + x.astype(out.dtype) * number, dst, (src,), form)
 
 
 def MulAddDst(dst, src0, src1, *form):
-    """dst = src0 * src1 + dst, rounded twice (inferred)."""
+    """Add src0 * src1 to dst, rounded twice (inferred)."""
     _accumulating(
         "MulAddDst",
         lambda out, a, b: a.astype(out.dtype) * b.astype(out.dtype) + out,
@@ -457,12 +458,12 @@ def MulAddDst(dst, src0, src1, *form):
 
 
 def FusedMulAdd(dst, src0, src1, *form):
-    """dst = src0 * dst + src1, rounded twice (inferred)."""
+    """Set dst to src0 * dst + src1, rounded twice (inferred)."""
     _accumulating("FusedMulAdd", lambda out, a, b: a * out + b, dst, (src0, src1), form)
 
 
 def _accumulating(name, function, dst, sources, form):
-    """A call in which the result is a source as well."""
+    """Issue a call whose result is also a source."""
     if len(form) > 1:
         mask, repeats, params = form
         middle = len(params) // 2
@@ -493,7 +494,7 @@ def Copy(dst, src, mask, repeatTime: int, params):
 
 
 class RoundMode(Enum):
-    """How Cast rounds; the values are the letters of the table of pairs."""
+    """The rounding of Cast; the values are the letters of the table of pairs."""
 
     CAST_NONE = "N"
     CAST_RINT = "R"
@@ -507,8 +508,8 @@ class RoundMode(Enum):
 def Cast(dst, src, mode: RoundMode, *form):
     """Convert src to the type of dst: `(dst, src, mode, count)` or with mask, repeatTime, UnaryRepeatParams.
 
-    A repeat holds as many lanes as fit of the wider type. Integers saturate; a float too large becomes infinite, as on
-    Atlas A2 in its default mode of overflow.
+    A repeat holds as many lanes of the wider type as fit. Integers saturate; a float too large becomes infinite, as on Atlas A2
+    in its default mode of overflow.
     """
     core = current()
     pair = c_name(src.dtype), c_name(dst.dtype)
@@ -539,12 +540,10 @@ def Cast(dst, src, mode: RoundMode, *form):
 
 
 def _need_safe_overlap(core, dst, src, wide: Span, narrow: Span):
-    """In place, a widening Cast must not write what it has still to read: the source lies at the upper end."""
+    """Record a hazard if a widening Cast in place overwrites unread elements: the source must lie at the upper end."""
     if wide.start < narrow.end and narrow.start < wide.end:
         ratio = dst.dtype.itemsize / src.dtype.itemsize
-        last = (
-            max(-(-wide.length // 256) - 1, 0) * 256
-        )  # where the last repeat of the result begins
+        last = max(-(-wide.length // 256) - 1, 0) * 256  # the start of the result's last repeat
         if (
             ratio > 1
             and narrow.start - wide.start < last * (1 - 1 / ratio)
@@ -604,7 +603,7 @@ def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarra
 
 
 def _wide(values: np.ndarray) -> np.ndarray:
-    """Values in float64; of an int64_t beyond its 53 bits the last bit kept is 1 (odd), so that a later rounding is right."""
+    """Return values in float64; of an int64_t beyond 53 bits the last kept bit is 1 (odd), so that later rounding is right."""
     if values.dtype == np.int64:
         odd = values >> 11 << 11 | (values & 2047 != 0).astype(np.int64) << 11
         values = np.where(np.abs(values) < 2**53, values, odd)

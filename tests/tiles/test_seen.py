@@ -20,7 +20,7 @@ def test_a_smaller_unified_buffer_makes_more_tiles_of_the_same_numbers():
 
 
 def test_select_works_in_the_last_8_kib_of_a_smaller_unified_buffer_too():
-    forgotten = edited("hardswish", "hardswish", ((" - 8192  # which Select works in", ""),))
+    forgotten = edited("hardswish", "hardswish", ((" - 8192  # bytes for Select", ""),))
     assert {hazard.kind for hazard in launched(forgotten, unified_buffer=32768).hazards} == {
         "unified buffer full"
     }

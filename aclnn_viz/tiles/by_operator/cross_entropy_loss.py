@@ -4,7 +4,7 @@
     cores: for "mean", W = sum of the targets' weights and M = the rows that count: each core writes its part to the
            workspace; SyncAll; every core adds up all parts in the same order
 
-What belongs to a row alone (its target, its factors) is the scalar unit's work.
+The scalar unit computes values of a row (its target, its factors).
 """
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
@@ -94,7 +94,7 @@ class CrossEntropyLossGrad:
             self.Row(row)
 
     def Counted(self, row):
-        """The target of a row, whether the row counts, and its weight."""
+        """Return the target of a row, whether the row counts, and its weight."""
         target = self.targetGm.GetValue(row)
         if target == self.t.ignoreIndex:
             return target, F(0), F(0)
@@ -112,7 +112,7 @@ class CrossEntropyLossGrad:
         WaitFlag(HardEvent.S_MTE3, eventID)
         DataCopyPad(self.partGm[8 * GetBlockIdx()], self.part, DataCopyExtParams(1, 8, 0, 0, 0))
         SyncAll()
-        # Parts lie 32 bytes apart in the workspace, and here as well.
+        # Parts lie 32 bytes apart in the workspace and in this buffer.
         DataCopyPad(self.part, self.partGm, DataCopyExtParams(GetBlockNum(), 8, 24, 0, 0), NO_PAD)
         eventID = GetTPipePtr().FetchEventID(HardEvent.MTE2_S)
         SetFlag(HardEvent.MTE2_S, eventID)
@@ -128,7 +128,7 @@ class CrossEntropyLossGrad:
             count = min(self.t.tileLength, self.t.columns - start)
             self.LoadWeights(start, count)
             weight = self.weightQue.DeQue(float32)
-            ReduceSum(self.sum, weight, weight, count)  # waits for itself
+            ReduceSum(self.sum, weight, weight, count)  # includes a wait for its result
             self.weightQue.FreeTensor(weight)
             self.allWeights = self.allWeights + self.sum.GetValue(0)
 

@@ -1,12 +1,12 @@
-"""Attention backward as an Ascend C kernel, in Python for simulated cores, layout BNSD: each block of a gradient has one owner, a core that sweeps what adds to it.
+"""Attention backward as an Ascend C kernel, in Python for simulated cores, layout BNSD: each block of a gradient has one owner, a core that sums its contributions.
 
     Row:     a = exp(scale (q k + pse) - max) / sum;  p = a keep;  ds = scale a (dy v keep - dy y)
     Keys:    dk += ds q;  dv += p dy      over the blocks of queries, heads that share the keys one after the other
     Queries: dq += ds k;  dpse = ds       over the blocks of keys
 
-Of the scores only max and sum are kept, and both owners compute them again: twice the work of one. In return no two cores add to the
-same place: there are no atomic sums, no float workspace for outputs of 16 bits, and the same bits in every order. A tile that a mask
-hides is computed for nothing. Products are taken on the vector unit, as no matrix unit is modelled; the waits between vector
+Only max and sum of the scores are saved, and both owners compute the scores again, which doubles the work. In return no two
+cores add to one place: there are no atomic sums, no float workspace for 16-bit outputs, and the same bits in every order. Tiles
+hidden by a mask are computed, too. The vector unit computes products, as no matrix unit is modelled; the waits between vector
 instructions, and around the scalar unit, are left to the compiler.
 """
 
@@ -35,7 +35,7 @@ def tiling(
     block=64,
     **rest,
 ):
-    """Blocks of rows: one for each core, but not below 8 rows nor above `block` and what fits."""
+    """Return blocks of rows: one per core, at least 8 rows, at most `block` and at most what fits."""
     if inputLayout != "BNSD":
         raise NotImplementedError(
             problem("tiles take inputLayout BNSD", inputLayout, "move the axes")
@@ -43,7 +43,7 @@ def tiling(
     pse, band = pseShiftOptional, sparseMode == BAND
     mask = None if sparseMode in OF_POSITIONS else attenMaskOptional
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
-    # a row begins at a multiple of 32 bytes in every format
+    # a row starts at a multiple of 32 bytes in every format
     places, wide = batch * heads * length * columns, -(-size // 16) * 16
     rows = heads // kept * length  # of the heads that share keys
     most = max(rows, columns)
@@ -180,7 +180,7 @@ class FlashAttentionScoreGrad:
         self.Load(self.y, self.yGm[place * self.t.narrow], rows, self.t.narrow)
 
     def Row(self, place, row, j, columns):
-        """Leave p and ds of the query at this place of all and of a block of keys, 0 where a key is hidden."""
+        """Store p and ds of the query at this place for a block of keys, 0 at hidden keys."""
         t = self.t
         self.Dots(self.p, self.q[row * t.wide], self.k, columns, t.size)
         self.Dots(self.ds, self.dy[row * t.wide], self.v, columns, t.narrow)
@@ -211,11 +211,11 @@ class FlashAttentionScoreGrad:
         head, row = place // t.length, place % t.length
         if t.sharing:
             return self.maskGm.GetValue((head // t.sharing * t.length + row) * t.columns + column)
-        ahead = column - row - t.corner  # of the diagonal
+        ahead = column - row - t.corner  # distance from the diagonal
         return ahead > t.after and column >= t.prefix[head // t.each] or ahead < -t.before
 
     def Dots(self, out, one, many, count, size):
-        """The products of one row with many, 64 elements at a time."""
+        """Store the products of one row with many, 64 elements at a time."""
         Duplicate(out, 0.0, count)
         for start in range(0, size, 64):
             lanes = min(64, size - start)
@@ -256,7 +256,7 @@ class FlashAttentionScoreGrad:
         self.outQue.FreeTensor(out)
 
     def Gap(self, size):
-        """Blocks of 32 bytes between the rows of a tile."""
+        """Return the number of 32-byte blocks between the rows of a tile."""
         return max((self.t.wide - size) * self.t.T.itemsize // 32, 0)
 
 

@@ -12,7 +12,7 @@ from aclnn_viz.tiles.by_operator.sampling import (
 
 class GridSampler2DGrad(GridSamplerGrad):
     def Corners(self, point):
-        """The taps of a point that lie in the image: pixel, weight, and the weight's derivatives by x and y."""
+        """Return the taps of a point inside the image: pixel, weight, and the weight's derivatives by x and y."""
         columns = self.Axis(F(self.gridGm.GetValue(2 * point)), self.t.width)
         rows = self.Axis(F(self.gridGm.GetValue(2 * point + 1)), self.t.height)
         return [

@@ -5,8 +5,8 @@
     taps:    weight * grad -> atomic sum onto the voxel, and the dot product of grad and voxel for gridGrad
     cast:    in 16 bits, SyncAll, then the float workspace is rounded to inputGrad
 
-Along an axis nothing is new, so each axis, each tap and the stores are those of the program in the plane. What is new
-is the number of a voxel, (plane * height + row) * width + column, and a derivative by z.
+Axes, taps and stores are shared with the program in the plane. The number of a voxel, (plane * height + row) * width + column,
+and a derivative by z are new.
 """
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
@@ -21,7 +21,7 @@ from aclnn_viz.tiles.by_operator.sampling import (
 
 class GridSampler3DGrad(GridSamplerGrad):
     def Corners(self, point):
-        """The taps of a point that lie in the image: voxel, weight, and the weight's derivatives by x, y and z."""
+        """Return the taps of a point inside the image: voxel, weight, and the weight's derivatives by x, y and z."""
         columns = self.Inside(3 * point, self.t.width)
         rows = self.Inside(3 * point + 1, self.t.height)
         planes = self.Inside(3 * point + 2, self.t.depth)
@@ -34,7 +34,7 @@ class GridSampler3DGrad(GridSamplerGrad):
         return found
 
     def Inside(self, place, size):
-        """The taps along the axis whose coordinate lies at a place of grid, those outside left out."""
+        """Return the taps inside the image along one axis, for the coordinate at a place of grid."""
         taps = self.Axis(F(self.gridGm.GetValue(place)), size)
         return [(int(index), weight, slope) for index, weight, slope in taps if 0 <= index < size]
 

@@ -4,7 +4,7 @@
     sweep 2: dz again; dx = (dz * gamma - xhat * along - shift) * rstd, with along and shift from all channels' sums
     cores:   the sums of each sample and channel go to the workspace; SyncAll; strips of channels add up the samples
 
-Samples add up in their order whatever core had them: the bits do not depend on the number of cores. The waits between
+Samples are summed in order, whichever core computed them: the bits do not depend on the number of cores. The waits between
 vector instructions, and between these and the scalar unit, are left to the compiler.
 """
 
@@ -15,7 +15,7 @@ from aclnn_viz.operators.group_norm_swish.page import swish_slope
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-SUMS = 256  # channels whose sums are gathered before they are stored
+SUMS = 256  # channels whose sums are collected before they are stored
 
 
 def tiling(
@@ -25,7 +25,7 @@ def tiling(
     tasks, positions, size = samples * numGroups, prod(x.shape[2:]), x.dtype.itemsize
     span = max(-(-tasks // platform.GetCoreNumAiv()), 1)
     cores = max(-(-tasks // span), 1)
-    # Select works in the upper 8 KiB
+    # Select uses the upper 8 KiB
     available = platform.GetCoreMemSize() - 8192 - 8 * SUMS - 1024
     most = int(available / (2 * BUFFERS * size + BUFFERS * 4 + 6 * 4 + 1 / 8)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(positions, 1) // 64) * 64)
@@ -85,7 +85,7 @@ class GroupNormSwishGrad:
             gatherBuf.Get(float32),
         )
         Duplicate(self.one, 1.0, tiling.tileLength)
-        Duplicate(self.t1, 0.0, tiling.tileLength)  # a comparison takes whole repeats, tail or not
+        Duplicate(self.t1, 0.0, tiling.tileLength)  # a comparison reads whole repeats
 
     def Process(self):
         first = GetBlockIdx() * self.t.span
@@ -131,7 +131,7 @@ class GroupNormSwishGrad:
         return sumDz, sumDzXhat
 
     def Keep(self, plane, k, sumDz, sumDzXhat):
-        """Keep the sums of up to SUMS channels, and store them when there are so many, or no more in the group."""
+        """Collect the sums of up to SUMS channels, and store them when full or at the end of the group."""
         self.gathered.SetValue(k % SUMS, sumDz)
         self.gathered.SetValue(SUMS + k % SUMS, sumDzXhat)
         if k % SUMS == SUMS - 1 or k == self.t.inGroup - 1:
@@ -145,7 +145,7 @@ class GroupNormSwishGrad:
             )
 
     def Slope(self, start, count, mean, rstd, gamma, beta):
-        """Leave xhat and dz = dy * slope in their buffers, with slope = sigmoid(t) * (1 + t * sigmoid(-t))."""
+        """Store xhat and dz = dy * slope in their buffers, with slope = sigmoid(t) * (1 + t * sigmoid(-t))."""
         dy, x = self.dyQue.AllocTensor(self.T), self.xQue.AllocTensor(self.T)
         row = DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0)
         DataCopyPad(dy, self.dyGm[start], row, NO_PAD)
@@ -162,7 +162,7 @@ class GroupNormSwishGrad:
         Muls(self.t1, self.xhat, gamma, count)
         Adds(self.t1, self.t1, beta, count)
         Muls(self.t1, self.t1, self.t.scale, count)
-        Mins(self.t1, self.t1, 2e4, count)  # beyond, t * sigmoid(-t) must not be inf * 0
+        Mins(self.t1, self.t1, 2e4, count)  # beyond, t * sigmoid(-t) would be inf * 0
         Maxs(self.t1, self.t1, -2e4, count)
         Abs(self.a, self.t1, count)
         Muls(self.a, self.a, -1.0, count)
@@ -219,7 +219,7 @@ def kernel(dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta, workspace, tiling)
 
 
 def page(xp, dy, mean, rstd, x, gamma, beta, swishScale):
-    """The kit's page with gamma after the sums of a channel, as the tiles have it."""
+    """Return the kit's page with gamma after the sums of a channel, as in the tiles."""
     xhat = (x - mean) * rstd
     dz = dy * swish_slope(xp, xhat * gamma + beta, swishScale)
     shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))

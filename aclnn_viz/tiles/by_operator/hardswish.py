@@ -2,14 +2,14 @@
 
     CopyIn: gradOutput, x -> Compute: slope = x >= -3 ? x * (1/3) + 0.5 : 0;  x <= 3 ? slope : 1 -> CopyOut: product
 
-Each element is alone, so cores need nothing of each other, and any cut is right that covers every element once.
+Elements are independent, so cores exchange nothing, and any cut that covers every element once is right.
 """
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators.hardswish import plans as device
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
-BUFFERS = 2  # of each queue: while one is computed, the next is filled
+BUFFERS = 2  # per queue: the next buffer fills while one is computed
 
 
 def tiling(platform, gradOutput, self):
@@ -18,8 +18,8 @@ def tiling(platform, gradOutput, self):
     align = 32 // size
     blocks = -(-n // align)
     cores = min(platform.GetCoreNumAiv(), blocks)
-    # An element takes space in three queues, and in float as x, slope and, if it is narrower, gradient; two bits.
-    available = platform.GetCoreMemSize() - 8192  # which Select works in
+    # An element takes space in three queues, two bits, and float buffers for x, slope and, if narrower, gradient.
+    available = platform.GetCoreMemSize() - 8192  # bytes for Select
     bytes_of_element = 3 * BUFFERS * size + 4 * (2 if size == 4 else 3) + 2 / 8
     tile = int(available / bytes_of_element) // 256 * 256
     return Tiling(
@@ -59,7 +59,7 @@ class HardswishGrad:
         pipe.InitBuffer(self.moreBitsBuf, self.tile // 8)
         if self.T != float32:
             pipe.InitBuffer(self.wideBuf, self.tile * 4)
-        # A comparison takes whole repeats of 64 lanes: those behind a tail must hold something.
+        # A comparison reads whole repeats of 64 lanes, so the lanes behind a tail need values.
         Duplicate(self.xBuf.Get(float32), 0.0, min(self.tile, -(-self.length // 64) * 64))
         PipeBarrier(PIPE_V)
 
@@ -97,7 +97,7 @@ class HardswishGrad:
         PipeBarrier(PIPE_V)
         Select(slope, above, slope, 0.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         PipeBarrier(PIPE_V)
-        # a nan, too, has slope 1
+        # a nan also has slope 1
         Select(slope, within, slope, 1.0, SELMODE.VSEL_TENSOR_SCALAR_MODE, count)
         if self.T == float32:
             PipeBarrier(PIPE_V)

@@ -5,7 +5,7 @@
     sweep 2: gradInput = (g - (mean(g) + xhat * mean(g * xhat))) * rstd
     cores:   gradWeight and gradBias go to a slot of the workspace for each core; SyncAll; strips of columns add them
 
-Columns of any number fit, for a tile is never longer than the Unified Buffer lets it be. The waits between vector
+Any number of columns fits, because a tile is at most as long as the Unified Buffer allows. The waits between vector
 instructions, and between these and the scalar unit, are left to the compiler.
 """
 
@@ -13,7 +13,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-ROWS = 64  # of a group, whose sums the scalar unit keeps
+ROWS = 64  # per group; the scalar unit keeps their sums
 
 
 def tiling(
@@ -64,9 +64,9 @@ class LayerNormGrad:
         self.weightGm, self.outGm = bound(self.W, weight), bound(self.T, gradInput)
         self.partGm = bound(float32, workspace)
         self.weighted, self.wantsInput = weight is not None, gradInput is not None
-        # the outputs that are sums over the rows: which, where their slots begin, and the output
+        # the outputs that are sums over the rows: index, start of the slots, output
         self.sums = []
-        # gradWeight sums what lies in dw, gradBias what lies in db.
+        # gradWeight sums dw, gradBias sums db.
         for k, address in enumerate((gradWeight, gradBias)):
             if address is not None:
                 parts = self.partGm[k * tiling.slot * tiling.blockDim]
@@ -96,7 +96,7 @@ class LayerNormGrad:
             for start in range(0, self.t.columns, self.t.tileLength)
         ]
         Duplicate(self.dw, 0.0, self.t.tileLength)
-        for _, parts, _ in self.sums:  # what the groups of rows are added onto
+        for _, parts, _ in self.sums:  # targets of the sums of row groups
             for start, count in tiles:
                 Store(self.outQue, parts[GetBlockIdx() * self.t.slot + start], self.dw, count)
         for first in range(self.first, self.last, ROWS):
@@ -123,7 +123,7 @@ class LayerNormGrad:
                 Mul(self.grad, self.grad, self.xhat, count)
                 ReduceSum(self.sum, self.grad, self.work, count)
                 along[row - first] = along[row - first] + self.sum.GetValue(0)
-            PipeBarrier(PIPE_MTE3)  # the sums of the group before, or the zeros, are there
+            PipeBarrier(PIPE_MTE3)  # earlier sums, or zeros, have been written
             SetAtomicAdd(float32)
             for k, parts, _ in self.sums:
                 Store(
@@ -149,7 +149,7 @@ class LayerNormGrad:
                 Store(self.outQue, self.outGm[row * self.t.columns + start], self.grad, count)
 
     def Load(self, que, source, wide, count):
-        """Copy in, and widen to float."""
+        """Copy in, and convert to float."""
         given = que.AllocTensor(source.dtype)
         DataCopyPad(
             given, source, DataCopyExtParams(1, count * source.dtype.itemsize, 0, 0, 0), NO_PAD

@@ -1,12 +1,12 @@
 """Loads and stores that the Ascend C kernels of several operators share: tensors over global memory, numbers made float when
 they are loaded, and rounded when they are stored.
 
-Waits stand in the programs themselves, for each is known by its line.
+Waits are in the programs, because each is identified by its line.
 """
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
-BUFFERS = 2  # of each queue: while one is computed, the next is filled
+BUFFERS = 2  # per queue: the next buffer fills while one is computed
 NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
 F = float32.type  # a scalar of C++ type float
 
@@ -32,7 +32,7 @@ def Round(out, wide, count):
 
 
 def Store(que, target, wide, count):
-    """Round to the type of the target, and copy out."""
+    """Round to the target's type, and copy out."""
     out = que.AllocTensor(target.dtype)
     Round(out, wide, count)
     que.EnQue(out)

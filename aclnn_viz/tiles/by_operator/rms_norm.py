@@ -3,8 +3,8 @@
     row:   xhat = x * rstd;  g = dy * gamma;  dx = (g - xhat * mean(g * xhat)) * rstd;  dgamma += dy * xhat
     cores: each writes its dgamma to a slot of the workspace; SyncAll; each adds up a strip of columns, slot after slot
 
-A row that fits the Unified Buffer is read once. One that does not is cut into column tiles and read twice: its mean
-must be known before the first element of dx.
+A row that fits the Unified Buffer is read once. A longer row is cut into column tiles and read twice, because dx needs the
+row's mean.
 """
 
 from aclnn_viz.arrays.plan import BLOCKED, SEQUENTIAL, Plan
@@ -13,12 +13,12 @@ from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, Widen, bound
 
 
 def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
-    """Rows in equal spans; a tile is a row if one fits, else `tileLength` columns."""
+    """Return rows in equal spans; a tile is a row if one fits, else `tileLength` columns."""
     size, columns = x.dtype.itemsize, gamma.size
     rows = x.size // columns if columns else 0
     span = -(-rows // platform.GetCoreNumAiv())
     cores = -(-rows // span) if rows else 1
-    # Queues for dy, x and dx; in float dy, x, gamma, dgamma and a product, gamma once more as it comes.
+    # Queues for dy, x and dx; float buffers for dy, x, gamma, dgamma and a product; gamma in its format.
     available = platform.GetCoreMemSize() - 1024
     most = int(available / (3 * BUFFERS * size + 5 * 4 + gamma.dtype.itemsize)) // 64 * 64
     tile = min(tileLength or most, most, -(-max(columns, 1) // 64) * 64)
@@ -116,16 +116,14 @@ class RmsNormGrad:
                 Duplicate(self.dgamma, 0.0, count)
                 self.AddToDgamma(count)
                 self.Dx(row * columns + start, mean, rstd, count)
-                self.StoreDgamma(
-                    start, count
-                )  # finished before the next row adds to the same columns
+                self.StoreDgamma(start, count)  # finished before the next row adds to these columns
 
     def LoadGamma(self, start, count):
         given = self.gammaInBuf.Get(self.G)
         eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
         SetFlag(
             HardEvent.V_MTE2, eventID
-        )  # the last gamma has been read; the sum of a row has waited for that, too
+        )  # gamma has been read; the sum of a row also waits for this
         WaitFlag(HardEvent.V_MTE2, eventID)
         DataCopyPad(
             given,
@@ -147,7 +145,7 @@ class RmsNormGrad:
         self.xQue.EnQue(x)
 
     def RowSum(self, rstd, count):
-        """Leave xhat in `xhat`, dy * gamma in `work`, and return the sum of their product."""
+        """Store xhat in `xhat`, dy * gamma in `work`, and return the sum of their product."""
         dy, x = self.dyQue.DeQue(self.T), self.xQue.DeQue(self.T)
         Widen(self.dy, dy, count)
         Widen(self.xhat, x, count)
@@ -159,7 +157,7 @@ class RmsNormGrad:
         PipeBarrier(PIPE_V)
         Mul(self.work, self.work, self.xhat, count)
         PipeBarrier(PIPE_V)
-        # waits for itself: the sum may be read at once
+        # includes a wait, so that the sum may be read at once
         ReduceSum(self.sum, self.work, self.work, count)
         return self.sum.GetValue(0)
 
@@ -188,7 +186,7 @@ class RmsNormGrad:
         self.dxQue.FreeTensor(dx)
 
     def StoreDgamma(self, start, count):
-        """Add to the output or the own slot if that was cleared before; else write the own slot."""
+        """Add to the output or to this core's slot if it was cleared; else write the slot."""
         eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
         SetFlag(HardEvent.V_MTE3, eventID)
         WaitFlag(HardEvent.V_MTE3, eventID)
@@ -228,7 +226,7 @@ class RmsNormGrad:
         self.Clear(self.partGm[GetBlockIdx() * self.t.slot], 0, self.t.columns)
 
     def AddSlots(self):
-        """Add the slots of all cores, in their order, for every strip of columns that is this core's."""
+        """Add the slots of all cores, in order, for every strip of columns of this core."""
         for start in range(
             GetBlockIdx() * self.t.strip, self.t.columns, self.t.strip * GetBlockNum()
         ):
@@ -240,7 +238,7 @@ class RmsNormGrad:
             Duplicate(self.dgamma, 0.0, count)
             for core in range(GetBlockNum()):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
-                # With this flag the vector unit's last sum is finished, too.
+                # This flag also marks the vector unit's last sum as finished.
                 SetFlag(HardEvent.V_MTE2, eventID)
                 WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
@@ -264,7 +262,7 @@ def atomic_tiling(platform, **inputs):
     return tiling(platform, **inputs, atomic=True)
 
 
-# Rows and cores may add up in any order: no chain is longer than that of one row after the other.
+# Rows and cores may be summed in any order: no chain is longer than row after row.
 _PLAN = Plan("rms norm in tiles", order=BLOCKED, tile=64, leading=SEQUENTIAL, reciprocal_mean=True)
 PROGRAMS = (
     Program(

@@ -5,9 +5,9 @@
             and the dot product of grad and pixel for gridGrad
     cast:   in 16 bits, SyncAll, then the float workspace is rounded to inputGrad
 
-The channels of a pixel lie height * width elements apart: a strided copy puts each into a block of 32 bytes of its own,
-its other lanes zero. A faster kernel would turn the images first, and treat coordinates in the vector unit. The waits
-between vector instructions, and between these and the scalar unit, are left to the compiler.
+The channels of a pixel lie height * width elements apart: a strided copy puts each into a separate block of 32 bytes, with
+zeros in the other lanes. A faster kernel would transpose the images first, and compute coordinates in the vector unit. The
+waits between vector instructions, and between these and the scalar unit, are left to the compiler.
 """
 
 from math import prod
@@ -27,9 +27,9 @@ from aclnn_viz.operators.families.sampling import (
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-CHANNELS = 128  # treated at once
-POINTS = 128  # whose gridGrad is gathered before it is stored
-FLAT = 4096  # elements of a tile when all elements are alike
+CHANNELS = 128  # processed at once
+POINTS = 128  # points whose gridGrad is collected before it is stored
+FLAT = 4096  # elements per tile in elementwise steps
 
 
 def tiling(
@@ -43,7 +43,7 @@ def tiling(
     outputMask,
     atomic=False,
 ):
-    """Points dealt to the cores for `atomic`; else whole images, so that one core adds to a pixel in a fixed order."""
+    """Deal points to the cores for `atomic`, else whole images, so that one core adds to a pixel in a fixed order."""
     samples, channels, *size = input.shape
     depth, height, width = (1, *size)[-3:]
     points = prod(grid.shape[1:-1])
@@ -83,7 +83,7 @@ class GridSamplerGrad:
         self.sumGm = bound(float32, inputGrad if self.T == float32 else workspace, tiling.total)
         self.first = GetBlockIdx() * tiling.span
         self.last = min(self.first + tiling.span, tiling.samples * tiling.points)
-        self.lanes = 32 // self.T.itemsize  # of a block, the first of which holds a channel
+        self.lanes = 32 // self.T.itemsize  # per block; the first holds a channel
         pipe = TPipe()
         self.gradQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
         pipe.InitBuffer(self.gradQue, BUFFERS, CHANNELS * 32)
@@ -108,7 +108,7 @@ class GridSamplerGrad:
             self.CastSums()
 
     def Part(self):
-        """The tiles of all pixels that are this core's, where every pixel is treated alike."""
+        """Return the tiles of this core's pixels, for steps that treat all pixels alike."""
         first = GetBlockIdx() * self.t.part
         last = min(first + self.t.part, self.t.total)
         return [(start, min(FLAT, last - start)) for start in range(first, last, FLAT)]
@@ -167,7 +167,7 @@ class GridSamplerGrad:
             self.Keep(point, sums)
 
     def Load(self, que, source, count, step):
-        """One element of each of `count` planes, `step` elements apart, each into a block of its own."""
+        """Load one element of each of `count` planes, `step` elements apart, each into a separate block."""
         size = self.T.itemsize
         values = que.AllocTensor(self.T)
         DataCopyPad(
@@ -196,7 +196,7 @@ class GridSamplerGrad:
         )
         SetAtomicNone()
         if self.t.inOrder:
-            PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may overtake each other
+            PipeBarrier(PIPE_MTE3)  # even the atomic sums of one core may be reordered
         self.outQue.FreeTensor(out)
 
     def Dot(self, at, count):
@@ -217,7 +217,7 @@ class GridSamplerGrad:
     # ---- one axis of one point, by the scalar unit -------------------------------------------------------------------
 
     def Axis(self, x, size):
-        """The taps along an axis: (index, weight, d weight / d x) each."""
+        """Return the taps along an axis: (index, weight, d weight / d x) each."""
         mode, padding = self.t.mode, self.t.padding
         if padding == REFLECTION:
             x = x - 4 * np.rint(x / 4)
@@ -245,7 +245,7 @@ class GridSamplerGrad:
         return [(first, 1 - (u - first), -slope), (first + 1, u - first, slope)]
 
     def Mirror(self, u, size):
-        """The coordinate mirrored into the image, and the sign of its slope."""
+        """Return the coordinate reflected into the image, and the sign of its slope."""
         low, span = (F(0), F(size - 1)) if self.t.aligned else (F(-0.5), F(size))
         if span == 0:
             return u * 0, F(0)
@@ -264,7 +264,7 @@ class GridSamplerGrad:
         return index
 
     def Cubic(self, t):
-        """Weights and derivatives of the taps at -1, 0, 1, 2."""
+        """Return weights and derivatives of the taps at -1, 0, 1, 2."""
 
         def near(d):
             return (
