@@ -1,6 +1,4 @@
-"""Proofs of pages for all sizes at once: what `backward` returns is the derivative of `forward`; the theorems are made of the
-page.
-"""
+"""Proofs of pages for all sizes at once: `backward` returns the derivative of `forward`. The page itself supplies the theorems."""
 
 from typing import TYPE_CHECKING
 
@@ -44,7 +42,7 @@ def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
     >>> av.prove("rms_norm").holds
     True
     """
-    from aclnn_viz.proving.proofs import prove  # SymPy is loaded when something is proved
+    from aclnn_viz.proving.proofs import prove  # loads SymPy only when something is proved
 
     return prove(what, shapes=shapes, labels=labels, page=page)
 

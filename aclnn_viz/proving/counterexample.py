@@ -1,5 +1,5 @@
-"""Search for numbers at which backward is not the derivative of forward, from small sizes to large, with that derivative taken
-by differences.
+"""Search for numbers at which backward is not the derivative of forward, from small sizes to large; differences of forward give
+the derivative.
 """
 
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ import numpy as np
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.messages import tr
 
-# of the differences: their error is about its fourth power, and that of rounding 2**-36
+# for differences, whose error is about its fourth power plus a rounding error of 2**-36
 STEP = 2.0**-16
-CLOSE, SMOOTH = 1e-7, 1e-3  # what two numbers, and the slopes on both sides, may differ by
+CLOSE, SMOOTH = 1e-7, 1e-3  # tolerances for two numbers, and for the slopes on both sides
 SIZES = (1, 2, 3)
 TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
-DRAWS = 24  # draws of all options that try what is proved
-ENTRIES = 24  # of one input, by which the derivative is looked at
-AGAIN = 10**6  # the first seed of other draws
+DRAWS = 24  # random draws that check a proved claim, over all options
+ENTRIES = 24  # entries of one input whose derivatives are checked
+AGAIN = 10**6  # the first seed of additional draws
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
-# where branches of pages turn, and what a reader likes
+# numbers where pages branch, and simple ones for the reader
 SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
 
 
 @dataclass(frozen=True)
 class Counterexample:
-    """The sizes, the inputs, and the entry of an output that is not the derivative there; `got` may be an error."""
+    """The sizes, the inputs, and the entry of an output that differs from the derivative; `got` may be an error."""
 
     options: str
     sizes: dict
@@ -65,13 +65,13 @@ class Counterexample:
 
 
 def search(subjects) -> Counterexample | None:
-    """The smallest counterexample found among the options: of the smallest sizes, then of the simplest numbers; or None."""
+    """Return the smallest counterexample found over all options, by sizes, then by simplicity of numbers, or None."""
     for total, _, subject, sizes, seed in merge(
         *(_draws(n, subject) for n, subject in enumerate(subjects)), key=lambda draw: draw[:2]
     ):
         known = _drawn(subject, sizes, seed)
         if _wrong(subject, sizes, known):
-            # more draws: special numbers may show it in smaller sizes
+            # more draws: special numbers may fail in smaller sizes
             for less, lengths in islice(_sizes(subject), ENTRIES):
                 for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
                     smaller = _drawn(subject, lengths, again)
@@ -82,10 +82,10 @@ def search(subjects) -> Counterexample | None:
 
 
 def tried(subjects) -> Counterexample | None:
-    """One among a few draws of what is proved: a proof knows neither for which numbers a root is nan, nor what NumPy refuses.
+    """Return a counterexample among a few draws of a proved claim, or None.
 
-    Of numbers of which none is special: where one is compared, or divided by, a proof says what it assumes. A page that cancels is
-    right to a few digits.
+    A proof knows neither for which numbers a root is nan, nor what NumPy refuses. No draw has special numbers: where these are
+    compared, or divided by, a proof states assumptions. A page that cancels is right to a few digits only.
     """
     draws = [
         draw for subject in enumerate(subjects) for draw in _draws(*subject) if draw[-1] % 6 == 0
@@ -103,7 +103,7 @@ def tried(subjects) -> Counterexample | None:
 
 
 def _sizes(subject):
-    """(what lengths are above 1 in all, {letter: length}), from small to large."""
+    """Return (the sum of lengths - 1, {letter: length}) for all sizes, from small to large."""
     letters = sorted(
         {
             s
@@ -121,7 +121,7 @@ def _sizes(subject):
 
 
 def _draws(number, subject):
-    """(what lengths are above 1 in all, number, subject, sizes, seed)."""
+    """Yield (the sum of lengths - 1, number, subject, sizes, seed)."""
     sizes = _sizes(subject)
     each = max(3, FEWEST // len(sizes))
     for at, (total, lengths) in enumerate(sizes):
@@ -130,7 +130,7 @@ def _draws(number, subject):
 
 
 def _drawn(subject, sizes, seed):
-    """Inputs and attributes; in every other draw some are equal numbers, or such as pages compare with."""
+    """Draw inputs and attributes; every other draw has some equal numbers, or numbers with which pages compare."""
     rng, known = np.random.default_rng(seed), {}
     for name, value in subject.attributes.items():
         value = _of_sizes(value, sizes)
@@ -175,7 +175,7 @@ def _drawn(subject, sizes, seed):
 
 
 def _of_sizes(value, sizes):
-    """An attribute, or several, as a number where sizes say it."""
+    """Return an attribute, or several, as a number if the sizes determine it."""
     if isinstance(value, tuple):
         return tuple(_of_sizes(one, sizes) for one in value)
     value = value.subs(sizes) if hasattr(value, "subs") else value
@@ -183,7 +183,7 @@ def _of_sizes(value, sizes):
 
 
 def _simplest(subject, sizes, known):
-    """The counterexample with each number in turn made as simple as it stays one."""
+    """Return the counterexample with each number in turn simplified as far as it stays one."""
     for name, value in known.items():
         if (
             name in subject.labels
@@ -205,7 +205,7 @@ def _simplest(subject, sizes, known):
 
 
 def _wrong(subject, sizes, known, close=CLOSE):
-    """The Counterexample that these numbers are, or None."""
+    """Return the Counterexample at these numbers, or None."""
 
     def loss(change):
         outputs = _run(subject.forward, subject.preludes[0], known | change)
@@ -228,7 +228,7 @@ def _wrong(subject, sizes, known, close=CLOSE):
     with np.errstate(all="ignore"):
         try:
             outputs, middle = loss({})
-        except Exception:  # sizes that forward does not take
+        except Exception:  # forward refuses these sizes
             return None
         saved = {
             name: outputs[of]
@@ -258,7 +258,7 @@ def _wrong(subject, sizes, known, close=CLOSE):
 
 
 def _derivative(loss, of, value, index, middle):
-    """(the derivative, what its error is relative to); (None, 1) where the function is not smooth."""
+    """Return (the derivative, the scale of its error); (None, 1) where the function is not smooth."""
     sides = []
     for step in (STEP, -STEP, 2 * STEP, -2 * STEP):
         moved = value.copy()
@@ -270,14 +270,14 @@ def _derivative(loss, of, value, index, middle):
     smooth = np.isfinite(derivative) and all(
         abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1))
     )
-    # With twice the step the sides of a smooth function differ twice as much, those of a kink as much as before, and
-    # where the slope itself has a kink the derivative changes with the step.
+    # With twice the step, the difference between the sides of a smooth function doubles, but not at a kink; if the slope itself
+    # has a kink, the derivative changes with the step.
     jump = abs(2 * (sides[0] - sides[1]) - (sides[2] - sides[3])) + abs(near - far)
     return (derivative, scale + jump / CLOSE) if smooth else (None, 1.0)
 
 
 class _Places(NumPyArrays):
-    """NumPy, in which nothing is looked up before the first place."""
+    """NumPy that refuses negative indices in lookups."""
 
     def take(self, x, index, axis=0):
         if np.min(index, initial=0) < 0:

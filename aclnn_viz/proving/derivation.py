@@ -33,7 +33,7 @@ WHY = {
 
 @dataclass(frozen=True)
 class Derivation:
-    """The gradients of a forward page: `steps` as a lesson, `latex` all of them, `source` the text of `backward`, `proof` of both."""
+    """The gradients of a forward page: `steps` as a lesson, `latex` for all of them, `source` the text of `backward`, `proof`."""
 
     forward: object
     source: str
@@ -45,7 +45,7 @@ class Derivation:
 
     @property
     def latex(self) -> str:
-        """The equations of all steps, one below the other."""
+        """The equations of all steps, one per line."""
         return (
             "\\begin{aligned}\n"
             + " \\\\\n".join(step.latex.replace(" = ", " &= ", 1) for step in self.steps)
@@ -54,14 +54,14 @@ class Derivation:
 
     @cached_property
     def backward(self):
-        """The function whose text `source` is."""
+        """The function defined by `source`."""
         space = {}
         exec(compile(self.source, "<derived>", "exec"), space)
         return space["backward"]
 
     @cached_property
     def proof(self) -> Result:
-        """That `backward` is the derivative of `forward`, for all sizes."""
+        """The proof that `backward` is the derivative of `forward`, for all sizes."""
         return proved(
             self.forward.__name__,
             of_functions(self.forward, self.backward, self.shapes, self.labels, self.wrt),
@@ -160,7 +160,7 @@ def _is_length(n):
 
 
 def _tree(paths, depth):
-    """The bodies of all ways through the page, each below what it answers."""
+    """Return the text that joins the bodies of all paths through the page by their questions."""
     if len(paths) == 1:
         return paths[0].body
     sides = [[p for p in paths if p.answers[depth] is answer] for answer in (True, False)]
@@ -168,7 +168,7 @@ def _tree(paths, depth):
 
 
 class _Path:
-    """One way through the page's own Python."""
+    """One path through the page's own Python."""
 
     def __init__(self, forward, wrt, saved, shapes, labels, given):
         self.forward, self.given, self.answers, asked = forward, given, list(given), []
@@ -243,10 +243,10 @@ class _Path:
         self.names.add(found)
         return found
 
-    # Forward.
+    # Forward
 
     def _traced(self):
-        """What forward returns; its local names are kept with what they are called last."""
+        """Run forward over recorded arrays, and keep its local names with their last values."""
         function = rebound(self.forward, self.xp.float, {})
         try:
             made, self.seen = watched(
@@ -266,7 +266,7 @@ class _Path:
     def _outputs_kept(self, saved):
         known = {}
         for name, a in self.outputs.items():
-            # it stands for itself: the output gets an array of its own
+            # the output needs an array separate from the input or named array
             if a.op in ("input", "number") or a.name in known:
                 a = self.xp.made(
                     "adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol
@@ -296,7 +296,7 @@ class _Path:
         for called, _, array in self.seen[:-1]:
             name(array, called)
 
-    # Backward.
+    # Backward
 
     def _write(self, upstream, wrt, asked):
         gradients, zero = [], {}
@@ -352,7 +352,7 @@ class _Path:
         ]
 
     def _symbolic(self):
-        """Symbolic arrays of the same inputs and outputs, by name."""
+        """Return symbolic arrays of the same inputs and outputs, by name."""
         xp = SymbolicArrays(lambda e: True)
         known = {"xp": xp} | {
             name: xp.input(name, a.lengths, a.kind)
@@ -385,7 +385,7 @@ class _Path:
             self.made = getattr(self, "made", {}) | {
                 name: xp.input(name, tuple(a.lengths), made.kind)
             }
-        except Exception:  # what has no formula of entries is shown as it is computed
+        except Exception:  # a step without a formula of entries is shown as computed
             equation, printed = (
                 None,
                 r"\mathtt{%s} = \texttt{%s}" % (name, text.replace("_", r"\_")),
@@ -406,7 +406,7 @@ class _Path:
         )
 
     def _vanishes(self, reverse, e):
-        """Whether an expression is 0 for all inputs, as the prover finds."""
+        """Return whether the prover finds that an expression is 0 for all inputs."""
         taken = [a for a in self.xp.arrays if a.op == "input"]
         writer = _Whole(reverse, taken, taken, self.fresh)
         text, _ = writer.text(e)
@@ -418,12 +418,12 @@ class _Path:
                 i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)
             }
             return bool(proves_equal(made.at(made.axes, index), 0, in_range=ranges | xp.granted))
-        except Exception:  # then it is written out
+        except Exception:  # without a proof the expression is kept
             return False
 
 
 class _Whole(Writer):
-    """Everything written out, in inputs alone."""
+    """A writer of formulas in inputs alone."""
 
     def array(self, a):
         if a.op in ("number", "constant"):

@@ -1,8 +1,7 @@
-"""Record forward formulas as a graph: each array keeps the operation and the arrays that it was made of, so that gradients can
-be derived.
+"""Record forward formulas as a graph: each array keeps its operation and operands, so that gradients can be derived.
 
-Arithmetic of single entries is kept as a SymPy expression in which a symbol stands for a whole array; everything else is an
-operation by itself. Equal work is the same array. What the page's own Python asks is answered by `decide`.
+Arithmetic of single entries is a SymPy expression in which a symbol stands for a whole array; every other operation is a node.
+Equal operations give the same array. `decide` answers questions of the page's own Python.
 """
 
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from aclnn_viz.proving.letters import (
 )
 from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact
 
-#: Arithmetic that is written out where its result has no name.
+# #: Arithmetic written out in formulas if its result has no name.
 ARITHMETIC = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -31,14 +30,14 @@ ARITHMETIC = {
     "log": log,
 }
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
-# digits of a number that is multiplied out with others; longer ones stay as they are written
+# longest number, in digits, that is multiplied out; longer ones are kept as written
 WRITTEN = 8
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 
 @dataclass(eq=False, repr=False)
 class Noted(LetteredArray):
-    """An array: the operation, what it takes (expressions), its shape and kind; `formula` is what single entries are made by."""
+    """A recorded array: its operation and operands (expressions), shape and kind; `formula` gives its single entries."""
 
     xp: object
     op: str
@@ -63,18 +62,18 @@ class Noted(LetteredArray):
 
 
 def joined(*shapes):
-    """The shape of what is made, entry by entry, of arrays with these shapes."""
+    """Return the shape of an entrywise result of arrays with these shapes."""
     axes = (tuple(() if n == 1 else (n,) for n in shape) for shape in shapes)
     return tuple(Mul(*axis) for axis in broadcast(*axes))
 
 
 class NotedArrays(LetteredArrays):
-    """The namespace of a page whose arrays are noted. `decide(array)` answers a question of the page's own Python."""
+    """The namespace that records arrays; `decide(array)` answers questions of the page's own Python."""
 
     def __init__(self, decide):
         self.decide, self.arrays, self.known, self.nodes = decide, [], {}, {}
 
-    # How arrays are made.
+    # Making arrays
 
     def made(self, op, takes, shape, kind, options=(), formula=None, symbol=None):
         takes, shape = tuple(takes), tuple(shape)
@@ -131,7 +130,7 @@ class NotedArrays(LetteredArrays):
         )
 
     def shape_of(self, e):
-        """The shape of an expression in which symbols stand for arrays."""
+        """Return the shape of an expression in which symbols stand for arrays."""
         return joined(*(self.nodes[s].lengths for s in e.free_symbols if s in self.nodes))
 
     def each(self, op, kind, *arrays, formula=None):
@@ -158,7 +157,7 @@ class NotedArrays(LetteredArrays):
         return self.each(name, KINDS.get(name), a, b)
 
     def _grows(self, a):
-        """Whether an array is written with exp: then 1 divided by it, such as a sigmoid, is what gradients are best written with."""
+        """Return whether an array is a polynomial of exp: gradients then read best in its reciprocal, such as a sigmoid."""
         return (
             a.op == "exp"
             or a.op in ("add", "sub", "mul")
@@ -192,7 +191,7 @@ class NotedArrays(LetteredArrays):
     def _guarded(self, x, ends, named):
         return self.made("guard", (x.symbol,), x.lengths, x.kind, (ends, named), x.symbol)
 
-    # At a tie all of these take the derivative from below, so that what is smooth as a whole stays so.
+    # At a tie all of these take the derivative from below, so that functions that are smooth as a whole stay so.
 
     def abs(self, x):
         x = self.lift(x)
@@ -256,7 +255,7 @@ class NotedArrays(LetteredArrays):
             )
         )
 
-    # Functions that make and move entries.
+    # Functions that make and move entries
 
     def full(self, shape, value, dtype=REAL):
         lengths = tuple(
@@ -284,7 +283,7 @@ class NotedArrays(LetteredArrays):
         return x if x.lengths == shape else self.made("broadcast_to", (x.symbol,), shape, x.kind)
 
     def parted(self, x, index):
-        """One axis after the other."""
+        """Return the part of an array at an index, one axis after the other."""
         axis = 0
         for i in index:
             if i is None:
@@ -352,7 +351,7 @@ class NotedArrays(LetteredArrays):
         shape[axis] = Add(*(a.lengths[axis] for a in arrays))
         return self.made("concat", (a.symbol for a in arrays), shape, REAL, (axis,))
 
-    # Functions along axes.
+    # Functions along axes
 
     def along(self, op, x, axis=None, keepdims=False):
         chosen = self.axes_of(x, axis)

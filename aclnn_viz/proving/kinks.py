@@ -1,4 +1,4 @@
-"""Tell what a backward pass returns exactly at a kink, where the proved equations, which hold beside it, say nothing."""
+"""Find the value of a backward pass exactly at a kink, about which the proved equations, valid beside it, say nothing."""
 
 from itertools import chain, combinations_with_replacement, product
 
@@ -8,15 +8,15 @@ from aclnn_viz.proving.paths import BY_VALUE, Impossible, OneOrMore, Path, Still
 from aclnn_viz.proving.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import loss_of, pieces, place_in
 
-# of a theorem: where more meet, as those of the samplers, the points between them would take minutes
+# regions of a theorem at most: with more, as in the samplers, points between them would take minutes
 REGIONS = 6
-TRIED = 2  # regions in which a kink is looked for beside the first
-LARGE_EXPRESSION = 60  # operations of what is not divided
-TRUTHS_TRIED = 5  # truths of a value at a kink that are tried as 0 and as 1
+TRIED = 2  # regions beside the first in which a kink is searched
+LARGE_EXPRESSION = 60  # operations of the largest expression that is divided
+TRUTHS_TRIED = 5  # truth symbols in a value at a kink, each tried as 0 and as 1
 
 
 def kinks(traced, output, of):
-    """(number, side) for each compared number that moves: at 0 the output is what it is above, below, or something else."""
+    """Return (number, side) for each moving compared number: at 0 the output equals that above, below, or something else."""
     return sorted(
         {
             str(d): "above" if zero == above else "below" if zero == below else str(zero)[:80]
@@ -27,9 +27,10 @@ def kinks(traced, output, of):
 
 
 def turns(traced, output, of):
-    """Yield for each place of the output (number, output at 0, above, below) of each compared number that moves, where these three are not one;
+    """Yield for each place of the output (changes, regions, entry).
 
-    (output, what is above 0) of each region; and the entry.
+    A change is (number, output at 0, above, below) of a moving compared number, if these three outputs differ. A region is
+    (output, the numbers above 0 there).
     """
     leaf, made = traced.leaves[of], traced.backward[output]
     for offsets, piece in pieces(made):
@@ -74,9 +75,10 @@ def turns(traced, output, of):
 
 
 def beside(traced, of, d, zero, above, below, regions, entry):
-    """Whether an output at d = 0 is one of those of the regions that meet there, or between two of them.
+    """Return whether the output at d = 0 equals that of a region that meets there, or lies between two of them.
 
-    None where the entry there is not found, and where forward itself compares and these are one: what it returns there is a convention.
+    None if the entry there is unknown, or if forward itself compares and the regions agree: then its value there is a
+    convention.
     """
     d = expand(d)
     slope, rest = d.coeff(entry), d.coeff(entry, 0)
@@ -105,7 +107,7 @@ def beside(traced, of, d, zero, above, below, regions, entry):
 
 
 def _is_compared(traced, of, d, entry):
-    """Whether forward itself turns at d = 0."""
+    """Return whether forward itself branches at d = 0."""
     todo = [()]
     while todo:
         path = Path(
@@ -128,7 +130,7 @@ def _is_compared(traced, of, d, entry):
 
 
 def _each_way(e):
-    """What an expression is as its truths are true or false; None for too many of them."""
+    """Return the expression for each choice of its truths; None for too many of them."""
     found = [plain(e)]
     for _ in range(TRUTHS_TRIED):
         if not any(one.has(*TRUTHS) for one in found):
@@ -147,7 +149,7 @@ def _each_way(e):
 
 
 def _between(z, a, b):
-    """None where what is between depends on numbers that are not known."""
+    """Return whether z lies between a and b, None if that depends on unknown numbers."""
     part, span = plain(z - a), plain(b - a)
     if span != 0 and part.count_ops() + span.count_ops() > LARGE_EXPRESSION:
         return True if part in (0, span) else None

@@ -1,6 +1,7 @@
-"""Operators and functions of arrays whose lengths may be letters, shared by the classes that record formulas and that prove them.
+"""Operators and functions of arrays whose lengths may be letters, shared by the classes that record formulas and that prove
+them.
 
-What a page does and such arrays do not know raises Refused; the text says what it is.
+An operation of a page that such arrays lack raises Refused with its name.
 """
 
 from sympy import Mul, S, expand
@@ -9,12 +10,12 @@ from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
-# of results; of others the widest of what they take
+# kinds of results; the others have the widest kind of their operands
 KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)
 
 
 class Format:
-    """The format of an array of a proof: a page passes it on, and what it asks of it is refused, as a proof holds in no format."""
+    """The format of an array in a proof: a page may pass it on but not inspect it, because a proof has no formats."""
 
     def __init__(self, kind):
         self._kind = kind
@@ -26,12 +27,12 @@ class Format:
 
 
 def kind_of(dtype):
-    """Return the kind of numbers that a page names by a format: that of an array, or one of the namespace."""
+    """Return the kind of numbers for a format: an array's, or one of the namespace."""
     return dtype._kind if isinstance(dtype, Format) else dtype
 
 
 class LetteredArray:
-    """An array of the namespace `xp`: its `kind`, the `lengths` of its axes, its expression as `value` where it has none."""
+    """An array of the namespace `xp`: its `kind`, the `lengths` of its axes, its expression as `value` if it has no axes."""
 
     __array_ufunc__ = None
 
@@ -82,7 +83,9 @@ for _name in ("add", "mul", "sub", "truediv", "floordiv", "and", "or", *COMPARED
 
 
 class LetteredArrays:
-    """The functions that follow from those of a namespace: `infix(name, a, b)`, `lift`, `number`, `maximum`, `full`, `permute_dims`, `astype`, ..."""
+    """Functions derived from those of a namespace: `infix(name, a, b)`, `lift`, `number`, `maximum`, `full`, `permute_dims`,
+    ...
+    """
 
     float64, float32, int64, int32, bool = REAL, REAL, INT, INT, BOOL
 
@@ -90,7 +93,7 @@ class LetteredArrays:
         raise Refused(f"xp.{name} is not known")
 
     def float(self, x):
-        """Python's `float` in a page: sizes stay what they are."""
+        """Return Python's `float` of a number, and a size unchanged."""
         return x if isinstance(x, LetteredArray) else float(x)
 
     add, subtract, multiply, divide, logical_and, logical_or = (
@@ -121,7 +124,7 @@ class LetteredArrays:
         return self.part(x, (slice(None),) * (axis % (x.ndim + 1)) + (None,))
 
     def wanted(self, x, shape):
-        """The lengths of a shape that is asked for, with that which is left open, and of all together."""
+        """Return the lengths of a requested shape, with -1 resolved."""
         lengths = [
             S.NegativeOne if isinstance(n, int) and n == -1 else self.lift(n).value
             for n in (shape if isinstance(shape, tuple) else (shape,))
@@ -133,7 +136,7 @@ class LetteredArrays:
         return lengths
 
     def part(self, x, index):
-        """The part at an index of numbers, slices, None and an ellipsis; at an array of whole numbers as `take` gives it."""
+        """Return the part at an index of numbers, slices, None and an ellipsis; an integer array alone calls `take`."""
         if any(isinstance(i, LetteredArray) and i.ndim for i in index):
             if len(index) == 1 and index[0].kind == INT:
                 return self.take(x, index[0], axis=0)
@@ -143,7 +146,7 @@ class LetteredArrays:
         return self.parted(x, index[:at] + (slice(None),) * (x.ndim - given) + index[at + 1 :])
 
     def ends(self, i, length):
-        """The first place of a slice, and that behind the last."""
+        """Return the first index of a slice, and the index after its last."""
         if i.step not in (None, 1):
             raise Refused("a slice with a step")
         return tuple(
@@ -156,7 +159,7 @@ class LetteredArrays:
         return expand(e + length) if e.could_extract_minus_sign() else e
 
     def axes_of(self, x, axis):
-        """The axes that are taken together, in order."""
+        """Return the sorted axes that an axis argument names."""
         axes = range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         if any(not -x.ndim <= a < x.ndim for a in axes):
             raise Refused(f"axis {axis} of an array of {x.ndim} axes")

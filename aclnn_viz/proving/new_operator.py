@@ -1,6 +1,4 @@
-"""Write a new operator from forward formulas alone: the backward ones are derived, and declaration.py (shapes, dtypes) follows
-from both.
-"""
+"""Write a new operator from forward formulas alone: derive the backward ones, and from both declaration.py (shapes, dtypes)."""
 
 import ast
 from inspect import signature
@@ -40,18 +38,19 @@ OPERATOR = Operator(
 
 
 def _run(file: str | Path) -> tuple[str, dict]:
-    """The text of a file, and the names that it defines."""
+    """Return the text of a file, and the names that it defines."""
     text, space = Path(file).read_text("utf-8"), {"__name__": Path(file).stem}
     exec(compile(text, str(file), "exec"), space)
     return text, space
 
 
 def from_forward(name: str, file: str | Path, folder: str | Path) -> tuple[Path, Derivation]:
-    """Write the operator `folder`/`name` whose forward page is `file`, and return its folder and the derivation of its backward page.
+    """Write the operator `folder`/`name` whose forward page is `file`; return its folder and the derivation of its backward
+    page.
 
-    The file defines forward(xp, ...) and SHAPES = {"x": ("r", "n")}, and where there are any SAVED = ("rstd",), LABELS =
-    {"target": "n"} and WRT = ("x",), the inputs whose gradients are wanted: all of real numbers unless it says so. Raises
-    ValueError for a file without these, for what `derive` refuses, and for a name that is taken.
+    The file defines forward(xp, ...) and SHAPES = {"x": ("r", "n")}, and optionally SAVED = ("rstd",), LABELS = {"target": "n"}
+    and WRT = ("x",), the inputs whose gradients are wanted, by default all of real numbers. Raises ValueError for a file
+    without these, for pages that `derive` refuses, and for a name in use.
     """
     text, space = loaded(file, lambda: _run(file))
     name = name or Path(file).stem
@@ -85,7 +84,7 @@ def from_forward(name: str, file: str | Path, folder: str | Path) -> tuple[Path,
 
 
 def _page(text: str, derivation: Derivation, lengths: dict) -> str:
-    """The file as it is, without what is said for the derivation; the axes of its tensors, which no block cuts; and backward."""
+    """Return the file's text without the variables for the derivation, plus the axes of its tensors, uncut, and backward."""
     tree, lines = ast.parse(text), text.splitlines()
     for node in reversed(tree.body):
         if isinstance(node, ast.Assign) and any(
@@ -128,7 +127,7 @@ def _declaration(
         if n.is_Symbol or n.is_Integer:
             return str(n).upper()
         if n.is_Mul and all(f.is_Symbol or f.is_Integer for f in n.args):
-            return f"({str(n).upper()})"  # one axis for the page
+            return f"({str(n).upper()})"  # one axis of the page
         return formulas.setdefault(str(n).upper(), f"L{len(formulas)}")
 
     def tensor(x):

@@ -9,8 +9,9 @@ from aclnn_viz.proving.reverse import INLINED, tidy
 from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import BOOL, INT, REAL
 
-SUM, PRODUCT, ATOM = 2, 3, 4  # how tightly a text holds together; comparisons do not
-PLAIN = ("number", "constant", "new axis", "place", "input")  # what may stand twice
+SUM, PRODUCT, ATOM = 2, 3, 4  # precedence of a text; comparisons have the lowest, 1
+# operations that may be repeated instead of named
+PLAIN = ("number", "constant", "new axis", "place", "input")
 CALLED = {
     "sqrt": "root",
     "sum": "total",
@@ -32,11 +33,11 @@ CALLED = {
     "astype": "whole",
     "where": "chosen",
 }
-WIDE = 112  # characters of a line
+WIDE = 112  # longest line, in characters
 
 
 class Writer:
-    """What stands in one body of `backward`: `lines` maps arrays to their names, `used` holds the parameters that it takes."""
+    """The text of one body of `backward`: `lines` maps arrays to names, `used` holds the parameters that it reads."""
 
     def __init__(self, reverse, upstream, inputs, fresh):
         self.reverse, self.xp, self.upstream, self.inputs, self.fresh = (
@@ -49,7 +50,7 @@ class Writer:
         self.lines, self.used, self.seen = {}, {}, Counter()
 
     def body(self, roots):
-        """[(array, name, text)] of the lines, and the texts of the roots."""
+        """Return [(array, name, text)] of the lines, and the texts of the roots."""
         while True:
             self.seen, self.used, self.needed, texts = Counter(), {}, set(), []
             texts = [self.text(e)[0] for e in roots]
@@ -86,7 +87,7 @@ class Writer:
         self.seen, self.used, self.needed = before
         return found
 
-    # Arrays.
+    # Arrays
 
     def array(self, a):
         if a.op == "number":
@@ -110,7 +111,7 @@ class Writer:
         return text if held >= least else f"({text})"
 
     def made(self, a):
-        """What an array is made of."""
+        """Return the text and the precedence of an array's operation."""
         call = getattr(self, f"_{a.op.replace(' ', '_')}", None)
         if call:
             return call(a)
@@ -236,7 +237,7 @@ class Writer:
 
     _max = _min = _sum
 
-    # Numbers and lengths.
+    # Numbers and lengths
 
     def number(self, e, whole=False):
         if e.is_Integer:
@@ -253,7 +254,7 @@ class Writer:
         return self.text(e, whole)
 
     def length(self, e):
-        """A size: a number, the length of an axis of a parameter, or a formula in such."""
+        """Return the text of a size: a number, the length of a parameter's axis, or a formula of these."""
         if e.is_Integer:
             return str(e)
         for a in (*self.upstream, *self.inputs):
@@ -273,7 +274,7 @@ class Writer:
             raise Refused(f"the length {e}, which no axis has")
         return self.text(e, True)[0]
 
-    # Formulas.
+    # Formulas
 
     def text(self, e, whole=False):
         e = S(e)
@@ -318,7 +319,7 @@ class Writer:
         return t.could_extract_minus_sign() and not (t.is_Mul and self._flips(t))
 
     def _order(self, e):
-        """Gradients first, then what was made first."""
+        """Return a sort key: gradients first, then older arrays."""
         places = [
             (a.name[:1] != "d" or a.op not in ("input", "adjoint"), a.place)
             for s in e.free_symbols
@@ -365,7 +366,7 @@ class Writer:
         )
 
     def _mean(self, e):
-        """A product without a sum that is divided by how many it adds up, and the text of that mean."""
+        """Return a product without its sum over a count, and the text of that mean."""
         for s in Mul.make_args(e):
             a = self.xp.nodes.get(s)
             if a is None or a.op != "sum" or a.name or a in self.lines:
@@ -398,7 +399,7 @@ class Writer:
         return f"{self.tight(base)} ** {float(power)!r}", PRODUCT
 
     def _apart(self, e, asked):
-        """The terms of a sum by the conditions that they hang on, where no term hangs on all."""
+        """Group the terms of a sum by the conditions in them, if no term has all."""
         masks, groups = [a.symbol for a in asked], []
         terms = (
             expand(self._in_conditions(e, set(masks))).args if len(masks) > 1 and e.is_Add else ()
@@ -429,7 +430,7 @@ class Writer:
         return e
 
     def _chosen(self, e, asked):
-        """What conditions, which are 0 or 1, choose among."""
+        """Return the text of a choice by conditions, which are 0 or 1."""
         e, c = self._in_conditions(e, {a.symbol for a in asked}), asked[0]
         one, other = tidy(expand(e).subs(c.symbol, 1)), tidy(expand(e).subs(c.symbol, 0))
         if one == other:
@@ -438,7 +439,7 @@ class Writer:
         return f"xp.where({self.array(c)[0]}, {', '.join(texts)})", ATOM
 
     def _zeros(self, e):
-        """Zeros of the shape of an expression, like an array that has a name where one has that shape."""
+        """Return the text of zeros in the shape of an expression, by a named array of that shape if possible."""
         shape = self.xp.shape_of(e)
         known = [
             a
@@ -458,7 +459,7 @@ class Writer:
 
 
 def wrapped(line):
-    """A line of a body, broken within brackets where it is long."""
+    """Break a long line of a body at a space within brackets."""
     if len(line) <= WIDE:
         return line
     depth, places = 0, []

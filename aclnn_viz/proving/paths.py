@@ -18,28 +18,28 @@ from aclnn_viz.proving.views import by_key, truth_named
 from derivations.prover.gradient import gradient
 from derivations.prover.ranges import is_nonnegative
 
-MOVED = "broadcast", "permuted", "reshape", "part"  # what makes no new entries
-ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # compares nothing
-# equal work has equal names, equal expressions have, nothing has one; the cheapest first
+MOVED = "broadcast", "permuted", "reshape", "part"  # operations that only move entries
+ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # operations without comparisons
+# naming: arrays computed alike share a name, equal expressions do, no names; the cheapest first
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 
 
 class OneOrMore(Exception):
-    """An entry depends on the moved one only if this size is 1, or only if it is not: both cases are to be proved."""
+    """An entry depends on the moving one only if this size is 1, or only if it is not; both cases need a proof."""
 
     def __init__(self, size):
         self.size = size
 
 
 class Impossible(Exception):
-    """No numbers have these signs: the case has nothing to prove."""
+    """No numbers have these signs, so the case needs no proof."""
 
 
 class Path:
-    """How entries are seen where the signs of all compared numbers that move with one entry are given.
+    """A view of entries for given signs of all compared numbers that move with one entry.
 
-    What does not move with the entry is named. A compared number that is not among `given` gets the sign 1; the paths
-    with the other sign are in `others`.
+    Parts that do not move with the entry get names. A compared number that is not in `given` gets the sign 1; the paths with
+    the other sign are in `others`.
     """
 
     def __init__(self, of, entry, unmoved, given, known, sizes):
@@ -48,7 +48,7 @@ class Path:
         self.open, self.lines, self.reached = set(), {}, {}
 
     def shared(self, array, index):
-        """The view of what does not move with the entry; where no row is that of the entry, what is made by steps has a name."""
+        """Return the shared view of parts that do not move; results of steps get names if their row cannot be the entry's."""
         if not self._reached(array.deps):
             return self.unmoved.shared(array)
         is_apart = (
@@ -70,7 +70,7 @@ class Path:
         return self.reached[deps]
 
     def __call__(self, array, e, index):
-        if array.made_by in MOVED:  # what it is made of was seen
+        if array.made_by in MOVED:  # moved entries were rewritten before
             return e.xreplace(self.sizes) if self.sizes else e
         e = e if array.made_by in ARITHMETIC else self.settled(e)
         if self.unmoved.keeps(array, e):
@@ -82,7 +82,7 @@ class Path:
         )
 
     def _line(self, e):
-        """A name for what is linear in the entry, the first of its kind: its derivative is kept in its place."""
+        """Return a name for an expression linear in the entry, the first of its kind; its derivative is kept with it."""
         if not e.is_Add or e.count_ops() < 3 or e.has(Sum, Magnitude, *TRUTHS, *self.lines):
             return e
         here = e.xreplace(self.rows) if self.rows else e
@@ -129,7 +129,7 @@ class Path:
 
     def _side(self, d):
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
-        # then it differs from entry to entry
+        # the sign would then differ from entry to entry
         if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:
             return None
         for known, side in zip(self.signs, self.taken):
@@ -168,7 +168,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Still:
-    """A view of what does not move, in which gradients and labels have no name, and all else as `naming` says; the same for equal sizes."""
+    """A view of unmoving arrays; gradients and labels keep no names, others by `naming`; equal sizes share it."""
 
     traced: object
     sizes: frozenset
@@ -192,7 +192,7 @@ class Still:
         )
 
     def shared(self, array):
-        """This view, but what is made by steps, or all, has a name without a look at it."""
+        """Return this view, or `by_key` for arrays that get names without a look at their entries."""
         return (
             by_key
             if array.deps and (self.naming == BY_WORK or not array.slopes) and self.hides(array)
@@ -211,7 +211,7 @@ def _compared(e):
 
 
 def _elsewhere(place, entry):
-    """Whether a component, (axis, place), is another one than that of the entry."""
+    """Return whether a component, (axis, index), differs from that of the entry."""
     if place is None or not isinstance(entry, Indexed):
         return False
     axis, number = place
@@ -219,7 +219,7 @@ def _elsewhere(place, entry):
 
 
 def moves(e, entry, views, lines=()):
-    """Whether an entry, another one that may be it, or a name of what is linear in it stands in `e` outside of steps and of indices."""
+    """Return whether `e` contains, outside steps and indices, the entry, a possible alias of it, or a name linear in it."""
     if isinstance(e, (Step, KroneckerDelta)):
         return False
     if isinstance(e, Indexed) and isinstance(entry, Indexed):
@@ -232,14 +232,14 @@ def is_of(e, name, views):
 
 
 def apart(a, b):
-    """Two entries of one input whose places along an axis are different numbers."""
+    """Return whether two entries of one input differ in a numeric index."""
     return a.base == b.base and any(
         i.is_Integer and k.is_Integer and i != k for i, k in zip(a.indices, b.indices)
     )
 
 
 def _contradict(a, b):
-    """a > 0 and b > 0 cannot both be: a positive multiple of one and the other add up to a number that is not positive."""
+    """Return whether a > 0 and b > 0 contradict: the sum of positive multiples of both is not positive."""
     sums = (expand(a + factor * b) for factor in (S.One, S(2), S.Half))
     return any(
         not total.atoms(Indexed) and (total.is_nonpositive or is_nonnegative(-total))
@@ -248,7 +248,7 @@ def _contradict(a, b):
 
 
 class Probe:
-    """A view in which every compared number that moves is positive: it shows which entries can meet."""
+    """A view in which every moving compared number is positive, to show which entries can meet."""
 
     def __init__(self, path):
         self.entry, self.shared = path.entry, path.shared

@@ -1,4 +1,4 @@
-"""`prove`: prove that backward formulas are the derivative of forward ones; say what is assumed, and why something is not
+"""`prove`: prove that backward formulas are the derivative of forward ones; report assumptions, and reasons for what is not
 proved.
 """
 
@@ -22,12 +22,14 @@ from aclnn_viz.words.messages import message, tr
 from derivations.prover.expressions import NotUnderstood
 from derivations.prover.notation import latex
 
-PRINTED = 120  # operations of a formula that is shown
+PRINTED = 120  # operations of the largest formula that is shown
 
 
 @dataclass(frozen=True)
 class Theorem:
-    """One output is the derivative of forward by one input, under one combination of options, on `cases` open sets that leave nothing out."""
+    """One output is the derivative of forward by one input, under one combination of options, on `cases` open sets that cover
+    all but kinks.
+    """
 
     output: str
     by: str
@@ -41,12 +43,12 @@ class Theorem:
 
     @cached_property
     def kinks(self) -> tuple[tuple[str, str], ...]:
-        """Of each number at whose sign the output turns: whether its value at 0 is that of above or of below."""
+        """For each number at whose sign the output changes: does its value at 0 equal that above or below?"""
         return tuple(kinks.kinks(self.traced, self.output, self.by)) if self.holds else ()
 
     @cached_property
     def latex(self) -> str:
-        """The formula of the output, "" where it is too large to be read."""
+        """The formula of the output, "" if it is too large to read."""
         try:
             return _formula(self.traced, self.output) if self.traced else ""
         except Refused:
@@ -60,10 +62,10 @@ class Theorem:
 
 @dataclass(frozen=True)
 class Result:
-    """What was proved of two passes: `holds` when every theorem was; otherwise `reason` says why not.
+    """The result of proving two passes: `holds` if every theorem was proved, otherwise `reason` says why not.
 
-    `counterexample` has the smallest sizes found, and numbers, for which backward is not the derivative; None where
-    none was found, as where something is only not understood.
+    `counterexample` has the smallest sizes and numbers found for which backward is not the derivative; None if none was found,
+    as when an operation is only not understood.
     """
 
     name: str
@@ -147,14 +149,14 @@ class Result:
             if self.holds
             else []
         )
-        # as it stands: * is no emphasis
+        # a code block, because * would mean emphasis
         text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(
             ["```text", *rest, "```"]
         )
         return f"**{first}**\n\n{formulas}\n\n{text}"
 
     def content(self) -> dict:
-        """The result for JSON."""
+        """Return the result as JSON data."""
         return {
             "name": self.name,
             "holds": self.holds,
@@ -190,7 +192,7 @@ def prove(what, *, shapes=None, labels=None, page=None) -> Result:
 
 
 def proved(name, subjects) -> Result:
-    """What is proved of some of the combinations of options, and holds in numbers, too."""
+    """Prove the subjects, and check the proofs with numbers."""
     found = [theorem for subject in subjects for theorem in _theorems(subject)]
     if all(theorem.holds for theorem in found) and (wrong := tried(subjects)):
         by = subjects[0].gradient_of.get(wrong.output, "forward")
@@ -203,7 +205,7 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    """With each maximum as a number on which no output depends, where that is so and proves them all, else as one of the entries."""
+    """Prove with each maximum held as a constant if no output depends on it and that proves all, else as one of the entries."""
     found = _attempted(subject, True)
     if found and all(one.holds for one in found):
         return found
@@ -212,7 +214,7 @@ def _theorems(subject):
 
 
 def _attempted(subject, held):
-    """The theorems, or None where an output of forward may depend on a maximum that is held."""
+    """Return the theorems, or None if an output of forward may depend on a held maximum."""
     start, found = perf_counter(), []
     try:
         for traced in subject.traced(held):
@@ -222,7 +224,7 @@ def _attempted(subject, held):
                 [str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]
             ).strip(", ")
             problems = theorems.unsound(traced)
-            # of two functions; options may leave gradients of an operator out
+            # for two functions; an operator's options may omit gradients
             if all(out == f"d{of}" for out, of in subject.gradient_of.items()):
                 problems += [
                     f"backward gives {out}, the gradient of no input"
@@ -244,7 +246,7 @@ def _attempted(subject, held):
                 else:
                     found.append(_theorem(traced, output, of, options))
     except Exception as error:
-        # the page's own Python may fail in any way over arrays that are no numbers
+        # the page's own Python may fail in any way over arrays without numbers
         found.append(
             Theorem(
                 "backward",
@@ -259,7 +261,7 @@ def _attempted(subject, held):
 
 
 def _theorem(traced, output, of, options):
-    """With names for what does not depend on the input; where that does not do, once more with fewer."""
+    """Prove with names for parts that do not depend on the input; if that fails, again with fewer names."""
     start, count, assumptions, reason, steps, compared = (
         perf_counter(),
         0,
@@ -316,7 +318,7 @@ def _theorem(traced, output, of, options):
 
 
 def _unproved(traced, output, answer, claim):
-    """In which line an output stands that is not known to be the derivative, and what of it is left over."""
+    """Return a text with the line of the unproved output, and the remaining difference."""
     place = _place(traced, output)
     why = answer.reason.replace(
         "no rule makes the difference 0:", "no rule makes the derivative less this output 0:"
@@ -347,14 +349,14 @@ def _formula(traced, output):
 
 
 def _readable(array, e, index):
-    """A view in which nothing has a name, and nothing is too large."""
+    """A view without names that refuses large expressions."""
     if e.count_ops() > PRINTED:
         raise Refused("too large to be read")
     return e
 
 
 def refusal(error, otherwise=""):
-    """Why something is not understood, and the line of the page where it stands."""
+    """Return the reason why something is not understood, and the line of the page."""
     frames = [
         (frame, SymbolicArrays.of_page(frame.tb_frame)) for frame in _frames(error.__traceback__)
     ]

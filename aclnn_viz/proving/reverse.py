@@ -1,6 +1,4 @@
-"""Differentiate recorded forward formulas in reverse mode: the chain rule from the outputs back, each array after all that were
-made of it.
-"""
+"""Differentiate recorded forward formulas in reverse mode: the chain rule from the outputs back, each array after all its uses."""
 
 from collections import defaultdict
 
@@ -11,7 +9,7 @@ from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import REAL
 
 INLINED = ("add", "sub", "mul", "truediv", "pow")
-OUTER = {  # the derivative of a function by what it takes, in its value u and that z
+OUTER = {  # derivative of a function by its operand z, given its value u
     "exp": lambda u, z: u,
     "sqrt": lambda u, z: 1 / (2 * u),
     "log": lambda u, z: 1 / z,
@@ -19,14 +17,14 @@ OUTER = {  # the derivative of a function by what it takes, in its value u and t
     "expm1": lambda u, z: u + 1,
     "log1p": lambda u, z: 1 / (1 + z),
 }
-LARGE_EXPRESSION = 90  # operations of what is not factored
+LARGE_EXPRESSION = 90  # operations of the largest expression that is factored
 
 
 class Reverse:
     """The gradients of the sum of `upstream` times `outputs` by the inputs `wrt`.
 
-    `gradients` maps inputs to expressions; `gone` holds the arrays on which nothing depends though formulas name them, as the
-    `vanishes(self, expression)` given finds out; `fresh(name)` makes a name that nothing has.
+    `gradients` maps inputs to expressions. `gone` holds arrays that formulas name although no result depends on
+    them, as `vanishes(self, expression)` finds. `fresh(name)` makes an unused name.
     """
 
     def __init__(self, xp, outputs, upstream, wrt, vanishes, fresh):
@@ -78,10 +76,12 @@ class Reverse:
     def _entries(array):
         return array.takes[:1] if array.op == "take" else array.takes
 
-    # What arrays are.
+    # Values of arrays
 
     def _reciprocal(self, array):
-        """Of what grows like exp, such as a sigmoid: its own value is the better one to restate by."""
+        """Return whether an array is a number divided by a term with exp, such as a sigmoid: formulas are shorter in its own
+        value.
+        """
         return (
             array.op == "truediv"
             and array.takes[0].is_number
@@ -101,7 +101,7 @@ class Reverse:
         )
 
     def value(self, array):
-        """The expression of an array in those that are kept."""
+        """Return the expression of an array in terms of kept arrays."""
         if array.given or self.kept(array):
             return array.symbol
         made = self.definition(array)
@@ -118,7 +118,9 @@ class Reverse:
         )
 
     def _solved(self, u):
-        """(symbol of an array that is not given, its value by u), where u is a formula of it that can be turned round without a division by 0."""
+        """Return (symbol of an array that is not given, its value by u) if the formula of u can be inverted without dividing by
+        0.
+        """
         if u.formula is None or u.op not in INLINED:
             return None
         g, value = self.definition(u), u.symbol
@@ -145,7 +147,7 @@ class Reverse:
         return None if g not in self.xp.nodes or self.xp.nodes[g].given else (g, value)
 
     def _exponential(self, e, y):
-        """exp(z) by a saved y = z - log(s): exp(y) * s."""
+        """Return exp(z) by a saved y = z - log(s): exp(y) * s."""
         log = self.xp.nodes.get(expand(self.value(self.xp.nodes[e.takes[0]]) - self.definition(y)))
         if log is None or log.op != "log":
             return None
@@ -155,7 +157,7 @@ class Reverse:
         return self.xp.nodes[s].given and not self.xp.nodes[s].lengths
 
     def restated(self, e):
-        """By saved values always, by others where that is shorter."""
+        """Rewrite by saved values always, by other values only if that is shorter."""
         for (symbol, value), always in self.known:
             if e.has(symbol) and not (value.has(symbol)):
                 other = tidy(e.xreplace({symbol: value}))
@@ -163,7 +165,7 @@ class Reverse:
                     e = other
         return e
 
-    # One array.
+    # One array
 
     def _total(self, u):
         total = Add(*self.adjoints[u])
@@ -212,10 +214,10 @@ class Reverse:
         if e != 0:
             self.adjoints[v].append(e)
 
-    # Sums.
+    # Sums
 
     def unspread(self, e, have, want):
-        """The sum over the axes along which `want` has one entry for all of `have`."""
+        """Return the sum over the axes along which `want` has length 1 or is missing in `have`."""
         front = len(have) - len(want)
         inner = [k for k in range(front, len(have)) if want[k - front] == 1 and have[k] != 1]
         if not front or not inner or e == 0:
@@ -227,7 +229,7 @@ class Reverse:
         return self.widened(e, shape, [k - front for k in inner])
 
     def widened(self, e, shape, places):
-        """An array with axes of length 1 at these places."""
+        """Insert axes of length 1 at these positions."""
         if not self.xp.shape_of(e):
             return e
         e, shape = self.exactly(e, shape), list(shape)
@@ -237,7 +239,7 @@ class Reverse:
         return e
 
     def total(self, e, have, axes, keepdims):
-        """The sum along axes of an array of the shape `have`, without what is the same along them."""
+        """Return the sum along axes of an array of shape `have`, with factors constant along them outside."""
         if e == 0 or not axes:
             return e
         if e.is_Add and len({self.xp.shape_of(term) for term in e.args}) > 1:
@@ -271,7 +273,7 @@ class Reverse:
         self._add(x, self._widened(u, a))
 
     def _widened(self, u, a):
-        """A gradient after a sum, with the axes that were summed."""
+        """Restore the summed axes of a gradient after a sum."""
         chosen, keepdims, have = u.options
         if keepdims or not self.xp.shape_of(a) or list(chosen) == list(range(len(chosen))):
             return a
@@ -283,7 +285,7 @@ class Reverse:
 
     _min = _max
 
-    # Moves.
+    # Moves
 
     def exactly(self, e, shape):
         shape = tuple(shape)
@@ -346,7 +348,7 @@ class Reverse:
             before = after
 
     def _joined(self, x, pieces):
-        """The gradient of an array of which parts along one axis are taken: those parts, and zeros between them."""
+        """Return the gradient of an array whose parts along one axis are used: these parts' gradients, with zeros between."""
         axis = pieces[0][0]
         if any(piece[0] != axis for piece in pieces):
             raise Refused("parts of one array along several axes")
@@ -401,7 +403,7 @@ class Reverse:
     def _zeros(self, shape):
         return self.xp.made("full", (S.Zero, *shape), shape, REAL).symbol
 
-    # Lookups.
+    # Lookups
 
     def _take(self, u, a, x, index):
         (axis,) = u.options
@@ -453,7 +455,7 @@ class Reverse:
 
 
 def tidy(e):
-    """The shortest of a few forms of an expression."""
+    """Return the shortest of a few forms of an expression."""
     if not e.is_Add and not e.is_Mul or cost(e) > LARGE_EXPRESSION:
         return e
     forms = [e, factor_terms(e)]
@@ -462,7 +464,7 @@ def tidy(e):
 
 
 def cost(e):
-    """How many operations an expression takes; a change of sign is none."""
+    """Return the number of operations of an expression; a change of sign counts 0."""
     own = (
         len([arg for arg in e.args if arg != -1]) - 1
         if e.is_Add or e.is_Mul

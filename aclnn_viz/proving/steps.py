@@ -1,6 +1,6 @@
 """SymPy functions for proofs about arrays: steps (comparisons, rounding), and the arithmetic of indices and axes.
 
-A step is constant except where it jumps.
+A step is constant except at its jumps.
 """
 
 from fractions import Fraction
@@ -31,11 +31,11 @@ BOOL, INT, REAL = "bool", "int", "real"
 
 
 class Refused(Exception):
-    """The page does what symbolic arrays do not know; nothing is proved about it."""
+    """A page uses an operation that symbolic arrays lack; nothing is proved about it."""
 
 
 class Pieces:
-    """Arrays joined along an axis: what is scattered, or an output of which each piece is proved by itself."""
+    """Arrays joined along an axis: a scattered array, or an output whose pieces are proved separately."""
 
     def __init__(self, xp, arrays, axis):
         self.xp, self.arrays, self.axis = xp, arrays, axis % arrays[0].ndim
@@ -54,7 +54,7 @@ class Pieces:
 
 
 class Step(Function):
-    """A function that is constant but for jumps, so its derivative is 0 wherever it has one."""
+    """A function that is constant except for jumps, so its derivative is 0 wherever it exists."""
 
     pointwise = step = True
     is_real = is_finite = True
@@ -67,7 +67,7 @@ class Step(Function):
 
 
 class Truth(Step):
-    """0 or 1: its own square. The argument has no factor that is a positive number."""
+    """An indicator, 0 or 1, which equals its own square. The argument has no positive numeric factor."""
 
     is_integer = is_nonnegative = True
     _eval_power = lambda self, n: self if n.is_Integer and n.is_positive else None
@@ -77,7 +77,7 @@ class Truth(Step):
         content, rest = tidy(d)
         if rest.is_Rational:
             return S.One if cls.of_number(rest) else S.Zero
-        if rest.is_Add and (rest + 1).func is exp:  # as large as its exponent
+        if rest.is_Add and (rest + 1).func is exp:  # has the sign of the exponent
             return cls((rest + 1).args[0])
         if rest.is_Add and (1 - rest).func is exp:
             return cls(-(1 - rest).args[0])
@@ -90,25 +90,25 @@ class Truth(Step):
 
 
 class Above(Truth):
-    """d > 0"""
+    """The indicator of d > 0."""
 
-    LOWEST = 1  # whole number
+    LOWEST = 1  # the least integer d for which it is 1
     of_number = staticmethod(lambda d: d > 0)
 
 
 class AtLeast(Truth):
-    """d >= 0"""
+    """The indicator of d >= 0."""
 
     LOWEST = 0
     of_number = staticmethod(lambda d: d >= 0)
 
 
 class Whether(AtLeast):
-    """A comparison d >= 0 whose d is a name of its own; nothing is known of which other comparison is its opposite."""
+    """A comparison d >= 0 of a separate name d; its opposite is unknown."""
 
 
 class Erf(Function):
-    """The error function; floats of 2 / sqrt(pi) in a page are the number of its derivative."""
+    """The error function; a float 2 / sqrt(pi) in a page counts as the exact factor of its derivative."""
 
     pointwise = True
     is_real = is_finite = True
@@ -117,7 +117,7 @@ class Erf(Function):
 
 
 class Magnitude(Function):
-    """The absolute value of what has no number as a factor and a canonical sign."""
+    """The absolute value of an argument in canonical sign, without a numeric factor."""
 
     pointwise = True
     is_real = is_nonnegative = True
@@ -149,7 +149,7 @@ class Ceil(Whole):
 
 
 class Nearest(Whole):
-    """Ties to even."""
+    """Rounding to the nearest integer, ties to even."""
 
     of_number = staticmethod(lambda e: round(Fraction(e.p, e.q)))
 
@@ -172,7 +172,7 @@ TRUTHS = Above, AtLeast, Whether
 
 
 def tidy(e):
-    """(positive number, rest) with e = number * rest, multiplied out where it is no sum over indices."""
+    """Return (positive number, rest) with e = number * rest, multiplied out unless it is a sum over indices."""
     e = plain(e)
     if e.is_Rational:
         return S.One, e
@@ -189,14 +189,14 @@ def plain(e):
 
 
 def negated(c):
-    """1 - c, a comparison turned round."""
+    """Return 1 - c, for a comparison its opposite."""
     if isinstance(c, TRUTHS) and not isinstance(c, Whether):
         return (Above if isinstance(c, AtLeast) else AtLeast)(-c.args[0])
     return 1 - c
 
 
 def exact(value):
-    """A number as it is written."""
+    """Return a number as its exact decimal value."""
     if isinstance(value, Expr):
         return value
     if isinstance(value, Integral):
@@ -207,7 +207,7 @@ def exact(value):
 
 
 def generic(axes, letter="i"):
-    """An index of an array with these axes, a symbol for each of the lengths that they are made of."""
+    """Return an index of an array with these axes, with a symbol for each of their lengths."""
     return tuple(
         tuple(Symbol(f"{letter}{at}_{k}", integer=True) for k in range(len(axis)))
         for at, axis in enumerate(axes)
@@ -222,7 +222,7 @@ def flat(index, lengths):
 
 
 def fitted(index, have, want):
-    """The same index for an axis of the same length that is made of other lengths."""
+    """Return an index for an axis of the same length that is split into other lengths."""
     if have == want or not want:
         return index if want else ()
     number = expand(flat(index, have))
@@ -253,28 +253,28 @@ def broadcast(*several):
 
 
 def equal(a, b):
-    """1 where two numbers are equal, else 0; numbers that are not integers are equal where neither is above the other."""
+    """Return 1 if two numbers are equal, else 0; numbers other than integers are equal if neither exceeds the other."""
     if a.is_integer and b.is_integer:
         return KroneckerDelta(a, b)
     return AtLeast(a - b) * AtLeast(b - a)
 
 
 def chosen(c, a, b):
-    """c*a + (1-c)*b, or the one formula that both are where the sign that c compares is known."""
+    """Return c*a + (1-c)*b, or one formula if a and b agree for the sign that c compares."""
     if isinstance(c, TRUTHS):
         d, w = c.args[0], Symbol("#w", real=True)
         size = Magnitude(d)
         if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
             above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
             if _same(above, below):
-                # all in the same exponential
+                # both contain the same exponential
                 return (above if size.args[0] == d else below).xreplace({w: d})
         a, b = a.xreplace({c: S.One}), b.xreplace({c: S.Zero})
     return c * a + negated(c) * b
 
 
 def _in(e, d, w):
-    """`e` with the compared number, and its opposite, named."""
+    """Return `e` with the compared number and its negative replaced by a name."""
     return e.xreplace({d: w, plain(-d): -w})
 
 

@@ -27,17 +27,17 @@ from aclnn_viz.proving.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicA
 
 @dataclass(frozen=True)
 class Subject:
-    """Two passes and their parameters: `inputs` maps names to (shape, kind), None where one is absent.
+    """Two passes and their parameters: `inputs` maps names to (shape, kind), None for an absent input.
 
     `attributes` are values or symbols. `saved` and `upstream` map inputs of backward to outputs of forward, `gradient_of`
-    outputs of backward to inputs of forward. `labels` maps an input of whole numbers to (how many there are, the symbol
-    of the number that is passed over, or None). `options` are what this combination is called by; the lengths `several` are not 1.
+    outputs of backward to inputs of forward. `labels` maps an integer input to (number of classes, symbol of the ignored label
+    or None). `options` names this combination; the lengths `several` are not 1.
     """
 
     name: str
     forward: Callable
     backward: Callable
-    preludes: tuple  # of forward and of backward, None where there is none
+    preludes: tuple  # of forward and of backward, None without one
     inputs: dict
     attributes: dict
     saved: dict
@@ -51,7 +51,7 @@ class Subject:
         return ", ".join(f"{name}={value}" for name, value in self.options.items())
 
     def traced(self, held=False):
-        """Yield a `Traced` for each way through the page's own Python; in one with `held` maxima these are inputs."""
+        """Yield a `Traced` for each path through the page's own Python; `held` makes maxima inputs."""
         todo = [()]
         while todo:
             given = todo.pop()
@@ -73,9 +73,9 @@ class Subject:
 
 
 class Traced:
-    """What both passes make of symbolic inputs. `known` maps what was asked on the way to 0 or 1, `equal` symbols to values.
+    """The results of both passes on symbolic inputs. `known` maps the path's questions to 0 or 1, `equal` symbols to values.
 
-    `several` are the sizes that are more than 1, `places` keeps what was found.
+    `several` are the sizes above 1; `places` caches results.
     """
 
     def __init__(self, subject, decide, held=None):
@@ -118,7 +118,7 @@ class Traced:
 
 
 def replace_questions(traced, answers):
-    """What was answered: an equality that held gives a symbol its value; any other answer is a known number."""
+    """Apply answers: an equality that held gives a symbol its value; any other answer becomes a known number."""
     for e, answer in answers.items():
         solved = _solved(e if answer else 1 - e)
         if solved:
@@ -130,7 +130,7 @@ def replace_questions(traced, answers):
 
 
 def _solved(e):
-    """{symbol: value} of an equality of a symbol, or None."""
+    """Return {symbol: value} for an equality of a symbol, or None."""
     args = (
         e.args
         if isinstance(e, KroneckerDelta)
@@ -155,7 +155,7 @@ def _solved(e):
 
 
 def _unasked(question):
-    """Return a question of Python's that is refused of an array of a proof, as of an array of numbers the answer may be another."""
+    """Return a question of Python's that refuses arrays of a proof, because an array of numbers could answer differently."""
 
     def asked(value, *rest):
         if isinstance(value, Format) or isinstance(value, LetteredArray) and value.ndim:
@@ -173,16 +173,16 @@ QUESTIONS = {
 
 @cache
 def _catches(code) -> bool:
-    """Tell whether a function catches exceptions: it may then go on where the proof stops."""
+    """Return whether a function catches exceptions: it could then continue where the proof stops."""
     return bool(code.co_exceptiontable) and any(
         step.opname == "PUSH_EXC_INFO" for step in get_instructions(code)
     )
 
 
 def rebound(function, number, copies):
-    """Return a function that asks nothing of arrays but numbers and sizes, nor do those that it calls.
+    """Return a copy of a function that asks nothing of arrays but numbers and sizes, nor do the functions that it calls.
 
-    Its `float` is `number`, which lets sizes be symbols.
+    Its `float` is `number`, which accepts symbolic sizes.
     """
     if _catches(function.__code__):
 
@@ -210,13 +210,13 @@ def rebound(function, number, copies):
 
 
 def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
-    """The subject of two functions: `shapes` maps the tensors of forward to letters or numbers, every other parameter is a number.
+    """Return the subject of two functions; `shapes` maps forward's tensors to letters or numbers, other parameters are numbers.
 
-    `labels` maps tensors of whole numbers to the length whose places these are. Of `wrt` backward gives the gradients, else of all.
+    `labels` maps integer tensors to the length that they index. Backward returns the gradients of `wrt`, by default of all.
     """
     try:
         taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
-    except ValueError as error:  # of a class or a builtin
+    except ValueError as error:  # a class or a builtin
         raise TypeError(
             problem(
                 "two functions have parameters",
@@ -262,7 +262,7 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
 
 
 def need_among(asked, names, among):
-    """Raise ValueError for names that are not among those known."""
+    """Raise ValueError for names that are not in `among`."""
     if wrong := [name for name in names if name not in among]:
         raise ValueError(
             problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
@@ -270,12 +270,12 @@ def need_among(asked, names, among):
 
 
 def _outputs(forward, inputs, attributes):
-    """What forward makes of symbolic inputs: a dict of arrays."""
+    """Return the arrays that forward makes of symbolic inputs, by name."""
     subject = Subject("", forward, lambda xp: {}, (None, None), inputs, attributes, {}, {}, {})
     try:
         made = Traced(subject, lambda e: True).forward
     except Exception as error:
-        # the page's own Python may fail in any way over arrays that are no numbers
+        # the page's own Python may fail in any way over arrays without numbers
         raise ValueError(
             problem(
                 "forward does what is known of arrays of any size",
@@ -290,7 +290,7 @@ def _outputs(forward, inputs, attributes):
 
 
 def fixed(forward):
-    """The parameters of a function whose default is no number with a point and no truth value: they keep it."""
+    """Return the parameters that keep their defaults: those other than floats and truth values."""
     return {
         name: p.default
         for name, p in signature(forward).parameters.items()
@@ -299,7 +299,7 @@ def fixed(forward):
 
 
 def size(text):
-    """A length: a number, a letter, or a formula of both such as 2*h."""
+    """Return a length: a number, a letter, or a formula of both such as 2*h."""
     if isinstance(text, int):
         return Integer(text)
     if (
@@ -339,7 +339,7 @@ def parameter(name, c_type="double"):
 
 
 def of_operator(op: Operator, page=None) -> list[Subject]:
-    """The subjects of an operator, or of another page in the place of its own backward pass: one a combination of options."""
+    """Return one subject for each combination of an operator's options, with its own backward pass or another page's."""
     page = page or op.page
     seen = {
         name
@@ -359,7 +359,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
             for tensor in op.tensors.values()
             for pattern in patterns_of(tensor.shape)
         ):
-            fixed[name] = 1  # of axes with one before
+            fixed[name] = 1  # for axes that follow an axis of length one
         elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
         elif "Array" in a.c_type:
@@ -392,7 +392,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
 
 
 def _subject(op, page, attributes, absent, mode, alone):
-    """One subject. In that which is `alone`, tensors that the page broadcasts have length 1 along the axes of several elements."""
+    """Return one subject; if `alone`, broadcast tensors have length 1 along the axes of several elements."""
     stretched = {
         letter
         for of in op.kept.values()
@@ -447,7 +447,7 @@ def _subject(op, page, attributes, absent, mode, alone):
 
 
 def _inputs(op, page, attributes, absent, sizes, alone):
-    """(shape, kind) of each tensor that backward takes, None for one that is absent."""
+    """Return (shape, kind) of each tensor that backward reads, None for an absent one."""
     inputs = {}
     for name, tensor in op.tensors.items():
         is_output = name in op.gives and name not in op.takes and name not in op.saved
@@ -463,7 +463,7 @@ def _inputs(op, page, attributes, absent, sizes, alone):
 
 
 def _kind(tensor):
-    """What the numbers of a tensor are here and in NumPy."""
+    """Return the kind of a tensor's numbers here, and their dtype in NumPy."""
     return (
         (BOOL, np.uint8 if tensor.dtype == BITS else bool)
         if tensor.dtype.startswith("bool") or tensor.dtype == BITS
@@ -474,14 +474,14 @@ def _kind(tensor):
 
 
 def _sizes(op, attributes, of):
-    """A length for each letter of the declaration, a tuple of one for those that stand for any number of axes."""
+    """Return a length for each letter of the declaration, as a tuple of one for letters that mean any number of axes."""
     patterns = [chosen(tensor.shape, attributes) for tensor in op.tensors.values()]
     starred = {n for p in patterns for n in p.starred}
     return {n: (of(n),) if n in starred else of(n) for p in patterns for n in p.names}
 
 
 def _lengths(op, name, of):
-    """What the attribute is that a length is given by, or an array of which each entry is one; None for any other attribute."""
+    """Return the lengths that an attribute gives, as one value or a tuple of entries; None for other attributes."""
     entries = [of(letter) for letter, by in op.sizes.items() if re.fullmatch(rf"{name}\[\d+\]", by)]
     return tuple(entries) or next(
         (of(letter) for letter, by in op.sizes.items() if by == name), None
@@ -489,7 +489,7 @@ def _lengths(op, name, of):
 
 
 def _numbers(op, attributes, primes):
-    """Lengths for each letter, those with a formula by theirs."""
+    """Return numeric lengths for all letters, by their formulas if they have one."""
     sizes = _sizes(op, attributes, defaultdict(iter(primes).__next__).__getitem__)
     formulas = {
         letter: text
@@ -505,7 +505,7 @@ def _numbers(op, attributes, primes):
 
 
 def _concrete(op, attributes, absent, sizes):
-    """Arrays and attributes for backward, as a caller passes them."""
+    """Return arrays and attributes for backward in the form that a caller passes."""
     inputs = {}
     for parameter in op.parameters:
         name = parameter.name
@@ -535,9 +535,9 @@ def _accepts(op, inputs):
 
 
 def _allowed(op, attributes, absent):
-    """The attributes, a number kept at its default where the declaration takes no other with these tensors absent.
+    """Return combinations of attributes that the declaration accepts; a number that must keep its default does.
 
-    One that may be 0 and not below it is positive in one answer and 0 in another; no answer where nothing is taken.
+    An attribute with minimum 0 is positive in one combination and 0 in another. Nothing is returned if all are refused.
     """
     sizes = _numbers(op, attributes, (4, 3, 5, 7, 11, 13, 2, 17, 19, 23))
     inputs = _concrete(op, attributes, absent, sizes)
@@ -570,7 +570,7 @@ def _allowed(op, attributes, absent):
 
 
 def _labels(op, attributes, absent, name):
-    """(the length whose places these numbers are, the attribute whose value is taken beside), as the declaration's rules answer."""
+    """Return (the length that labels index, the attribute of the ignored label), as found by trying the declaration's rules."""
     found = []
     for primes in ((5, 3, 7, 11, 13, 2, 17, 19), (3, 5, 13, 7, 11, 2, 17, 19)):
         sizes = _numbers(op, attributes, primes)

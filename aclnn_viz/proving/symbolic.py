@@ -1,10 +1,10 @@
 """Arrays of symbolic sizes and entries: formulas run over them unchanged, and each entry of a result is a SymPy expression for
 proofs.
 
-An array is a tuple of axes and a function from indices to an expression. An axis is the tuple of lengths whose product
-is its length, outermost first: () has length 1, and what a page flattened keeps the lengths that it was made of.
-Comparisons are numbers 0 and 1, `where` is arithmetic with them, so nothing has to be decided here. Equal work gives the
-same array, so what two passes have in common is seen. What is not known is refused.
+An array is a tuple of axes and a function from indices to an expression. An axis is the tuple of lengths whose product is its
+length, outermost first: () has length 1, and a flattened axis keeps its original lengths. Comparisons are numbers 0 and 1, and
+`where` is arithmetic with them, so nothing has to be decided here. Equal operations give the same array, which shows what two
+passes share. Unknown operations are refused.
 """
 
 import sys
@@ -75,14 +75,15 @@ OPERATIONS = {
     "ne": lambda a, b: negated(equal(a, b)),
 }
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
-FAR = 1e4  # what usual numbers do not reach, nor its reciprocal
+FAR = 1e4  # beyond usual numbers, as is its reciprocal
 
 
 class SymbolicArray(LetteredArray):
-    """One array. `deps` names the inputs that it is made of, as (name, index and place of a component), `slopes` those of them
+    """A symbolic array.
 
-    with which it moves, or turns where they compare. `cases` is (c, a, b) of a `where`. `source` is the component of an input
-    of which alone this one is made, entry by entry.
+    `deps` names its inputs, as (name, index and place of a component); with `slopes`, some of these, it moves, or changes where
+    they compare. `cases` is (c, a, b) of a `where`. `source` is the input component from which alone this array is made, entry
+    by entry.
     """
 
     def __init__(self, xp, axes, entry, kind, key, deps, slopes, cases=None):
@@ -102,7 +103,7 @@ class SymbolicArray(LetteredArray):
     lengths = property(lambda self: tuple(Mul(*axis) for axis in self.axes))
 
     def at(self, axes, index):
-        """The entry at the index of an array with these axes, to which this one is broadcast."""
+        """Return the entry at an index of an array with these axes, to which this one is broadcast."""
         index = tuple(
             fitted(i, have, want)
             for i, have, want in zip(
@@ -148,9 +149,9 @@ def _of_each(name, f, kind=REAL):
 class SymbolicArrays(LetteredArrays):
     """The namespace of a page over symbolic arrays.
 
-    `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays
-    of indices to their ranges, `assumed` holds what must be so, `lookups` are [(condition, number, length, line)] of
-    all indices into an axis, `divisors` what was divided by. `held` is None, or has by name the maxima, each then an input.
+    `decide(expression)` answers a question of the page's own Python, such as whether a size is 1. `granted` maps arrays of
+    indices to their ranges, `assumed` holds assumptions, `lookups` is [(condition, number, length, line)] of all indices into
+    an axis, `divisors` holds all divisors. `held` is None, or maps names to maxima that are inputs.
     """
 
     pi = S.Pi
@@ -169,13 +170,13 @@ class SymbolicArrays(LetteredArrays):
 
     @staticmethod
     def of_page(frame):
-        """ "line 12 of page.py" where a frame runs the page, else ""."""
-        # a page reads `float` of the namespace that it runs over
+        """Return "line {} of page.py" if a frame runs the page, else ""."""
+        # only a page's `float` is that of its namespace
         own = hasattr(frame.f_globals.get("float"), "__self__")
         return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
 
     def place(self):
-        """The line of the page that is at work."""
+        """Return the line of the page being executed."""
         frame = sys._getframe(2)
         while frame and not self.of_page(frame):
             frame = frame.f_back
@@ -187,7 +188,7 @@ class SymbolicArrays(LetteredArrays):
         return self._decide(e)
 
     def guard(self, x, smallest=None, largest=None):
-        """What keeps numbers finite does nothing to mathematics: that it is not reached is assumed. Ends that usual numbers reach clip."""
+        """Ignore bounds that keep numbers finite, assuming that they are not reached; clip at other bounds."""
         if (
             smallest is not None
             and not (smallest <= -FAR or 0 < smallest <= 1 / FAR)
@@ -203,7 +204,7 @@ class SymbolicArrays(LetteredArrays):
         self.assumed.update(dict.fromkeys(ends))
         return self.lift(x)
 
-    # How arrays are made.
+    # Making arrays
 
     def made(self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None):
         key = (*key, *(p.key for p in parents))
@@ -221,7 +222,7 @@ class SymbolicArrays(LetteredArrays):
         return self.arrays[key]
 
     def input(self, name, shape, kind=REAL):
-        """An input of the page; a length that is a number is written out where the page asks for one place of its axis."""
+        """Make an input of the page; an axis of numeric length is written out if the page reads single indices of it."""
         return self._leaf(name, tuple(() if n == 1 else (exact(n),) for n in shape), kind)
 
     def _leaf(self, name, axes, kind):
@@ -237,7 +238,7 @@ class SymbolicArrays(LetteredArrays):
         return Indexed(_base(name, kind), *parts) if parts else Symbol(name, **{kind: True})
 
     def _input_entry(self, name, parts, kind):
-        """An entry of an input. One whose indices are all digits of one number is an entry of the flattened input."""
+        """Return an entry of an input; if all its indices are digits of one number, an entry of the flattened input."""
         digits = [(at, i) for at, i in enumerate(parts) if isinstance(i, Digit)]
         if (
             digits
@@ -258,9 +259,9 @@ class SymbolicArrays(LetteredArrays):
 
     @contextmanager
     def seen_by(self, view):
-        """Within, entries are what `view(array, entry, indices)` makes of them: it may name or decide them.
+        """Replace entries by `view(array, entry, indices)` within this context: a view may name or decide them.
 
-        A view may have `shared(array, index)`: the view that it shares with others for this entry, or None.
+        A view may have `shared(array, index)`, which returns the view that it shares with others for this entry, or None.
         """
         before, self.view = self.view, view
         try:
@@ -326,7 +327,7 @@ class SymbolicArrays(LetteredArrays):
         return self.each(name, OPERATIONS[name], KINDS.get(name), a, b)
 
     def _at_place(self, x, top):
-        """Where an array is its own maximum: only at that place, as one entry alone is."""
+        """Return an indicator of the place of an array's own maximum."""
 
         def entry(*i):
             places = top.places[x.key](
@@ -343,7 +344,7 @@ class SymbolicArrays(LetteredArrays):
 
         return self.made(x.axes, entry, BOOL, ("at place",), x, top)
 
-    # Functions of single entries.
+    # Functions of single entries
 
     sqrt, exp, log = _of_each("sqrt", sqrt), _of_each("exp", exp), _of_each("log", log)
     abs = _of_each("abs", Magnitude, None)
@@ -410,11 +411,11 @@ class SymbolicArrays(LetteredArrays):
         )
 
     def _cases(self, x):
-        """The condition and both cases of what `where` made of whole numbers, as wide as that."""
+        """Return the condition and both cases of an integer `where`, broadcast to its axes."""
         return [self.broadcast_to(part, x.axes) for part in x.cases]
 
     def _through(self, x, key, f):
-        """Do the same to the condition and to both cases of what `where` made of whole numbers."""
+        """Apply a function to the condition and both cases of an integer `where`."""
         if not x.cases:
             return f(x)
         c, a, b = self._cases(x)
@@ -427,7 +428,7 @@ class SymbolicArrays(LetteredArrays):
             else self.made(axes, lambda *i: x.at(axes, i), x.kind, ("broadcast", axes), x)
         )
 
-    # Functions that make and move entries.
+    # Functions that make and move entries
 
     def full(self, shape, value, dtype=REAL):
         shape = shape if isinstance(shape, tuple) else (shape,)
@@ -459,9 +460,9 @@ class SymbolicArrays(LetteredArrays):
         return self._through(x, ("reshape",), lambda part: self._reshaped(part, wanted))
 
     def _reshaped(self, x, wanted):
-        """Old lengths and new axes are grouped where their products meet; within a group an index is a flat number."""
+        """Reshape: group old lengths and new axes where their products meet; within a group an index is a flat number."""
         old, axes, groups, spare = [n for axis in x.axes for n in axis], [], [], []
-        for n in wanted:  # an axis of several whole old lengths is made of them
+        for n in wanted:  # an axis whose length is a product of whole old lengths keeps these
             taken, left = [], list(old)
             while left and not spare and not same_length(taken, [n]):
                 taken.append(left.pop(0))
@@ -631,7 +632,7 @@ class SymbolicArrays(LetteredArrays):
             )
         return KroneckerDelta(index.at(axes, at), place)
 
-    # Functions along axes.
+    # Functions along axes
 
     def _along(self, x, axis, keepdims):
         chosen = self.axes_of(x, axis)
@@ -677,7 +678,7 @@ class SymbolicArrays(LetteredArrays):
         )
 
     def max(self, x, /, *, axis=None, keepdims=False, name="max"):
-        """The entry at the place of the greatest one, which stays where it is when entries change a little; held, an input of its own."""
+        """Return the entry at the place of the maximum, which small changes do not move; if `held`, a separate input."""
         chosen, axes, index = self._along(x, axis, keepdims)
         if self.held is not None and x.kind == REAL:
             key = "_".join([f"{name}{x.key}", *map(str, chosen)]) + "k" * keepdims

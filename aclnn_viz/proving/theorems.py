@@ -38,7 +38,7 @@ from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
 from derivations.prover.ranges import Ranges, is_nonnegative
 
-# what compares nothing
+# operations without comparisons
 SMOOTH = {
     "input",
     *ARITHMETIC,
@@ -52,12 +52,14 @@ SMOOTH = {
     *MOVED,
 }
 DIVIDED = "what is divided by is not 0"
-MAX_CASES = 400  # of the signs of compared numbers, in one equation
+MAX_CASES = 400  # sign combinations of compared numbers in one equation, at most
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The derivative of the `loss` by the entries in `leaves`, and by `lines` with their own derivatives, is `right`; `ranges` are those of indices."""
+    """The derivative of `loss` by the entries in `leaves`, and by `lines` with known slopes, equals `right`; `ranges` are those
+    of indices.
+    """
 
     output: str
     leaves: tuple
@@ -84,10 +86,10 @@ class Claim:
 
 
 def independent(traced):
-    """Whether the outputs of forward are the same whatever numbers stand in the place of the maxima that are held.
+    """Return whether the outputs of forward do not depend on the values of held maxima.
 
-    Then a maximum, which is such a number, may be held while an entry changes: however it changes, no output does. Where
-    one is compared with anything, a derivative of 0 does not show that.
+    Then a maximum may stay constant while an entry changes. If a maximum is compared, a derivative of 0 does not show
+    independence.
     """
     held = set(traced.xp.held)
     try:
@@ -105,9 +107,10 @@ def independent(traced):
 
 
 def claims(traced, output, of, naming):
-    """The claims about one output, or that `of` changes no output of forward (None): one for each place of an axis whose length is a number, each joined piece, and each way
+    """Yield the claims about one output, or, for None, that `of` changes no output of forward.
 
-    in which numbers compare. `naming` says what has a name that does not move with the entry.
+    There is one claim for each index of an axis of numeric length, each joined piece, and each way in which numbers compare.
+    `naming` says which parts that do not move with the entry get names.
     """
     leaf, made = (
         traced.leaves[of],
@@ -135,7 +138,7 @@ def claims(traced, output, of, naming):
 
 
 def _walked(traced, output, of, piece, index, at, naming):
-    """The claim of each path."""
+    """Yield the claim of each path."""
     todo, tried, entry = (
         [((), dict(traced.equal))],
         0,
@@ -183,7 +186,7 @@ def _claim(traced, output, of, piece, index, at, path):
         ),
         lines=lines,
     )
-    # what forward compares within a sum is of the entry once the derivative is taken
+    # a comparison within a sum shows its dependence on the entry only in the derivative
     left, _ = _derived(claim)
     if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
         claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
@@ -205,7 +208,7 @@ def pieces(made):
 
 
 def place_in(index, axes, offsets, whole):
-    """The index of a piece as one of the whole array that it is a piece of."""
+    """Convert the index of a piece to an index of the whole array."""
     return tuple(
         (flat(i, axis) + offset,) if own else ()
         for i, axis, offset, own in zip(index, axes, offsets, whole.axes)
@@ -220,7 +223,7 @@ def _views(xp, of, at):
 
 
 def loss_of(traced, of, entry, path):
-    """The sum of gradients times outputs, without the indices at which nothing depends on the entry."""
+    """Return the sum of gradients times outputs, without indices at which nothing depends on the entry."""
     terms = []
     for d, y in traced.subject.upstream.items():
         made, up = traced.forward[y], traced.leaves[d]
@@ -259,7 +262,7 @@ def loss_of(traced, of, entry, path):
 
 
 def _places(e, entry, views):
-    """{index: place} of the indices that stand in the same place of every entry that may be this one, {} where it is looked up otherwise."""
+    """Return {index: place} for indices at the same place of every entry that may be this one, {} for other lookups."""
     own = [
         a
         for a in e.atoms(Indexed)
@@ -274,11 +277,11 @@ def _places(e, entry, views):
     }
 
 
-# One equation.
+# One equation
 
 
 def equation(claim):
-    """(left, right) of a claim in which nothing that moves is compared any more."""
+    """Return (left, right) of a claim, without comparisons of moving numbers."""
     return _named(*(_cleared(side, claim.ranges) for side in _derived(claim)), claim.ranges)
 
 
@@ -297,7 +300,7 @@ def _derived(claim):
 
 
 def _named(left, right, ranges):
-    """Both sides with each step that has no bound index as one symbol: what holds for any integers holds for these."""
+    """Return both sides with a symbol for each step without bound indices: a proof for all integers covers these."""
     free = left.free_symbols | right.free_symbols
     names = {}
 
@@ -321,7 +324,7 @@ def _named(left, right, ranges):
 
 
 def _cleared(e, ranges):
-    """Without deltas of numbers that cannot meet: a place behind the last one."""
+    """Remove deltas of numbers that cannot be equal, such as an index past the last."""
     ends = {i: limits for i, limits in ranges.items() if isinstance(i, Symbol)}
     bound = [
         limit for total in e.atoms(Sum) for limit in total.limits if isinstance(limit[0], Dummy)
@@ -333,7 +336,7 @@ def _cleared(e, ranges):
     }
 
     def never(delta):
-        """Whether the greatest difference is below 0, or the least one above."""
+        """Return whether the greatest difference is below 0, or the least above."""
         difference = expand(delta.args[0] - delta.args[1])
         known = difference.free_symbols & set(ends)
         if difference.atoms(Indexed, Step) or not known:
@@ -353,7 +356,7 @@ def _cleared(e, ranges):
 
 
 def proved(claim, labels):
-    """The Answer about one claim, with and then without a name for what is linear in the entry."""
+    """Prove one claim, first with a name for parts linear in the entry, then without."""
     answer = _proved(claim, labels)
     if answer or not claim.lines:
         return answer
@@ -362,7 +365,7 @@ def proved(claim, labels):
 
 
 def _proved(claim, labels):
-    """Entries of labels lie in their range, or are the number that is passed over."""
+    """Prove a claim for label entries in their range, and equal to the ignored label."""
     left, right = equation(claim)
     if labels:
         left, right = normal_form(left - right, Ranges(claim.ranges)), S.Zero
@@ -387,11 +390,11 @@ def _proved(claim, labels):
     return proves_equal(left, right, in_range=claim.ranges)
 
 
-# What goes with a proof.
+# Conditions of a proof
 
 
 def unsound(traced):
-    """What forward does not say of the places that backward looks up: one that may lie outside of its axis."""
+    """Return a message for each lookup that may lie outside its axis, unless forward makes the same lookup."""
     found = []
     for lookups, sure in ((traced.lookups, ()), (traced.xp.lookups, traced.lookups)):
         for c, number, length, place in lookups:

@@ -1,15 +1,15 @@
-"""Replace entries of symbolic arrays by names, so that a proof need not look at what an entry is made of."""
+"""Replace entries of symbolic arrays by names, so that a proof need not examine their formulas."""
 
 from sympy import Indexed, KroneckerDelta, Pow, Sum, Symbol, exp, log
 
 from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Step, Whether
 
-SMALL_SUM = 7  # operations of a sum that needs no name
+SMALL_SUM = 7  # operations of the largest sum without a name
 
 
 def named(array, e, index):
-    """Name an entry, the same for equal arrays; a small polynomial of entries and names stays as it is."""
-    # those of indices alone: names
+    """Name an entry, alike for equal arrays; a small polynomial of entries and names is kept."""
+    # formulas of indices alone are kept
     of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.kind == REAL else TRUTHS))
     if (
         array.leaf
@@ -26,7 +26,7 @@ def named(array, e, index):
 
 
 def _placed(e, index):
-    """An entry as a key: its indices by their place."""
+    """Return an entry as a key, with its indices renamed by position."""
     return e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})
 
 
@@ -35,13 +35,13 @@ def _numbered(array, key, index, kind):
 
 
 def truth_named(array, e, index):
-    """As `named`; several comparisons that are one truth get one name, too."""
+    """Name an entry as `named` does; an indicator built from several comparisons gets one name."""
     if array.kind == BOOL and not e.has(Sum, KroneckerDelta) and len(e.atoms(*TRUTHS)) > 1:
         return Whether(_numbered(array, _placed(e, index), index, REAL))
     return named(array, e, index)
 
 
 def by_key(array, e, index):
-    """Name an entry without looking at it: arrays that were computed alike get the same name."""
+    """Name an entry without examining it: arrays that were computed alike get the same name."""
     name = array.xp.named(f"@{array.key}", index, REAL if array.kind == BOOL else array.kind)
     return Whether(name) if array.kind == BOOL else name
