@@ -4,12 +4,10 @@ on one axis, the running median and maximum of each.
 The idea of dots with a running statistic is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and verdicts are this kit's.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import by_name, need, problem
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
@@ -121,14 +119,11 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
 
 def check_runs(runs) -> None:
     """Raise ValueError for another number of runs than can be told apart, and for formats or shapes that differ."""
-    if not isinstance(runs, Mapping) or not 1 <= len(runs) <= RUNS:
-        raise ValueError(
-            problem(
-                f"one picture holds 1 to {RUNS} runs",
-                f"{len(runs)}" if isinstance(runs, Mapping) else repr(runs),
-                'pass such as {"host": errors(...)}',
-            )
-        )
+    fix = 'pass such as {"host": errors(...)}'
+    if not 1 <= len(by_name("runs", runs, fix)) <= RUNS:
+        raise ValueError(problem(f"one picture holds 1 to {RUNS} runs", f"{len(runs)}", fix))
+    for e in runs.values():
+        need(e, Errors, "each run is Errors", fix)
     alike = {f"{e.format.name} {list(e.shape)}" for e in runs.values()}
     if len(alike) > 1:
         raise ValueError(
