@@ -1,1 +1,1 @@
-"""Number systems: the namespaces that a kernel page can be evaluated over, and the driver that evaluates it."""
+"""Number systems: namespaces in which the kernel page of an operator is evaluated, and the driver that evaluates it."""

@@ -1,15 +1,14 @@
-"""Arrays with rigorous error bounds: run over them, an operator's formulas give the rounded values and how far the exact ones
-can be.
+"""Arrays with rigorous error bounds: an operator's formulas over them give the rounded values and the largest distance to the
+exact ones.
 
-A decision (comparison, floor, rounding, remainder) that the bound cannot make leaves the element *undecided*. Each call
-that cannot decide some elements gets a bit of its own, even and odd bits in turn. Exact numbers that depend on decisions
-(indices, conditions) keep their values in three other branches: where the even decisions fall the other way, where the odd
-ones do, and where both do. So it is known where a gradient may have landed instead, in either direction. `decisions` are
-masks of bits, None for none.
+A decision (comparison, floor, rounding, remainder) that the bound cannot make leaves the element *undecided*. Each call that
+cannot decide some elements gets its own bit, even and odd bits in turn. Exact numbers that depend on decisions (indices,
+conditions) keep their values in three other branches: with the even decisions reversed, the odd ones, and both. So the other
+places where a gradient may have landed are known, in either direction. `decisions` are masks of bits, None for none.
 
 An example. Two points lie at u = 1 and u = 2 of a row of four pixels, and each adds 1 to the pixel below it. The first
-coordinate is 1/3 times 3: in float32 that is 1, but with a bound on the error, and exactly it might be a little less.
-The floor of it is 1 here, and 0 elsewhere; the floor of the second is 2 everywhere.
+coordinate is 1/3 times 3: in float32 that is 1 with an error bound, and the exact product could be a little less. Its floor is
+1 here, and 0 in other branches; the floor of the second is 2 in all branches.
 
 >>> from aclnn_viz.arrays.bounds import BoundedArrays
 >>> from aclnn_viz.arrays.plan import Plan
@@ -56,12 +55,12 @@ from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, de
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
-UNKNOWN = np.int64(-1)  # all bits: nothing is known of the other branches
+UNKNOWN = np.int64(-1)  # all bits: the other branches are unknown
 _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
 def elsewhere(function, ndim: int, *arrays):
-    """Apply a function of arrays of `ndim` axes in the other branches, whose axis comes first; None where no array has any."""
+    """Apply a function of arrays of `ndim` axes in the other branches, whose axis comes first; None if no array has any."""
     if all(x.others is None for x in arrays):
         return None
     return function(
@@ -75,7 +74,7 @@ def elsewhere(function, ndim: int, *arrays):
 
 
 def either(*decisions):
-    """The union of decision masks."""
+    """Return the union of decision masks."""
     given = [d for d in decisions if d is not None]
     if not given:
         return None
@@ -86,15 +85,15 @@ def either(*decisions):
 
 
 def unknown(decisions) -> np.ndarray:
-    """Where an element depends on two even or on two odd decisions, which the three other branches cannot tell apart."""
+    """Return the mask of elements that depend on two even or two odd decisions, which three branches cannot separate."""
     even, odd = decisions & _EVEN, decisions & _ODD
     return ((even & (even - 1)) | (odd & (odd - 1))) != 0
 
 
 def branches(decision, here, there, open_):
-    """The decisions and the other branches of one call that would return `there` where it is open and falls otherwise.
+    """Return decisions and other branches of a call that returns `here`, but `there` where an open decision is reversed.
 
-    `decision()` gives the bit of the call, if it needs one.
+    `decision()` returns the bit of the call, if it needs one.
     """
     if not open_.any():
         return None, None
@@ -104,24 +103,24 @@ def branches(decision, here, there, open_):
 
 
 LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
-# 2**(x * log2(e)): log2(e) is at most half a unit off, the product one; in every format e**-FARTHEST is 0
+# 2**(x * log2(e)): the error of log2(e) is at most half a unit, that of the product one; e**-FARTHEST is 0 in every format
 POWER, FARTHEST = 1.5, 746.0
-# In other words a number may err four times as much, and on the other side of the exact one.
+# a rewritten formula may err four times as much, to the other side of the exact number
 DOUBT = 5.0
-# A jump that exceeds this multiple of the errors of both its sides is a jump, not rounding.
+# a change beyond this multiple of both sides' errors is a jump, not rounding
 CONTINUOUS = 4.0
 
 
 class BoundedArray(ArrayOfParts):
-    """What a plan computes, and all that is known of how far the exact numbers are from it. All parts have one shape.
+    """The value that a plan computes, and all known bounds of its distance to the exact number. All parts have one shape.
 
     `value` is as planned: a `PlannedArray`, or a NumPy array of integers or booleans.
     `error` (float64) is at least |value - exact|; None says that every element is exact.
     `variance` (float64) is the expected square of value - exact; None beside an error that is None.
-    `decisions` (int64) has a bit for each open decision that an element hangs on; None says that there are none.
-    `others` holds exact numbers as they would be had open decisions fallen the other way, in three branches along a
-    first axis of length 3; None says that they are as `value` is. `aclnn_viz.arrays.bounds` explains the two.
-    `least` bounds the exact value from below where an exponential overflowed; None says that nothing is known.
+    `decisions` (int64) has a bit for each open decision on which an element depends; None for none.
+    `others` holds exact numbers with open decisions reversed, in three branches along a first axis of length 3; None
+    says that they equal `value`. `aclnn_viz.arrays.bounds` explains both.
+    `least` bounds the exact value from below where an exponential overflowed; None if unknown.
     """
 
     def __init__(
@@ -180,8 +179,8 @@ def plain(x) -> np.ndarray:
 def lift(xp, x, dtype) -> BoundedArray:
     """Return an operand as a bounded array; a Python number is rounded to the floating type of the other operands.
 
-    Its error is that rounding. A number that is not a float32 number, such as 0.1 / classes, has perhaps been computed
-    in float64 and rounded there: then half a spacing of float64 comes on top.
+    Its error is that rounding. A number outside float32, such as 0.1 / classes, may already have been rounded in float64, which
+    adds half a float64 spacing.
     """
     if isinstance(x, BoundedArray):
         return x
@@ -196,10 +195,10 @@ def lift(xp, x, dtype) -> BoundedArray:
 
 
 def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
-    """Make a bounded array of these parts, without the decisions that would change nothing.
+    """Make a bounded array of these parts, without decisions that change nothing.
 
-    A decision on which an exact number hangs changes nothing if the number is the same in every branch. Integers and
-    booleans that hang on no decision need no bound: they are returned as a NumPy array.
+    A decision changes nothing if the exact number is the same in every branch. Integers and booleans without decisions need no
+    bound: they are returned as a NumPy array.
     """
     if decisions is not None:
         if others is not None:
@@ -214,8 +213,10 @@ def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
 
 
 def saturated(result, before):
-    """The array; where a plan has put the largest number for an infinity, or 0 for what is no number, nothing is known
-    of the exact value. `before()` returns the numbers that the plan has found, in float64."""
+    """Mark elements as unknown where a plan replaced an infinity by the largest number, or a nan by 0.
+
+    `before()` returns the unsaturated numbers in float64.
+    """
     if isinstance(result, BoundedArray) and result.xp.plan.saturate and is_float(result):
         clipped = (np.abs(result.wide) == float_format(result.dtype).largest) | np.isnan(before())
         if clipped.any():
@@ -227,7 +228,7 @@ def saturated(result, before):
 
 
 def rounding(data, exact, ulps=0.5):
-    """The error and the variance of rounding to numbers of a format, none where exact."""
+    """Return the error and the variance of rounding to numbers of a format, 0 where exact."""
     half = np.where(exact, 0.0, half_ulp(data) * (2.0 * ulps))
     return (half, half * half / 3.0) if half.any() else (None, None)
 
@@ -246,14 +247,14 @@ def _product_rounding(value, a, b):
 def _quotient_rounding(value, a, b):
     ulps = a.xp.plan.division_ulps
     exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
-    # such a division may err even where the quotient is a number, but not by a power of two
+    # such a division is inexact even for a representable quotient, except by a power of two
     if ulps != 0.5:
         exact &= np.abs(np.frexp(b.wide)[0]) == 0.5
     return rounding(value.data, exact, ulps)
 
 
 def _remainder_rounding(value, a, b):
-    """Where the signs differ the divisor has been added, and the sum rounded."""
+    """If the signs differ, the divisor was added and the sum rounded."""
     return rounding(value.data, (a.wide < 0.0) == (b.wide < 0.0))
 
 
@@ -311,7 +312,7 @@ def _divide(xp, value, decisions, a, b):
         )
     least = divisor - b.error * SLACK
     spread = times(quotient, b.error) + (0.0 if a.error is None else a.error)
-    # an overflow in the divisor does no harm: the exact quotient is next to 0, too
+    # an overflow in the divisor is harmless: the exact quotient is near 0, too
     if b.least is not None:
         least = np.where(np.isinf(divisor), b.least, least)
         spread = np.where(
@@ -329,7 +330,7 @@ def _divide(xp, value, decisions, a, b):
 
 
 def _exp(xp, value, decisions, a):
-    # The ulps are those of the exact value, which may lie beyond the next power of two.
+    # The ulps belong to the exact value, which may lie beyond the next power of two.
     error, variance = rounding(
         value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS
     )
@@ -341,7 +342,7 @@ def _exp(xp, value, decisions, a):
             error = error + times(value.wide, moved)
     size, least = value.wide, None
     if np.isinf(size).any():
-        # e**700 is a number
+        # e**700 is finite
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))
         least = least / SLACK
     if a.error is not None:
@@ -369,7 +370,7 @@ def _same(xp, value, decisions, a):
 
 
 def _extreme(xp, value, decisions, a, b):
-    """maximum and minimum: where one operand surely wins its error counts, elsewhere the larger error does."""
+    """Bound maximum and minimum: the error of the certain winner, or the larger error of both."""
     (ea, va), (eb, vb) = (
         ((0.0, 0.0) if x.error is None else (x.error, x.variance)) for x in (a, b)
     )
@@ -380,12 +381,12 @@ def _extreme(xp, value, decisions, a, b):
 
 
 def reach(a):
-    """How far the number that decides can be from the value, with room for the rounding of value + error itself."""
+    """Return the largest distance from the value at which a number may decide, with room for rounding value + error."""
     return np.where(a.error > 0.0, a.error * a.xp.doubt + np.abs(a.wide) * 2.0**-52, 0.0)
 
 
 def _integral(function):
-    """floor and rint: the result is exact, if perhaps that of the other outcome."""
+    """Return the rule of floor and rint: the result is exact, but may be that of the other outcome."""
 
     def rule(xp, value, decisions, a):
         far = reach(a)
@@ -396,12 +397,11 @@ def _integral(function):
 
 
 def between(xp, value, low, high, many, earlier):
-    """The result of a floor or of a rounding whose operand is only known to lie in an interval.
+    """Return the result of a floor or rounding whose operand lies somewhere in an interval.
 
-    `low` and `high` are what the ends of the interval give. Where they agree, the result is decided and exact. Where
-    they differ, the result hangs on a new decision: in the branches in which it falls the other way the number is `high`
-    instead of `low`, or `low` instead of `high`. Where `many`, there may be further numbers between the two, and
-    nothing is known of the other branches. `earlier` are the decisions that the operand itself hangs on.
+    `low` and `high` are the results at the ends of the interval. If they agree, the result is exact. If they differ, it depends
+    on a new decision: in branches that reverse it, the number is `high` instead of `low`, or `low` instead of `high`. Where
+    `many`, further results lie between, and the other branches are unknown. `earlier` are the decisions of the operand.
     """
     there = np.where(low == value.wide, high, low).astype(value.dtype)
     mask, others = branches(xp.decision, value.data, there, low != high)
@@ -413,8 +413,8 @@ def between(xp, value, low, high, many, earlier):
 def _behind(earlier, mask, others):
     """Join the decisions of this call (`mask`, with its `others`) to the `earlier` ones of its inexact operand.
 
-    Had an earlier decision fallen the other way, the operand would be another number, nobody knows which: so nothing
-    is known of the result in the other branches wherever the operand hangs on a decision.
+    If an earlier decision were reversed, the operand would be an unknown number; so the other branches of such elements are
+    unknown.
     """
     if earlier is None:
         return mask, others
@@ -467,11 +467,11 @@ _RULES = {ufunc: _elementary(ufunc) for ufunc in ULPS} | {
 
 
 class BoundedArrays(PlannedArrays):
-    """As `PlannedArrays`, with the same values; its arrays are `BoundedArray`.
+    """The namespace of `PlannedArrays` with bounds: same values, but its arrays are `BoundedArray`.
 
-    Bounds start from the inputs as rounded to the plan's formats, and anew from anchored numbers, both of which a
-    device has to the bit. `anchors` holds the latter (None: as it was), `anchors_moved` says whether either of them
-    differs from the exact number; `aclnn_viz.arrays.bounds` tells what that makes of the result.
+    Bounds start from inputs rounded to the plan's formats, and again from anchored numbers, which a device has to the bit, too.
+    `anchors` holds the latter (None: unchanged), `anchors_moved` says whether any of both differs from the exact number;
+    `aclnn_viz.arrays.bounds` explains the consequence.
 
     >>> from aclnn_viz.arrays.plan import Plan
     >>> xp = BoundedArrays(Plan(), "float32")
@@ -486,7 +486,7 @@ class BoundedArrays(PlannedArrays):
         self.anchors, self.anchors_moved = [], False
 
     def decision(self) -> np.int64:
-        """A bit for the elements that one call cannot decide, even and odd in turn."""
+        """Return a bit for the elements that one call cannot decide, even and odd in turn."""
         self._decided = (self._decided + 1) % 60
         return np.int64(1 << self._decided)
 
@@ -520,7 +520,7 @@ class BoundedArrays(PlannedArrays):
         )
 
     def given(self, array):
-        """An input as the kernel reads it; bounds start there."""
+        """Return an input in the form that the kernel reads; bounds start there."""
         value = super().given(array)
         if is_float(array) and (self.plan.storage or not np.can_cast(array.dtype, self.compute)):
             self.anchors_moved |= not np.array_equal(
@@ -529,9 +529,9 @@ class BoundedArrays(PlannedArrays):
         return value
 
     def anchored(self, x):
-        """x rounded to storage is where bounds start anew; undecided where x is too uncertain to say how it rounds.
+        """Round x to storage and start bounds anew there; elements with uncertain rounding become undecided.
 
-        A device's x lies as far from the exact one as ours does, so within twice the error of ours.
+        A device's x is as far from the exact one as ours, so within twice our error of ours.
         """
         if x.dtype == self.storage.numpy:
             self.anchors.append(None)
@@ -556,7 +556,7 @@ class BoundedArrays(PlannedArrays):
                 else x.astype(dtype)
             )
         if np.dtype(dtype).kind in "iu":
-            # A number that is not known exactly makes an integer that nothing is known of.
+            # an integer made from an inexact number is unknown
             lost = (
                 None
                 if x.error is None or not x.error.any()
@@ -579,7 +579,7 @@ class BoundedArrays(PlannedArrays):
         return saturated(result, lambda: x.wide)
 
     def where(self, condition, x, y):
-        """Where the condition is undecided the error covers both sides; sides that are apart leave it undecided."""
+        """Select by a condition; where it is undecided, the error covers both sides, and distant sides stay undecided."""
         if not isinstance(condition, BoundedArray):
             return self._move(lambda a, b: np.where(condition, a, b), x, y)
         x, y = (
@@ -623,7 +623,7 @@ class BoundedArrays(PlannedArrays):
         )
 
     def _total(self, x, axis, keepdims):
-        """Every term carries its own error and meets at most `depth` additions: it may grow by (1 + u)**depth."""
+        """Bound a sum: every term carries its error and meets at most `depth` additions, so it may grow by (1 + u)**depth."""
         x = self.astype(x, self.accumulate)
         value = super()._total(x, axis, keepdims)
         inner, leading = sum_axes(x.ndim, axis)
@@ -632,7 +632,7 @@ class BoundedArrays(PlannedArrays):
             return function(np.broadcast_to(part, x.shape), axis=inner + leading, keepdims=keepdims)
 
         def add_up(part):
-            return add(part) * (1.0 + x.size * 2.0**-52)  # whatever the order in which NumPy adds
+            return add(part) * (1.0 + x.size * 2.0**-52)  # covers any order in which NumPy adds
 
         counts = [
             int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)
@@ -644,8 +644,10 @@ class BoundedArrays(PlannedArrays):
         return trimmed(self, value.value, error, variance, decisions)
 
     def _sum_error(self, x, value, add, longest, sequential):
-        """The error and the variance of a sum of the terms of x; `add` adds up parts of x that are not negative, in
-        float64, and returns at least their sum."""
+        """Return error and variance of a sum of the terms of x.
+
+        `add` sums nonnegative parts of x in float64, rounded up.
+        """
         unit = float_format(x.dtype).unit_roundoff
         sizes, squares = add(np.abs(x.wide)), add(np.square(x.wide))
         additions = np.maximum(np.floor(add(x.wide != 0.0)) - 1.0, 0.0)  # adding 0 is exact
@@ -654,8 +656,8 @@ class BoundedArrays(PlannedArrays):
         steps = np.minimum(longest, additions)
         growth = np.log1p(unit)
         error = np.where(steps > 0, np.expm1(steps * growth) * sizes + TINY, 0.0)
-        if float_format(x.dtype).bits == 16:  # where sums err more than what they sum
-            # In whatever order, each addition returns the sum of some terms: at most that of all terms of one sign.
+        if float_format(x.dtype).bits == 16:  # sums have larger errors than their terms here
+            # In any order, each addition returns the sum of some terms: at most that of all terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
             largest = (
                 np.maximum(positive, sizes - positive)
@@ -663,8 +665,8 @@ class BoundedArrays(PlannedArrays):
                 * (1.0 + 2.0**-40)
             )
             error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
-        # Partial sums of a tree hold 2 S^2 of squares if the terms agree in sign, and steps * sum x^2 if they do not;
-        # those of a chain a third and a half of steps times these.
+        # In a tree, the squares of partial sums total 2 S^2 if the terms agree in sign, and steps * sum x^2 if not; in a chain,
+        # a third and a half of steps times these.
         spread = (
             steps * (np.square(value.wide) / 3.0 + squares / 2.0)
             if sequential
@@ -673,7 +675,7 @@ class BoundedArrays(PlannedArrays):
         variance = unit**2 / 3.0 * spread
         if x.error is not None:
             error, variance = error + add(x.error), variance + add(x.variance)
-        # A partial sum may have overflowed; where it saturates, that shows in nothing but the size of the terms.
+        # A partial sum may have overflowed; after saturation only the size of the terms shows it.
         lost = (
             ~(2.0 * sizes < float_format(x.dtype).largest)
             if self.plan.saturate
@@ -683,9 +685,10 @@ class BoundedArrays(PlannedArrays):
         return (error, variance) if error.any() else (None, None)
 
     def scatter_add(self, target, index, values):
-        """As planned; terms may meet all others of their place. Undecided indices mark every place they may mean."""
+        """Add as planned; terms may meet all others of their place, and undecided indices mark every place that they may mean."""
         values = self.astype(values, self.atomics)
-        if np.any(target.data) or not target.exact:  # what is there is one more term of its place
+        # the present element is one more term of its place
+        if np.any(target.data) or not target.exact:
             values = self.concat([values, self.astype(target, values.dtype)], axis=1)
             index = self.concat([index, np.arange(target.shape[1])])
             return self.scatter_add(self.zeros_like(target), index, values)
@@ -706,7 +709,7 @@ class BoundedArrays(PlannedArrays):
         return self.astype(result, target.dtype)
 
     def _landings(self, target, index, place, values):
-        """The decisions that each element of a scattered sum hangs on."""
+        """Return the decisions on which each element of a scattered sum depends."""
         if not isinstance(index, BoundedArray) and values.decisions is None:
             return None
         marks = np.zeros(target.shape, np.int64)
@@ -725,7 +728,7 @@ class BoundedArrays(PlannedArrays):
 
 
 class ExactArrays(BoundedArrays):
-    """The arithmetic of a plan in float64 without any rounding to storage: bounded, and almost exact."""
+    """The arithmetic of a plan in float64 without rounding to storage: bounded, and almost exact."""
 
     def __init__(self, plan, storage):
         super().__init__(
@@ -750,7 +753,7 @@ class ExactArrays(BoundedArrays):
 
 
 class FromAnchors(ExactArrays):
-    """As `ExactArrays`, but from the inputs and the anchors of a bounded run under the same plan."""
+    """The arithmetic of `ExactArrays`, but starting from the inputs and anchors of a bounded run under the same plan."""
 
     def __init__(self, plan, storage, run: BoundedArrays):
         super().__init__(plan, storage)

@@ -1,10 +1,10 @@
-"""Record each call that a function makes while it runs, with local variables and result, to find the named steps of a formula."""
+"""Record each call during a function's run, with local variables and result, to find the named steps of a formula."""
 
 import sys
 
 
 def watched(function, mine) -> tuple:
-    """Return what a function returns, and (name, locals, result) of each call in it for whose frame `mine` holds, in the order of their ends."""
+    """Return a function's result, and (name, locals, result) of each call inside whose frame satisfies `mine`, as they end."""
     seen = []
 
     def watch(frame, event, result):

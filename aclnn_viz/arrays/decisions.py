@@ -17,7 +17,7 @@ from aclnn_viz.arrays.functions import ArrayOfParts, ExactFunctions, spread
 
 
 class MarkedArray(ArrayOfParts):
-    """`value`, an array of double-doubles or a NumPy array, and `marks`: True where a number hangs on an open decision."""
+    """`value`, an array of double-doubles or a NumPy array, and `marks`: True where a number depends on an open decision."""
 
     def __init__(self, xp, value, marks):
         self.xp, self.value, self.marks = xp, value, marks
@@ -38,7 +38,7 @@ def either(*marks):
 
 
 class _Watched(PreciseArrays):
-    """Double-doubles of one operation, which keep what it could not decide."""
+    """Double-doubles for one operation, which record its undecided elements."""
 
     unsure = np.False_
 
@@ -47,10 +47,10 @@ class _Watched(PreciseArrays):
 
 
 class MarkedArrays(ExactFunctions):
-    """As `PreciseArrays`, with the same numbers; what is not marked hangs on no open decision."""
+    """The namespace of `PreciseArrays` with marks: same numbers; unmarked elements depend on no open decision."""
 
     def noted(self, function, marks, *arrays):
-        """`function(xp, *values)` with its marks: those that `marks(*marks)` makes of the arrays', and new ones."""
+        """Apply `function(xp, *values)`; its marks are `marks(*marks)` of the arrays' marks, plus new ones."""
         xp = _Watched()
         values, before = [], []
         for x in arrays:
@@ -115,7 +115,7 @@ class MarkedArrays(ExactFunctions):
         return self._folded("max", x, axis, keepdims)
 
     def scatter_add(self, target, index, values):
-        """An open index may mean any place, so it marks all of them."""
+        """Add at indices; an open index may mean any place, so it marks all of them."""
         places = getattr(index, "value", index)
 
         def marks(own, open_, terms):

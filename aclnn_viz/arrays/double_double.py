@@ -1,16 +1,16 @@
 """Double-double arithmetic, for exact values with proven bounds: a number is the unevaluated sum of two float64 numbers, high +
 low, about 106 bits.
 
-Every function takes and returns pairs (high, low) of arrays, where a low part that is None is 0, and returns with the
-result a bound (float64) on what the operation itself lost, None where it lost nothing. The bounds are residuals that
-were measured, wherever that is cheap: so an exact result is known to be exact.
+Every function takes and returns pairs (high, low) of arrays, where a low part None means 0. With the result it returns a
+float64 bound on the error of the operation itself, None for no error. Bounds are measured residuals wherever that is cheap, so
+exact results are known to be exact.
 
-Nothing is used but addition, subtraction, multiplication, division and square root of float64, each a loop of its own
-that IEEE 754 rounds in one way only: no fused operation, no mathematical library. The tables are made of integers.
-So every machine gets the same bits.
+Only addition, subtraction, multiplication, division and square root of float64 are used, each in a separate loop that IEEE 754
+rounds in only one way: no fused operation, no mathematical library. The tables come from integers. So every machine computes
+the same bits.
 
-Sources: T. J. Dekker, A floating-point technique for extending the available precision (1971); M. Joldes, J.-M. Muller,
-V. Popescu, Tight and rigorous error bounds for basic building blocks of double-word arithmetic (2017).
+Sources: T. J. Dekker, A floating-point technique for extending the available precision (1971); M. Joldes, J.-M. Muller, V.
+Popescu, Tight and rigorous error bounds for basic building blocks of double-word arithmetic (2017).
 """
 
 from functools import lru_cache
@@ -21,18 +21,18 @@ import numpy as np
 from aclnn_viz.arrays.local_errors import LOST, RESIDUAL, over, times, two_product
 
 UNIT = 2.0**-53
-ROOM = 1.0 + 2.0**-40  # for the roundings of a bound
+ROOM = 1.0 + 2.0**-40  # for rounding errors in a bound
 
 
 def two_sum(a, b):
-    """a + b exactly, as (rounded sum, residual)."""
+    """Return a + b exactly, as (rounded sum, residual)."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
 def add(a, b):
-    """a + b."""
+    """Return a + b."""
     (ah, al), (bh, bl) = a, b
     s, e = two_sum(ah, bh)
     if al is None and bl is None:
@@ -48,7 +48,7 @@ def add(a, b):
 
 
 def multiply(a, b):
-    """a * b."""
+    """Return a * b."""
     (ah, al), (bh, bl) = a, b
     p, e, lost = two_product(ah, bh)
     if al is None and bl is None:
@@ -67,11 +67,11 @@ def multiply(a, b):
 
 
 def divide(a, b):
-    """a / b."""
+    """Return a / b."""
     (ah, al), (bh, bl) = a, b
     q = ah / bh
     p, e, _ = two_product(q, bh)
-    rest, inexact = (ah - p) - e, 0.0  # exact, but for underflow
+    rest, inexact = (ah - p) - e, 0.0  # exact, except for underflow
     if al is not None:
         rest, inexact = rest + al, np.abs(al)
     lost = None
@@ -81,7 +81,7 @@ def divide(a, b):
         small = (np.abs(cross) < RESIDUAL) & (q != 0.0) & (bl != 0.0)
         lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.any(small) else None
     size = np.abs(bh)
-    # A rest next to the smallest numbers loses digits in its own division, and its bound may not vanish with it.
+    # A remainder near the smallest numbers loses digits in its own division, so its bound must not vanish with it.
     error = times(4.0 * UNIT * ROOM, over(np.abs(rest) + inexact, size))
     more = rest / bh
     if lost is not None:
@@ -93,7 +93,7 @@ def divide(a, b):
 
 
 def sqrt(a):
-    """The square root of a >= 0."""
+    """Return the square root of a >= 0."""
     high, low = a
     root = np.sqrt(high)
     p, e, _ = two_product(root, root)
@@ -113,16 +113,16 @@ STEPS = 4096  # the exponential is 2**(k / STEPS) * exp(t), |t| <= ln 2 / 8192
 
 
 def exp(a):
-    """e**a: a table of 2**(k / 4096), and a short series for the rest."""
+    """Return e**a by a table of 2**(k / 4096) and a short series for the rest."""
     high, low = a
     inside = np.minimum(np.maximum(np.where(np.isnan(high), 0.0, high), -760.0), 709.75)
     power, series, exponent = _reduced(
         inside, None if low is None else np.where(inside == high, low, 0.0)
     )
     value, _ = add(power, multiply(power, series)[0])
-    half = exponent // 2  # in two steps: 2**1024 and 2**-1080 are no numbers
+    half = exponent // 2  # in two steps, because 2**1024 and 2**-1080 are out of range
     value = [np.ldexp(np.ldexp(part, half), exponent - half) for part in value]
-    tiny = value[0] < 2.0**-960  # the low part may have lost digits to underflow, or both
+    tiny = value[0] < 2.0**-960  # underflow may have cost digits of the low part, or of both
     value = list(two_sum(*value))
     error = (
         np.where(
@@ -143,7 +143,7 @@ def exp(a):
 
 
 def _reduced(high, low):
-    """(p, s, n) of e**a = 2**n p (1 + s) with p = 2**(k / STEPS) from the table."""
+    """Return (p, s, n) with e**a = 2**n p (1 + s) and p = 2**(k / STEPS) from the table."""
     powers_high, powers_low, (c1, c2, c3, c4) = _tables()
     k = np.rint(high * (STEPS / 0.6931471805599453))
     t = high - k * c1, None  # this product and the next two are exact
@@ -156,16 +156,16 @@ def _reduced(high, low):
 
 
 def expm1_near_0(a):
-    """e**a - 1 for |a| < 1/2: 2**n p - 1 is exact but for the last bits of its low part."""
+    """Return e**a - 1 for |a| < 1/2; 2**n p - 1 is exact except for the last bits of its low part."""
     (high, low), series, exponent = _reduced(*a)
     power = np.ldexp(high, exponent), np.ldexp(low, exponent)
     return add(add(power, (np.float64(-1.0), None))[0], multiply(power, series)[0])[0]
 
 
 def exp_float64(x: np.ndarray) -> np.ndarray:
-    """e**x in float64, within 2.2 * 2**-53 of itself: the same table, and a shorter series."""
+    """Return e**x in float64, within 2.2 units 2**-53 relative, by the same table and a shorter series."""
     ordinary = np.abs(x) < 700.0
-    if not np.all(ordinary):  # two halves neither overflow nor vanish before their product does
+    if not np.all(ordinary):  # each half neither overflows nor vanishes before the product does
         inside = np.where(np.abs(x) < 800.0, x, 0.0)
         return np.where(
             inside == x,
@@ -182,7 +182,7 @@ def _exponential(x):
     t = x - k * c1
     k *= c2 + c3
     t -= k
-    # t + t * t * (1/2 + t * (1/6 + t / 24)), in place: on large arrays new memory costs more than arithmetic.
+    # t + t * t * (1/2 + t * (1/6 + t / 24)), in place: for large arrays new memory costs more than arithmetic
     series = t * (1.0 / 24.0)
     series += 1.0 / 6.0
     series *= t
@@ -197,12 +197,12 @@ def _exponential(x):
 
 
 def _power(exponent: np.ndarray) -> np.ndarray:
-    """2**exponent for exponents of normal numbers."""
+    """Return 2**exponent for exponents of normal numbers."""
     return ((exponent + 1023) << 52).view(np.float64)
 
 
 def _series(t):
-    """exp(t) - 1 for |t| < 2**-13: seven terms, the first three in double-double."""
+    """Return exp(t) - 1 for |t| < 2**-13 by seven terms, the first three in double-double."""
     square = multiply(t, t)[0]
     cube = multiply(square, t)[0]
     high = t[0]
@@ -218,7 +218,7 @@ def _series(t):
 
 
 def log(a):
-    """The natural logarithm of a > 0: a power 2**(k / 64) next to a, and the series of artanh for the quotient."""
+    """Return the natural logarithm of a > 0 by a power 2**(k / 64) near a, and the series of artanh for the quotient."""
     high, low = a
     positive = (high > 0.0) & np.isfinite(high)
     fraction, exponent = np.frexp(np.where(positive, high, 1.0))
@@ -228,7 +228,7 @@ def log(a):
         None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent),
     )
     powers_high, powers_low, _ = _tables()
-    # the power next to a number of [1, 2): 64 stands for 2
+    # the nearest power to a number in [1, 2); index 64 means 2
     k = np.searchsorted(powers_high[32::64], scaled[0])
     power = np.append(powers_high[::64], 2.0)[k], -np.append(powers_low[::64], 0.0)[k]
     apart = add(scaled, (-power[0], power[1]))[0]
@@ -252,7 +252,7 @@ def log(a):
 
 @lru_cache
 def _tables():
-    """2**(k / STEPS) for k = 0 .. STEPS - 1 as double-doubles, and ln 2 / STEPS as four numbers, from integers."""
+    """Return 2**(k / STEPS) for k = 0 .. STEPS - 1 as double-doubles, and ln 2 / STEPS as four numbers, from integers."""
     bits = 220
     root = 2 << 2 * bits  # 2, scaled by 2**(2 bits)
     for _ in range(STEPS.bit_length() - 1):
@@ -264,7 +264,7 @@ def _tables():
         power = power * root >> bits
     pairs = [_pair(power, bits) for power in powers]
     rest, parts = _log2(bits) // STEPS, []
-    # at most 30 bits each: k has up to 23, and its products are to be exact
+    # at most 30 bits each: products with k, of up to 23 bits, must be exact
     for place in (40, 70, 100):
         parts.append(float(rest >> (bits - place)) * 2.0**-place)
         rest &= (1 << (bits - place)) - 1
@@ -277,7 +277,7 @@ def _tables():
 
 @lru_cache
 def _log2_parts():
-    """ln 2 / STEPS as a sum of two double-doubles."""
+    """Return ln 2 / STEPS as a sum of two double-doubles."""
     bits = 300
     step = _log2(bits) // STEPS
     first = _pair(step, bits)
@@ -286,13 +286,13 @@ def _log2_parts():
 
 
 def _log2(bits: int) -> int:
-    """ln 2, scaled by 2**bits: sum of 1 / (n 2**n)."""
+    """Return ln 2, scaled by 2**bits: sum of 1 / (n 2**n)."""
     guard = bits + 40
     return sum((1 << guard) // (n << n) for n in range(1, guard)) >> 40
 
 
 def _pair(number: int, bits: int) -> tuple[float, float]:
-    """An integer scaled by 2**bits as high + low."""
+    """Return an integer, scaled by 2**bits, as high + low."""
     high = number / (1 << bits)
     return high, (number - int(high * 2.0**120) * (1 << (bits - 120))) / (1 << bits)
 

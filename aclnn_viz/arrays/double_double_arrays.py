@@ -1,5 +1,5 @@
-"""Arrays of double-doubles (about 106 bits) with an error bound per element, to compute exact values where float64 does not
-settle them, and for float64 inputs.
+"""Arrays of double-doubles (about 106 bits) with an error bound per element, for exact values that float64 cannot settle, and
+for float64 inputs.
 """
 
 import numpy as np
@@ -22,9 +22,9 @@ _COMPARISONS = {np.less, np.less_equal, np.greater, np.greater_equal, np.equal, 
 
 
 class PreciseArray(ArrayOfParts):
-    """`high` + `low` is within `error` of the exact number; all float64 of one shape. A part that is None is 0.
+    """`high` + `low` is within `error` of the exact number; all are float64 of one shape. A part None means 0.
 
-    `multiples` says which fractions the exact numbers can be; None says nothing.
+    `multiples` names the grid of the exact numbers; None if unknown.
     """
 
     dtype = np.dtype(np.float64)
@@ -53,10 +53,10 @@ class PreciseArray(ArrayOfParts):
 
 
 def _finished(xp, ufunc, operands, value, error):
-    """An array of what was computed, with what float64 gives where that is not finite.
+    """Return an array of the computed parts, with float64's result where it is not finite.
 
-    Where an operand is not finite, or the divisor is 0, every arithmetic gives the same, and nothing is unknown, unless
-    the result hangs on the sign of a number that may be 0 and need not. Where finite numbers overflow, nothing is known.
+    If an operand is not finite, or the divisor is 0, every arithmetic has the same result, so it is known, unless it depends on
+    the sign of a number that may be 0. If finite numbers overflow, nothing is known.
     """
     (high, low), naive = value, ufunc(*(x.high for x in operands))
     finite = np.isfinite(naive)
@@ -72,7 +72,7 @@ def _finished(xp, ufunc, operands, value, error):
                 if ufunc in (np.multiply, np.divide):
                     unsigned = (x.error > 0.0) & (np.abs(x.high) <= x.error * SLACK)
                     special = special & ~(unsigned & ~_any_nan(operands))
-        broken = ~finite | ~np.isfinite(high)  # or an overflow on the way to a finite number
+        broken = ~finite | ~np.isfinite(high)  # including an overflow in an intermediate result
         high, low = (
             np.where(broken, naive, high),
             np.where(broken, 0.0, 0.0 if low is None else low),
@@ -127,7 +127,7 @@ def _multiply(xp, a, b):
 
 
 def _scaled(xp, x, scale):
-    """x times a power of two: exact, unless digits fall below the smallest number."""
+    """Return x times a power of two: exact, unless digits fall below the smallest number."""
     given = [part for part in (x.high, x.low, x.error) if part is not None]
     if scale.high < 1.0 and any(
         np.any((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given
@@ -153,7 +153,7 @@ def _divide(xp, a, b):
     least = size / dd.ROOM if b.error is None else size / dd.ROOM - b.error * SLACK
     spread = plus(a.error, None if b.error is None else times(np.abs(value[0]) * dd.ROOM, b.error))
     if spread is not None:
-        # 0 over what is not known at all is 0 * inf here, and no exact 0.
+        # 0 divided by an unknown number is 0 * inf here, not an exact 0.
         error = error + np.where(
             least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf)
         )
@@ -216,7 +216,7 @@ def _absolute(xp, a):
 
 
 def _difference(a, b):
-    """a - b as float64 whose sign is right, and the bound on the error of a and b together (None: exact)."""
+    """Return a - b as float64 with the right sign, and the bound on the errors of a and b together (None: exact)."""
     if a.low is None and b.low is None:
         apart = np.where(a.high == b.high, 0.0, a.high - b.high)
     else:
@@ -241,7 +241,7 @@ def _extreme(ufunc):
         first = ufunc(apart, 0.0) == apart  # or a nan
         first |= np.isnan(a.high)
         chosen = xp.where(first, a, b)
-        # which of the two is not sure where they are close
+        # close operands leave the choice uncertain
         if error is not None and chosen.error is not None:
             ea, eb = (0.0 if x.error is None else x.error for x in (a, b))
             chosen.error = np.where(np.abs(apart) <= error, np.maximum(ea, eb), chosen.error)
@@ -267,7 +267,7 @@ def _floor(xp, a):
 
 
 def _rint(xp, a):
-    """To the nearest integer, ties to even."""
+    """Round to the nearest integer, ties to even."""
     below = _floor(xp, PreciseArray(xp, a.high, a.low))
     rest = _difference(
         _subtract(xp, PreciseArray(xp, a.high, a.low), below), PreciseArray(xp, np.float64(0.5))
@@ -281,7 +281,7 @@ def _rint(xp, a):
 
 
 def _remainder(xp, a, b):
-    """a - b floor(a / b)."""
+    """Return a - b floor(a / b)."""
     quotient = a.high / b.high
     whole = PreciseArray(xp, np.where(np.isfinite(quotient), np.floor(quotient), 0.0))
     rest = _subtract(
@@ -340,7 +340,7 @@ _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
 
 
 class PreciseArrays(ExactFunctions):
-    """About 106 bits from additions, multiplications, divisions and square roots of float64 alone.
+    """The namespace of double-doubles, from additions, multiplications, divisions and square roots of float64 alone.
 
     >>> third = PreciseArrays().given(np.float64([1.0])) / 3.0
     >>> float(third.high[0]), float(third.low[0])
@@ -348,13 +348,13 @@ class PreciseArrays(ExactFunctions):
     """
 
     def given(self, value):
-        """An input, or an attribute of a page that is a floating number, as it is."""
+        """Return an input, or a floating attribute of a page, unchanged in value."""
         if isinstance(value, np.ndarray):
             return self._wrap(value)
         return self.lifted(value) if isinstance(value, float) else value
 
     def lifted(self, x) -> PreciseArray:
-        """An operand that is a number or a NumPy array."""
+        """Return a number or a NumPy array as an operand."""
         x = np.asarray(x, np.float64)
         return PreciseArray(self, x, multiples=None if x.ndim else multiples.of_number(x))
 
@@ -385,7 +385,7 @@ class PreciseArrays(ExactFunctions):
         )
 
     def astype(self, x, dtype):
-        """Integers from whole numbers; floating arrays stay as they are, whatever format is asked for."""
+        """Convert whole numbers to integers; floating arrays are unchanged by any floating format."""
         if not isinstance(x, PreciseArray):
             return self._wrap(x.astype(dtype))
         if np.dtype(dtype).kind not in "iu":
@@ -444,7 +444,7 @@ class PreciseArrays(ExactFunctions):
         return self._put(target, columns, target[:, columns] + terms)
 
     def _put(self, target, columns, values):
-        """`target` with some columns replaced."""
+        """Return `target` with some columns replaced."""
 
         def replaced(old, new):
             result = np.array(np.broadcast_to(old, target.shape))

@@ -1,9 +1,10 @@
 """Run an operator's formulas block by block, so that each block fits the cache and results do not depend on the number of
 threads.
 
-A page says how it may be cut with one string per input and output, one character per axis: a letter names an axis
-that a block may cut, a dot one that must stay whole; without any, the page does not see an array of several elements. An output that lacks a letter of the inputs is a sum over that
-axis: its blocks are added as a tree of neighbours, in at least float64.
+A page says how it may be cut with one string per input and output, one character per axis: a letter names an axis that
+a block may cut, a dot one that must stay whole. An array of several elements with an empty string is not passed to the
+page. An output that lacks a letter of the inputs is a sum over that axis: its blocks are added as a tree of neighbours,
+in at least float64.
 
     AXES = {"dy": "r.", "x": "r.", "rstd": "r.", "gamma": ".", "dxOut": "r.", "dgammaOut": "."}
 """
@@ -21,13 +22,13 @@ from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
 from aclnn_viz.errors import problem
 
-# of the largest array: smaller ones cost more calls than they save of the caches
+# elements of the largest array; smaller blocks cost more in calls than they save in the cache
 BLOCK_ELEMENTS = 1 << 17
-THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than they save
+THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than it saves
 
 
 class Result(NamedTuple):
-    """One output of a page: its shape there, its format, and the shape under which the caller gets it."""
+    """One output of a page: its shape in the page, its format, and the shape that the caller gets."""
 
     shape: tuple[int, ...]
     format: FloatFormat
@@ -35,7 +36,7 @@ class Result(NamedTuple):
 
 
 class Arranged(NamedTuple):
-    """The inputs of a page: arrays in its shapes, attributes, and what its outputs become."""
+    """The inputs of a page: arrays in the page's shapes, attributes, and descriptions of its outputs."""
 
     arrays: dict[str, np.ndarray | None]
     attributes: dict
@@ -43,7 +44,7 @@ class Arranged(NamedTuple):
     compute: np.dtype
     axes: dict[str, str]
     prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
-    # whether a tensor has no elements: then no page is run, for sums of nothing are 0
+    # whether a tensor has no elements; then no page runs, because sums of nothing are 0
     empty: bool = False
 
 
@@ -60,7 +61,7 @@ def _zeros(results: Mapping) -> dict[str, np.ndarray]:
 
 
 def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndarray]:
-    """Run `page(namespace, **arrays, **attributes)` in the type `arranged.compute` and round each of the results once.
+    """Run `page(namespace, **arrays, **attributes)` in the type `arranged.compute` and round each result once.
 
     Integers keep their type, and an array that is None stays None.
     """
@@ -100,13 +101,13 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
                     ) from None
         return values
 
-    # Where an output is a sum over an inner axis (the channels of a sample), each block has added its part already, so
-    # another length of blocks would round differently. This length stays, so that results keep their last bits.
+    # For an output that is a sum over an inner axis (the channels of a sample), another block length would round differently.
+    # This length is kept, so that results keep their last bits.
     inner = list(sizes_of(axes, given))[1:]
     elements = BLOCK_ELEMENTS // (
         4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1
     )
-    # without, a page might look for the largest of no elements
+    # without outputs, a page could search the largest of no elements
     filled = any(output.size for output in outputs.values())
     for name, block, total in combined(
         axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()
@@ -125,7 +126,7 @@ def in_blocks(
     outputs: Iterable[str],
     namespace: Callable,
 ):
-    """Return {output: array of a number system}: as `evaluate`, without the last rounding.
+    """Return {output: array of a number system}, like `evaluate` without the last rounding.
 
     `namespace()` makes the number system of one block; `arrays` are its arrays, integers and Nones.
     """
@@ -147,7 +148,7 @@ def in_blocks(
             )
 
     xp, joined = namespace(), {}
-    # arrays of such systems hold several numbers
+    # smaller blocks, because arrays of such systems hold several numbers per element
     parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))
     found = {
         name: [(block, values[name]) for block, values in parts]
@@ -163,7 +164,7 @@ def in_blocks(
 
 
 def _joined(xp, letters, axes, pieces):
-    """The pieces of an output, in the order of the blocks, as one array: the last letter changes fastest."""
+    """Join the pieces of an output, in the order of the blocks, to one array; the last letter changes fastest."""
     if not letters:
         return pieces[0][1]
     first, *rest = letters
@@ -178,7 +179,7 @@ def _joined(xp, letters, axes, pieces):
 def over_blocks(
     run: Callable, axes: Mapping[str, str], arrays: Mapping, elements: int | None = None
 ) -> Iterator:
-    """Yield (block, run(block, arrays cut to the block)) in a fixed order, computed by threads if that is worth it.
+    """Yield (block, run(block, arrays cut to the block)) in a fixed order, by threads if that is worth it.
 
     A block has at most `elements` of the largest array (None: BLOCK_ELEMENTS), if it can be cut that small.
     """
@@ -197,12 +198,12 @@ def over_blocks(
 
 
 def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:
-    """Whether an output is a sum over an axis that blocks may cut."""
+    """Return whether an output is a sum over an axis that blocks may cut."""
     return not sizes_of(axes, arrays).keys() <= set(axes[name])
 
 
 def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slice], object]]:
-    """Add up, of `parts` (block, {output: value}), what belongs to outputs that are sums: yield (output, place, sum)."""
+    """Add up the parts (block, {output: value}) of outputs that are sums; yield (output, place, sum)."""
     summed = [name for name in outputs if adds(axes, arrays, name)]
     sums: dict[tuple, PairwiseSum] = {}
     for block, values in parts:
@@ -220,7 +221,7 @@ def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slic
 
 
 def sizes_of(axes, arrays):
-    """The length of each lettered axis, in the order in which the inputs name them; length 1 broadcasts."""
+    """Return the length of each lettered axis, in the order of the inputs; length 1 broadcasts."""
     sizes: dict[str, int] = {}
     for name, array in arrays.items():
         for letter, n in zip(axes[name], array.shape, strict=True):
@@ -231,7 +232,7 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    # what one step along it takes of the largest array, with all later letters whole
+    # the elements of the largest array per step along a letter, with all later letters whole
     for at, letter in enumerate(letters):
         unit = max(
             array.size
@@ -242,7 +243,7 @@ def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
             for name, array in arrays.items()
         )
         steps[letter] = max(1, elements // max(1, unit))
-    # Blocks of a power of two: sums over them, added as a tree, are the tree over all terms.
+    # Blocks are powers of two, so that the tree over block sums equals the tree over all terms.
     steps = {letter: 1 << (step.bit_length() - 1) for letter, step in steps.items()}
     cuts = [
         [(letter, slice(at, min(at + steps[letter], n))) for at in range(0, n, steps[letter])]
@@ -252,7 +253,7 @@ def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
 
 
 def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
-    """Yield run(part) of every part of the order, in that order, computed by threads if `elements` are worth it."""
+    """Yield run(part) for every part in order, by threads if `elements` are many enough."""
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:
@@ -261,7 +262,7 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
 
 
 def in_stretches(run: Callable, size: int) -> None:
-    """Call run(part) for every part, a slice, of so many elements, each of which the cache holds, by threads if that is worth it."""
+    """Call run(part) for every slice of `size` elements that fits the cache, by threads if that is worth it."""
 
     def one(start):
         with np.errstate(all="ignore"):
@@ -272,7 +273,7 @@ def in_stretches(run: Callable, size: int) -> None:
 
 
 def place_of(array, letters, block):
-    """The index under which an array has the elements of a block; an axis of length 1 serves every block."""
+    """Return the index that cuts a block out of an array; an axis of length 1 serves every block."""
     return tuple(
         block.get(letter, slice(None)) if n != 1 else slice(None)
         for letter, n in zip(letters, array.shape)

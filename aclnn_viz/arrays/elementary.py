@@ -1,9 +1,9 @@
-"""Elementary functions (sqrt, log, expm1, log1p, tanh, erf, erfc) in double-double and in float64, with error bounds, for exact
-values that are certified.
+"""Elementary functions (sqrt, log, expm1, log1p, tanh, erf, erfc) in double-double and in float64 with error bounds, for
+certified exact values.
 
-`erf` and `erfc` are no functions of the Array API or of NumPy: the ufuncs `ERF` and `ERFC` stand for them, so that each
-number system treats them as it treats `np.tanh`. The complement erfc(x) = exp(-x**2) w(x) comes from Taylor series of w
-about the multiples of 1/8, whose coefficients are made of integers: w' = 2 x w - 2 / sqrt(pi), w(0) = 1.
+The Array API and NumPy lack `erf` and `erfc`: the ufuncs `ERF` and `ERFC` represent them, so that each number system handles
+them like `np.tanh`. The complement erfc(x) = exp(-x**2) w(x) comes from Taylor series of w about the multiples of 1/8, with
+coefficients from integers: w' = 2 x w - 2 / sqrt(pi), w(0) = 1.
 
 Source: NIST Digital Library of Mathematical Functions, 4.6, 7.2, 7.6, 7.10.
 """
@@ -18,14 +18,14 @@ from aclnn_viz.arrays.double_double import exp_float64
 from aclnn_viz.arrays.local_errors import over, times
 
 ERF, ERFC = np.frompyfunc(erf, 1, 1), np.frompyfunc(erfc, 1, 1)
-RELATIVE = 2.0**-84  # what each function below errs by at most, beside what underflow takes
-# nodes a unit, terms of a series (|t| <= 1/16), and where erfc is below the smallest number
+RELATIVE = 2.0**-84  # relative error bound of each function below, except for underflow
+# nodes per unit, terms of a series (|t| <= 1/16), and the number beyond which erfc underflows
 STEP, TERMS, LAST = 8, 22, 28
-BLOCK = 1 << 13  # elements of a block that stays in cache through the many steps of a series
+BLOCK = 1 << 13  # elements of a block that stays in the cache through the many steps of a series
 
 
 def _relative(value, exact, least=0.0):
-    """The bound for a value that is exact in places and next to the smallest numbers loses `least` more."""
+    """Return the error bound of a value that is exact in places; near the smallest numbers it loses `least` more."""
     return np.where(
         exact,
         0.0,
@@ -34,13 +34,13 @@ def _relative(value, exact, least=0.0):
 
 
 def _at_zero(a, value):
-    """The value with that of odd functions where a is 0 (with its sign) or no number."""
+    """Return the value of an odd function, corrected where a is a signed 0 or nan."""
     keep = (a[0] == 0.0) | np.isnan(a[0])
     return np.where(keep, a[0], value[0]), np.where(keep, 0.0, value[1])
 
 
 def sqrt(a):
-    """The square root; of what has none, as NumPy says."""
+    """Return the square root; for operands without one, NumPy's result."""
     plain = (a[0] > 0.0) & np.isfinite(a[0])
     value, error = dd.sqrt(
         (np.where(plain, a[0], 1.0), None if a[1] is None else np.where(plain, a[1], 0.0))
@@ -50,7 +50,7 @@ def sqrt(a):
 
 
 def expm1(a):
-    """e**a - 1: a table and a series near 0, where subtracting 1 would leave few digits."""
+    """Return e**a - 1 by a table, and by a series near 0, where subtracting 1 would lose digits."""
     near = np.abs(a[0]) < 0.5
     inside = np.where(near, a[0], 0.0), None if a[1] is None else np.where(near, a[1], 0.0)
     small = dd.expm1_near_0(inside)
@@ -67,10 +67,10 @@ def expm1(a):
 
 
 def log1p(a):
-    """log(1 + a): the logarithm of a sum, and next to 0, where the sum would lose digits, a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
+    """Return log(1 + a) by the logarithm of a sum, or near 0 by a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
     near = np.abs(a[0]) < 2.0**-26
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
-    # of the factor behind a**2: its first term has two parts
+    # the factor of a**2; its first term has two parts
     tail = inside[0] * (1.0 / 3.0 - inside[0] * 0.25)
     small = dd.add(
         inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0]
@@ -91,9 +91,9 @@ def log1p(a):
 
 
 def tanh(a):
-    """(e**2|a| - 1) / (e**2|a| + 1), with the sign of a."""
+    """Return (e**2|a| - 1) / (e**2|a| + 1), with the sign of a."""
     sign = np.where(a[0] < 0.0, -1.0, 1.0)
-    far = np.abs(a[0]) > 40.0  # 1 - tanh is below 2**-114
+    far = np.abs(a[0]) > 40.0  # 1 - tanh is then below 2**-114
     double = (
         np.where(far, 80.0, 2.0 * sign * a[0]),
         None if a[1] is None else np.where(far, 0.0, 2.0 * sign * a[1]),
@@ -109,7 +109,7 @@ def tanh(a):
 
 
 def erf_of(a):
-    """2 / sqrt(pi) times the integral of exp(-t**2) from 0 to a."""
+    """Return 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to a."""
     near = np.abs(a[0]) < 0.5
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
     square, total = dd.multiply(inside, inside)[0], (np.float64(0.0), np.float64(0.0))
@@ -126,7 +126,7 @@ def erf_of(a):
 
 
 def erfc_of(a):
-    """1 - erf(a), with all its digits where a is large."""
+    """Return 1 - erf(a), with full precision for large a."""
     sign = np.where(a[0] < 0.0, -1.0, 1.0)
     x = (
         np.where(np.abs(a[0]) < LAST, sign * a[0], 0.0),
@@ -157,7 +157,7 @@ def erfc_of(a):
 
 
 def float64_erf(x):
-    """erf in float64, within 4 units of 2**-53 of itself."""
+    """Return erf in float64, within 4 units 2**-53 relative."""
     near = np.abs(x) < 0.5
     inside = np.where(near, x, 0.0)
     square, total = inside * inside, 0.0
@@ -167,7 +167,7 @@ def float64_erf(x):
 
 
 def float64_erfc(x):
-    """erfc in float64, within 16 units of 2**-53 of itself where that is a normal number."""
+    """Return erfc in float64, within 16 units 2**-53 relative for normal results."""
     size = np.abs(x)
     kept = np.where(size < LAST, size, 0.0)
     node = np.rint(kept * STEP)
@@ -182,7 +182,7 @@ def float64_erfc(x):
 
 
 def in_numpy(of_float64, ufunc):
-    """A function of NumPy arrays from one of float64 arrays; on arrays of other number systems the ufunc."""
+    """Return a function of NumPy arrays from one of float64 arrays; other number systems get the ufunc."""
 
     def function(x, /):
         if not isinstance(x, (np.ndarray, np.generic, float)):
@@ -200,7 +200,7 @@ def in_numpy(of_float64, ufunc):
     return function
 
 
-# What an error of x carries: a bound for |f'| between |x| - e and |x| + e, of e at most 1.
+# Effect of an error of x: a bound of |f'| between |x| - e and |x| + e, for e of at most 1.
 def _below(x, error):
     return np.maximum(np.abs(x) - error, 0.0)
 
@@ -224,17 +224,17 @@ PRECISE = {
     ERFC: erfc_of,
 }
 NUMPY = {ERF: in_numpy(float64_erf, ERF), ERFC: in_numpy(float64_erfc, ERFC)}
-# what libraries err by at most: NumPy's loops, the C libraries' less
+# largest errors of libraries: of NumPy's loops; C libraries are more accurate
 ULPS = dict.fromkeys(SLOPES, 4.0) | {np.sqrt: 1.0}
 
 
 def in_numpy_arrays(ufunc):
-    """What computes a ufunc on NumPy arrays."""
+    """Return the function that computes a ufunc on NumPy arrays."""
     return NUMPY.get(ufunc, ufunc)
 
 
 def carried(ufunc, x, error, beside=0.0):
-    """How far f moves at most within `error` of a number that is within `beside` of x."""
+    """Return the largest change of f within `error` of a number that is within `beside` of x."""
     with np.errstate(all="ignore"):
         slope = SLOPES[ufunc](x, error + beside) * (1.0 + 2.0**-20)
         return np.where(
@@ -246,7 +246,7 @@ def carried(ufunc, x, error, beside=0.0):
 
 @lru_cache
 def _erf_series():
-    """2 / sqrt(pi) (-1)**n / (n! (2 n + 1)), as double-doubles."""
+    """Return 2 / sqrt(pi) (-1)**n / (n! (2 n + 1)) for each n, as double-doubles."""
     bits, series, power = 220, [], _two_over_root_pi(220)
     for n in range(24):
         series.append(tuple(map(np.float64, dd._pair(power // (2 * n + 1), bits))))
@@ -256,8 +256,8 @@ def _erf_series():
 
 @lru_cache
 def _coefficients():
-    """The Taylor coefficients of w about k / 8, term by term: the high and the low parts of all nodes."""
-    bits = 1400  # a step forward multiplies an error of w by exp(x**2) in the end, 2**1131 at 28
+    """Return the Taylor coefficients of w about k / 8, term by term: the high and the low parts of all nodes."""
+    bits = 1400  # forward steps amplify an error of w by exp(x**2) in total, 2**1131 at 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):
         # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
@@ -271,7 +271,7 @@ def _coefficients():
 
 
 def _two_over_root_pi(bits: int) -> int:
-    """2 / sqrt(pi), scaled by 2**bits, with pi by Machin's formula."""
+    """Return 2 / sqrt(pi), scaled by 2**bits, with pi by Machin's formula."""
     guard = bits + 64
 
     def arctan(n):

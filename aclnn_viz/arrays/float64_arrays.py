@@ -1,8 +1,8 @@
 """Float64 arrays with a cheap error bound: the first attempt at certified exact values, for inputs of at most 32 bits.
 
-For as long as numbers are multiplied and divided, one relative error serves a whole array; after a sum each element
-has an error of its own. What the inputs are (24 bits at most, multiples of 2**-149) tells beforehand which products are
-exact and that none underflows. Sums are compensated: each keeps what its additions lose, and adds it in the end.
+Through products and quotients one relative error serves a whole array; after a sum each element has its own error. The format
+of the inputs (24 bits at most, multiples of 2**-149) shows in advance which products are exact and that none underflows. Sums
+are compensated: each collects the errors of its additions, and adds them at the end.
 """
 
 from functools import lru_cache
@@ -17,20 +17,20 @@ from aclnn_viz.arrays.sums import columns, in_front, sum_axes
 from aclnn_viz.dtypes import float_format
 
 UNIT = 2.0**-53
-ROOM = 1.0 + 2.0**-20  # for the roundings of bounds, and for what is small beside small errors
-EXP = 5.0  # units that the exponential errs by: 2.2, or twice as many where it is a square
+ROOM = 1.0 + 2.0**-20  # for rounding errors of bounds and terms of second order
+EXP = 5.0  # error of the exponential in units: 2.2, or twice that for a square
 LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
-_AT_ONCE = 1024  # elements: of more, a few are looked at first
-_FLOOR = 2.0**-1021  # an error, in units, that makes up for underflow
-# relative errors up to which 1 / (1 - e) and exp(e) are 1 + e, but for a hundredth
+_AT_ONCE = 1024  # in larger arrays a few elements are checked first
+_FLOOR = 2.0**-1021  # an error in units that covers underflow
+# up to this relative error, 1 / (1 - e) and exp(e) are 1 + e within a hundredth
 _LINEAR = 2.0**-10 / UNIT
 
 
 class SizedArray(ArrayOfParts):
-    """`data`, and how far the exact numbers are from it at most, in units of 2**-53.
+    """`data`, and a bound of the distance to the exact numbers, in units of 2**-53.
 
-    That is `absolute` for each element, or where this is None `relative` * |data|; a `relative` of 0 is exact. Every
-    element is a multiple of 2**`grain` below 2**`top`, and has at most `bits` significant ones (None: unknown).
+    The bound is `absolute` for each element, or, if that is None, `relative` * |data|; a `relative` of 0 is exact. Every
+    element is a multiple of 2**`grain`, below 2**`top`, and has at most `bits` significant bits (None: unknown).
     """
 
     dtype = np.dtype(np.float64)
@@ -50,12 +50,12 @@ class SizedArray(ArrayOfParts):
 
     @property
     def units(self) -> np.ndarray:
-        """The bound in units of 2**-53, element by element."""
+        """The bound of each element in units of 2**-53."""
         return self.relative * np.abs(self.data) if self.absolute is None else self.absolute
 
     @property
     def error(self) -> np.ndarray:
-        """The bound, element by element."""
+        """The bound of each element."""
         return (
             np.zeros(self.shape)
             if self.exact
@@ -81,9 +81,9 @@ def lifted(xp, x):
     return SizedArray(xp, x, None, 0.0, *_known(float(x)))
 
 
-@lru_cache(1024)  # a page writes the same few numbers again and again
+@lru_cache(1024)  # a page uses the same few numbers repeatedly
 def _known(x: float) -> tuple[int, int, int]:
-    """Grain, top and bits of one number."""
+    """Return grain, top and bits of one number."""
     odd, scale = x.as_integer_ratio()
     trailing = (odd & -odd).bit_length() - 1 if odd else 0
     shift = scale.bit_length() - 1
@@ -91,9 +91,9 @@ def _known(x: float) -> tuple[int, int, int]:
 
 
 def _rounded(exact, data, a, b):
-    """The relative error, in units, of the result of two exact operands: 0 if `exact(data, a, b)` everywhere, else 1.
+    """Return the relative error, in units, of a result of two exact operands: 0 if `exact(data, a, b)` everywhere, else 1.
 
-    Of many elements mostly a few tell.
+    For many elements, a few usually suffice.
     """
     if data.size > _AT_ONCE:
         arrays = np.broadcast_arrays(data, a, b)
@@ -146,7 +146,7 @@ def _divide(xp, a, b):
     data = a.data / b.data
     if (
         b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST_EXPONENT
-    ):  # by a power of two
+    ):  # a power of two
         return SizedArray(
             xp,
             data,
@@ -174,7 +174,7 @@ def _divide(xp, a, b):
 
 
 def _small(data, *operands):
-    """Where a result is next to the smallest numbers, or below, though no operand is exactly 0."""
+    """Return the mask of results near or below the smallest numbers that have no operand equal to 0."""
     small = np.abs(data) < 2.0**-1020
     if small.any():
         for x in operands:
@@ -202,7 +202,7 @@ def _exp(xp, a):
 def _elementary(ufunc):
     def rule(xp, a):
         (data, _), error = PRECISE[ufunc]((a.data, None))
-        # the low part that is left out, and what the function errs by
+        # the omitted low part, and the error of the function
         units = np.abs(data) + error * (ROOM / UNIT) + _FLOOR
         if not a.exact:
             units = units + carried(ufunc, a.data, a.error) * (ROOM / UNIT)
@@ -220,7 +220,7 @@ def _absolute(xp, a):
 
 
 def _apart(a, b):
-    """The difference, and where its sign is sure."""
+    """Return the difference, and the mask where its sign is certain."""
     apart = a.data - b.data
     if a.exact and b.exact:
         return apart, True
@@ -291,7 +291,7 @@ class SizedArrays(ExactFunctions):
     """The namespace of a page over sized arrays."""
 
     def given(self, value):
-        """An input, or an attribute of a page that is a floating number, as it is."""
+        """Return an input, or a floating attribute of a page, as an operand."""
         if not isinstance(value, np.ndarray):
             return lifted(self, value) if isinstance(value, float) else value
         if not is_float(value):
@@ -323,7 +323,7 @@ class SizedArrays(ExactFunctions):
         return self._like(np.broadcast_to(np.float64(value), x.shape), lifted(self, value))
 
     def _like(self, data, *arrays):
-        """`data` with what is known of arrays that it was taken from."""
+        """Return `data` with the bounds of the arrays from which its elements come."""
         bits = [x.bits for x in arrays]
         return SizedArray(
             self,
@@ -351,7 +351,7 @@ class SizedArrays(ExactFunctions):
         return moved
 
     def astype(self, x, dtype):
-        """Integers from whole numbers; floating arrays stay as they are, whatever format is asked for."""
+        """Convert whole numbers to integers; floating arrays are unchanged by any floating format."""
         if not isinstance(x, SizedArray):
             return self._wrap(x.astype(dtype))
         if np.dtype(dtype).kind not in "iu":
@@ -388,13 +388,13 @@ class SizedArrays(ExactFunctions):
         def add(part):
             weights = np.broadcast_to(part, values.shape).reshape(-1)
             added = np.bincount(place, weights, target.size).reshape(target.shape)
-            return added.astype(np.float64, copy=False)  # of no weights they are counts
+            return added.astype(np.float64, copy=False)  # without weights these are counts
 
         counts = np.bincount(index, minlength=target.shape[1])
         more = np.maximum(counts - 1, 0)  # additions of a column
         slack = 1.0 + counts * 2.0**-50
         if values.exact or values.absolute is not None and not values.absolute.all():
-            # Some terms are exact, and then perhaps their sums.
+            # if some terms are exact, their sums may be, too
             sizes = add(np.abs(values.data)) * slack
             units = np.where(_add_exactly(values.data, place, sizes), 0.0, more * sizes)
             if not values.exact:
@@ -416,7 +416,7 @@ class SizedArrays(ExactFunctions):
 
 
 def _add_exactly(terms, place, sizes):
-    """Where sums of numbers are exact in any order: all terms are multiples of a number that is not much smaller."""
+    """Return where sums are exact in any order, because all terms are multiples of a number of similar size."""
     bits = np.abs(terms).view(np.int64)
     fraction = bits & ((1 << 52) - 1) | (1 << 52)
     power = (bits & (0x7FF << 52)).view(np.float64)
@@ -429,9 +429,9 @@ def _add_exactly(terms, place, sizes):
 
 
 def additions(count: int) -> int:
-    """The largest number of additions that one of `count` terms meets in `_compensated`.
+    """Return the largest number of additions that one of `count` terms meets in `_compensated`.
 
-    That is the first term: where the number of terms is odd, the last one is added to it, too.
+    The first term meets the most: for an odd number of terms, the last one is added to it, too.
     """
     met = 0
     while count > 1:
@@ -440,7 +440,7 @@ def additions(count: int) -> int:
 
 
 def _compensated(terms, lost, axes):
-    """The sum along axes, halves added to halves, and the sum of what its additions lost (`lost` comes from earlier)."""
+    """Return the sum along axes, halves added to halves, and the sum of its rounding errors, including earlier ones in `lost`."""
     terms, lost = _first(terms, axes), None if lost is None else _first(lost, axes)
     if not len(terms):
         return np.expand_dims(np.zeros(terms.shape[1:]), axes), None
@@ -460,12 +460,12 @@ def _compensated(terms, lost, axes):
 
 
 def _first(array, axes):
-    """The axes, in row order, as one axis that comes first, in memory, too: what is added then lies in long rows."""
+    """Return the axes, in row order, as one leading axis, contiguous so that additions run over long rows."""
     return np.ascontiguousarray(in_front(array, axes))
 
 
 def _folded(array, axes):
-    """The sum of numbers that are not negative: halves are added to halves, whatever the order costs."""
+    """Return the sum of nonnegative numbers by adding halves to halves, in any order."""
     terms = _first(array, axes)
     while len(terms) > 1:
         half = len(terms) // 2

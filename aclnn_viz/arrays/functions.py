@@ -1,7 +1,7 @@
 """Array API functions that only move or create elements, written once for all array classes whose elements have several parts
 (number, error bound).
 
-A part is an array of its own, such as the values, their low digits, or the bounds of their errors.
+A part is an array itself, such as the values, their low digits, or the bounds of their errors.
 """
 
 import numpy as np
@@ -17,12 +17,12 @@ def is_float(array) -> bool:
 
 
 def spread(part, shape):
-    """Return one part of an array in the shape of the array; a part that has it already is returned as it is: broadcast_to is slow."""
+    """Return one part of an array in the array's shape; the check avoids a slow broadcast_to."""
     return part if part.shape == shape else np.broadcast_to(part, shape)
 
 
 def moved_part(f, name: str, arrays, nothing=ZERO):
-    """Return what a function that only moves elements makes of a part of arrays; None where none of them has that part."""
+    """Apply a function that only moves elements to a part of arrays; return None if no array has that part."""
     parts = [getattr(x, name) for x in arrays]
     if all(part is None for part in parts):
         return None
@@ -32,7 +32,7 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
 
 
 def sort_of(test):
-    """Return a rule that tests numbers for nan or infinity, which is open where nothing is known of them."""
+    """Return a rule that tests numbers for nan or infinity; unknown numbers leave a decision open."""
 
     def rule(xp, a):
         if not a.exact:
@@ -43,7 +43,7 @@ def sort_of(test):
 
 
 class ArrayOfParts(NDArrayOperatorsMixin):
-    """An array whose elements have several parts, of which `data` holds the numbers; `applied` is what a ufunc makes of it."""
+    """An array whose elements have several parts; `data` holds the numbers, and `applied` evaluates a ufunc."""
 
     shape = property(lambda self: self.data.shape)
     dtype = property(lambda self: self.data.dtype)
@@ -55,10 +55,10 @@ class ArrayOfParts(NDArrayOperatorsMixin):
 
 
 class Guards:
-    """`guard` of a namespace that has `clip`."""
+    """A mixin that defines `guard` in terms of `clip`."""
 
     def guard(self, x, smallest=-np.inf, largest=np.inf):
-        """Return x kept from `smallest` to `largest`: only so that numbers stay finite, which a proof may take for granted."""
+        """Return x limited to `smallest` and `largest`, only to keep numbers finite; a proof may ignore it."""
         if np.isinf(largest):
             return self.maximum(x, smallest)
         return self.minimum(x, largest) if np.isinf(smallest) else self.clip(x, smallest, largest)
@@ -67,8 +67,8 @@ class Guards:
 class Functions(Guards):
     """Array API functions in terms of NumPy ufuncs, which dispatch on the array, and of two methods of a namespace.
 
-    `_wrap(ndarray)` makes floating elements arrays of the namespace; `_move(f, *arrays)` applies a NumPy function that
-    only moves elements to every part of the arrays. Integers and booleans stay NumPy arrays.
+    `_wrap(ndarray)` makes floating elements arrays of the namespace; `_move(f, *arrays)` applies a NumPy function that only
+    moves elements to every part of the arrays. Integers and booleans stay NumPy arrays.
     """
 
     int64, nan = np.int64, np.nan
@@ -123,10 +123,10 @@ class Functions(Guards):
 
 
 class ExactFunctions(Functions):
-    """What namespaces for truth share, whose arrays bound how far the exact numbers are from theirs.
+    """The base class of namespaces for truth, whose arrays bound their distance to the exact numbers.
 
-    `open` tells whether some decision (a comparison, a floor, a rounding) was closer than the error of its operands:
-    then the arrays may hold the other outcome, and what the result hangs on must be found out otherwise.
+    `open` is true if some decision (a comparison, a floor, a rounding) was closer than the error of its operands. The arrays
+    may then hold the other outcome, and dependent results need another computation.
     """
 
     float64 = np.dtype(np.float64)

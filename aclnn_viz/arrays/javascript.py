@@ -1,11 +1,10 @@
-"""Arrays that record what is done to them, so that an operator's formulas, or a picture, run over them once and come out as
-JavaScript.
+"""Arrays that record operations, so that an operator's formulas, or a picture's, run over them once and become JavaScript.
 
-Shapes and types are those that NumPy makes of an example; the numbers of the example are never used. So what runs over these
-arrays looks at no number: it asks `xp.where`, not `if`. A view (a slice, another order of axes) becomes offset and strides.
-A step in float32 is computed in float64 and rounded when it is stored, which for + - * / and square roots gives float32's bits.
-Powers are correctly rounded but for one in millions, as C's are. `exp`, `log`, `tanh`, `sin` and the like are the browser's, within some
-units in the last place of NumPy's. `explorers/front/steps.js` computes the steps in the browser.
+Shapes and types are NumPy's for an example, whose numbers are never used. So code over these arrays must not inspect numbers:
+it uses `xp.where`, not `if`. A view (a slice, another order of axes) becomes offset and strides. A step in float32 is computed
+in float64 and rounded when stored, which yields float32's bits for + - * / and square roots. Powers are correctly rounded
+except for one in millions, like C's. `exp`, `log`, `tanh`, `sin` and similar functions are the browser's, within some units in
+the last place of NumPy's. `explorers/front/steps.js` computes the steps in the browser.
 """
 
 from functools import partial
@@ -27,7 +26,7 @@ ELEMENTWISE = set(
     isnan isfinite where
 """.split()
 )
-# of what a variable of JavaScript holds
+# typed arrays for JavaScript variables
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
 EXACT = {"round_to": round_to, "ulp": ulp}
@@ -44,12 +43,12 @@ def _looked(*_, **__):
 
 
 class Traced:
-    """An array of a `TracedArrays`: the name of a variable, and an example of its elements for shape and type.
+    """An array of a `TracedArrays`: the name of a variable, and an example for shape and type.
 
-    One that is `weak` is a number of Python's: it takes the type of the array beside it.
+    A `weak` one is a Python number, which takes the type of the other operand.
     """
 
-    __array_ufunc__ = None  # NumPy's arrays leave operators to it
+    __array_ufunc__ = None  # makes NumPy's arrays leave operators to this class
     __float__ = __int__ = __bool__ = __index__ = __array__ = __format__ = __contains__ = _looked
     shape, dtype, ndim, size = (
         property(lambda self, name=name: getattr(self.held, name))
@@ -110,14 +109,14 @@ def _is_weak(x) -> bool:
 
 
 def _kind(dtype) -> str:
-    """How a variable of JavaScript holds numbers of a type: those of 16 bits are numbers of float32, integers of float64."""
+    """Return the kind of JavaScript array for a type: 16-bit floats become float32, integers float64."""
     return "b" if dtype == bool else "f4" if dtype.kind in "fV" and dtype.itemsize < 8 else "f8"
 
 
 class TracedArrays(Guards):
-    """The namespace of a page over traced arrays; what depends on no input is computed at once, by NumPy.
+    """The namespace of a page over traced arrays; NumPy computes parts that depend on no input at once.
 
-    `tables` holds the arrays that stay, by the name under which the script finds them; several traces may share one.
+    `tables` holds constant arrays by their names in the script; several traces may share one.
 
     >>> xp = TracedArrays({})
     >>> x = xp.input("x", np.float32([1, 2]))
@@ -148,7 +147,7 @@ class TracedArrays(Guards):
         raise AttributeError(f"{name} is no step that can be traced")
 
     def _still(self, name, *xs, **how):
-        """A step of numbers that do not move, which JavaScript need not have."""
+        """Compute a step of constant numbers with NumPy; JavaScript does not need it."""
         if any(isinstance(x, Traced) for x in xs):
             raise AttributeError(f"{name} is no step that can be traced")
         return getattr(self.plain, name)(*xs, **how)
@@ -157,7 +156,7 @@ class TracedArrays(Guards):
         return Traced(self, f"$.{name}", example)
 
     def script(self, outputs: dict) -> str:
-        """Return JavaScript of outputs by name: a function of the inputs by name, of the steps that it needs alone."""
+        """Return JavaScript for outputs by name: a function of the inputs by name, with only the steps that it needs."""
         needed, steps = {self._named(value) for value in outputs.values()}, []
         for name, text, used in reversed(self._steps):
             if name in needed:
@@ -167,7 +166,7 @@ class TracedArrays(Guards):
         return f"($)=>{{{'const ' + ','.join(steps) + ';' if steps else ''}return {{{made}}};}}"
 
     def _made(self, name, held, *args) -> Traced:
-        """A step of JavaScript; one that was taken before is the same again. Arguments are arrays, and text as it stands."""
+        """Record a step of JavaScript, or reuse an equal one; arguments are arrays, or literal text."""
         used = [arg if isinstance(arg, str) else self._named(arg) for arg in args]
         maker, text = MAKERS[_kind(held.dtype)], ",".join(used)
         text = f"S.{name}({maker},{held.size}{',' * bool(text)}{text})"
@@ -190,7 +189,7 @@ class TracedArrays(Guards):
         )
 
     def step(self, name, *xs):
-        """An elementwise step of as many arrays and numbers as it takes."""
+        """Record an elementwise step of any number of arrays and numbers."""
         function = (
             np.rint if name == "round" else self.plain.erf if name == "erf" else getattr(np, name)
         )
@@ -202,7 +201,7 @@ class TracedArrays(Guards):
         with np.errstate(all="ignore"):
             held = np.asarray(function(*examples))
         numbers = [x for x in examples[name == "where" :] if not isinstance(x, bool)]
-        wide = np.result_type(*numbers) if numbers else None  # in which Python's numbers are, too
+        wide = np.result_type(*numbers) if numbers else None  # includes Python's numbers
         args = [
             x
             if not _is_weak(x)
@@ -216,7 +215,7 @@ class TracedArrays(Guards):
         return made
 
     def _spread(self, x, shape):
-        """An argument of a step: of as many elements as its result, or of one."""
+        """Broadcast an argument of a step to the result's shape unless it has one element."""
         return x if np.size(_held(x)) in (1, prod(shape)) else self.broadcast_to(x, shape)
 
     def moved(self, function, x):
@@ -239,7 +238,7 @@ class TracedArrays(Guards):
         )
 
     def shaped(self, function, x):
-        """Apply a function that gives the same elements in the same order another shape."""
+        """Apply a function that changes only the shape."""
         return (
             Traced(self, x.name, function(x.held))
             if isinstance(x, Traced)
@@ -316,7 +315,7 @@ class TracedArrays(Guards):
             or (x.dtype.kind, held.dtype.kind) in (("f", "f"), ("V", "f"))
             and held.itemsize == 8
         ) and (held.dtype.kind == "f" or x.dtype.kind != "f"):
-            # wider, or the same numbers: JavaScript computes in float64 anyway
+            # a wider type, or the same numbers, because JavaScript computes in float64 anyway
             return Traced(self, x.name, held)
         return self._made("whole" if held.dtype.kind in "iu" else "copy", held, x)
 
@@ -358,7 +357,7 @@ class TracedArrays(Guards):
         )
 
     def _along(self, kind, x, axes, dtype):
-        """A reduction of axes together, in row order; they stay with length 1."""
+        """Reduce axes together, in row order, keeping them with length 1."""
         front = self.moved(lambda array: np.moveaxis(array, axes, range(len(axes))), x)
         many, kept = prod(front.shape[: len(axes)]), front.shape[len(axes) :]
         made = self._made(kind, np.zeros(kept, dtype), front, str(many))
@@ -400,7 +399,7 @@ def _format(fmt) -> tuple[str, str, str]:
 
 
 def affine(places: np.ndarray):
-    """Return (first, lengths, strides) of positions that are a sum of multiples of their indices; None of others."""
+    """Return (first, lengths, strides) of positions that are linear in their indices, else None."""
     lengths = tuple(n for n in places.shape if n > 1)
     if not places.size:
         return 0, (0,), (1,)
@@ -419,7 +418,7 @@ def affine(places: np.ndarray):
 
 
 def literal(value) -> str:
-    """Return a number as JavaScript writes it."""
+    """Return a number in JavaScript syntax."""
     if isinstance(value, bool):
         return str(int(value))
     text = {float("inf"): "Infinity", -float("inf"): "-Infinity"}.get(value) or (

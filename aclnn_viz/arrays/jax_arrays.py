@@ -1,6 +1,4 @@
-"""Run an operator's formulas on JAX, compiled by XLA, and differentiate the forward ones by JAX, for gradients to compare ours
-with.
-"""
+"""Run an operator's formulas on JAX, compiled by XLA, and differentiate the forward ones by JAX, to compare gradients."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +8,7 @@ from aclnn_viz.arrays.functions import Guards
 
 
 class JaxArrays(Guards):
-    """`jax.numpy` with `scatter_add`, and with columns taken as rows: XLA is slow along the last axis."""
+    """`jax.numpy` with `scatter_add`, which works on rows because XLA is slow along the last axis."""
 
     def __init__(self):
         import jax.numpy
@@ -40,7 +38,7 @@ class JaxArrays(Guards):
 def evaluated(
     page: Callable, prelude: Callable | None, arrays: Mapping, attributes: Mapping, compute
 ) -> dict:
-    """What a page returns on whole arrays, of which the floating ones are widened to `compute`, within `precise()`."""
+    """Run a page on whole arrays, with floating ones widened to `compute`, within `precise()`."""
     xp = JaxArrays()
     more = {} if prelude is None else prelude(xp, arrays)
     widened = {
@@ -64,7 +62,7 @@ def compiled(
 
 
 def derived(loss: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The gradient of `loss(arrays by name)`, a number, by each of the arrays, in float64."""
+    """Return the float64 gradient of the number `loss(arrays by name)` by each array."""
     import jax
 
     with precise():
@@ -75,14 +73,14 @@ def derived(loss: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.nda
 
 
 def precise():
-    """A context in which JAX has 64 bits: coordinates are float64."""
+    """Return a context in which JAX has 64 bits: coordinates are float64."""
     import jax
 
     return jax.enable_x64(True)
 
 
 def given(array: np.ndarray, device):
-    """An array on a device of JAX."""
+    """Return an array on a JAX device."""
     import jax
 
     return jax.device_put(np.asarray(array, array.dtype.newbyteorder("=")), device)

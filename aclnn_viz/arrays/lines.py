@@ -1,8 +1,7 @@
 """Turn an operator's formulas into straight-line code for one element, or one summed row, from which numba loops and Ascend C
 kernels are generated.
 
-From these steps the kit writes tile programs for Ascend C and loops that numba compiles. A page that does more than this (it moves
-elements, or asks for a shape) raises NotStraight.
+A page that does more (moves elements, or uses a shape) raises NotStraight.
 """
 
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from aclnn_viz.errors import NotSupported, problem
 
 
 class NotStraight(NotSupported):
-    """A page that is more than arithmetic of single elements and sums along a row."""
+    """A page has more than arithmetic of single elements and sums along a row."""
 
     @classmethod
     def of(cls, what) -> "NotStraight":
@@ -28,7 +27,7 @@ class NotStraight(NotSupported):
 
 
 class Lines(NamedTuple):
-    """(value, step, what it takes: values and numbers) each; inputs and outputs by name; the length of a row, None of single elements."""
+    """Steps (value, name, operands); inputs and outputs by name; the length of a row, None for single elements."""
 
     steps: list
     inputs: dict
@@ -37,7 +36,7 @@ class Lines(NamedTuple):
 
     @property
     def last(self) -> dict[str, int]:
-        """The last step that takes each value; outputs are taken after the last one."""
+        """Return the last step that uses each value; outputs are used after the last step."""
         found = {
             one.name: k
             for k, (_, _, taken) in enumerate(self.steps)
@@ -48,7 +47,7 @@ class Lines(NamedTuple):
 
 
 class _Straight(TracedArrays):
-    """Arrays of one row, or of two elements that stand for all: what has one element is a number of the row."""
+    """Arrays of one row, or of two elements that represent all; an array of one element is a number of the row."""
 
     def _made(self, name, held, *taken):
         if name not in ELEMENTWISE | {"sum"}:
@@ -78,7 +77,7 @@ class _Straight(TracedArrays):
 
 
 def straight(op, arranged) -> Lines:
-    """Return the backward page of an operator as straight lines for arranged inputs; NotStraight where it has none."""
+    """Return the backward page of an operator as straight lines for arranged inputs; raise NotStraight if that is impossible."""
     axes, results = arranged.axes, arranged.results
     dots = axes[op.main].count(".") if op.main in results else 9
     at = axes[op.main].find(".")

@@ -1,9 +1,9 @@
-"""Parts from which fast loops for numba are built: reading and writing all formats, exp, and running a loop on all cores.
+"""Parts of fast loops for numba: reading and writing all formats, exp, and running a loop on all cores.
 
-A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to
-`last`, which belong to it alone, so that no two threads write one element. Arrays are read and written by `read` and
-`write`, which widen 16-bit formats to float32 and round once, to nearest even. Nothing is reassociated or contracted:
-the results are the same whatever the number of threads and the width of the machine's vectors.
+A loop computes its part of the outputs from whole arrays: `loop(part, first, last, *arrays)` does the units `first` to `last`
+alone, so that no two threads write one element. `read` and `write` access arrays; they widen 16-bit formats to float32 and
+round once, to nearest even. Nothing is reassociated or contracted, so results do not depend on the number of threads or the
+width of the machine's vectors.
 """
 
 import os
@@ -18,15 +18,15 @@ import numpy as np
 from aclnn_viz.dtypes import BFLOAT16, round_into
 from aclnn_viz.errors import problem
 
-#: The storage by which loops know the two formats of 16 bits, which numba lacks.
+# #: The storage types with which loops recognise the two 16-bit formats, which numba lacks.
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
-PART = 1 << 16  # elements of a part; cuts depend on the shapes alone, and so do the results
-PARTS_AT_MOST = 32  # parts, each of which may hold sums of its own
-LANES = 32  # terms of a sum that are added side by side, as wide vectors do
+PART = 1 << 16  # elements of a part; shapes alone determine the cuts, and so the results
+PARTS_AT_MOST = 32  # each part may hold its own sums
+LANES = 32  # terms of a sum that are added in parallel, as in wide vectors
 KINDS = {bits.type: kind for kind, bits in BITS.items()}
 
 _steps: set[Callable] = set()  # functions that loops may call
-_lock = threading.Lock()  # not every set of threads that numba has takes calls of two threads
+_lock = threading.Lock()  # some thread pools of numba do not accept calls from two threads
 
 
 def step(function: Callable) -> Callable:
@@ -36,34 +36,35 @@ def step(function: Callable) -> Callable:
 
 
 def computed(array) -> type:
-    """The format in which the numbers of an array are computed: float64, or float32 for all others."""
+    """Return the format in which an array is computed: float64, or float32 for all others."""
     return np.float64 if array.dtype == np.float64 else np.float32
 
 
 def real(array, value):
-    """A number in the format in which the numbers of an array are computed."""
+    """Return a number in the format in which an array is computed."""
     return computed(array)(value)
 
 
 def read(array, at):
-    """An element of an array of one axis, widened."""
+    """Return an element of a one-dimensional array, widened."""
     return real(array, array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0])
 
 
 def write(array, at, value):
-    """Round a number to an element of an array of one axis, to nearest even."""
+    """Round a number to nearest even and store it in a one-dimensional array."""
     array[at : at + 1].view(KINDS.get(array.dtype.type, array.dtype))[0] = value
 
 
 def exponential(x):
-    """exp(x), in float32 within 1 ulp."""
+    """Return exp(x), in float32 within 1 ulp."""
     return np.exp(x) if isinstance(x, np.float64) else single_exponential(x)
 
 
 def single_exponential(x):
-    """exp(x) in float32 without a branch: a loop of it runs on whole vectors."""
-    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2: ln 2 is taken in two parts, of which n times the first is exact.
-    kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))  # beyond, 0 and inf
+    """Return exp(x) in float32 without a branch, so that loops of it are vectorized."""
+    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2; ln 2 is split into two parts, so that n times the first is exact
+    # beyond, the result is 0 or inf
+    kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))
     n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(
         12582912.0
     )
@@ -77,14 +78,14 @@ def single_exponential(x):
     p = p * r + np.float32(5.0000001201e-1)
     p = p * (r * r) + r + np.float32(1.0)
     most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
-    # in two factors, for 2^n may be too large or too small
+    # in two factors, because 2^n may overflow or underflow
     result = p * two_to(most) * two_to(n - most)
     return result if x == x else x
 
 
 @step
 def two_to(n):
-    """2^n for a float32 n that is whole, which float32 must hold."""
+    """Return 2^n for a whole float32 n, as float32."""
     return np.int32((np.int32(n) + 127) << 23).view(np.float32)
 
 
@@ -96,7 +97,7 @@ def _cut(units: int, elements: int, part: int) -> np.ndarray:
 
 
 def cuts(units: int, elements: int) -> np.ndarray:
-    """Cut `units`, which have so many elements together, into rows of (part, first, last)."""
+    """Cut `units`, with so many elements in total, into rows of (part, first, last)."""
     return _cut(units, elements, PART)
 
 
@@ -112,7 +113,8 @@ def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
             run(*part, *arguments)
         return
     done = np.zeros(len(parts), bool)
-    with _lock, suppress(SystemError):  # which numba raises for an error of some of its threads
+    # numba raises SystemError for an error in one of its threads
+    with _lock, suppress(SystemError):
         _shared(run)(parts, done, *arguments)
     if not done.all():
         raise MemoryError(
@@ -126,7 +128,7 @@ def over(parts: np.ndarray, loop: Callable, *arguments) -> None:
 
 @cache
 def _first_process() -> int:
-    """The process that shared the first call among threads: a fork of it has none, and computes alone."""
+    """Return the process that first used threads; a fork of it has no threads, and computes alone."""
     return os.getpid()
 
 
@@ -143,19 +145,19 @@ def _shared(run: Callable) -> Callable:
 
 
 def add_up(sums: np.ndarray, result: np.ndarray) -> None:
-    """Add rows of float64, and round their total once into a result of as many elements."""
+    """Add rows of float64, and round their total once into a result."""
     with np.errstate(all="ignore"):
         round_into(result, sums.sum(axis=0).reshape(result.shape))
 
 
 @cache
 def compiled(loop: Callable) -> Callable:
-    """The loop, compiled by numba for each set of formats when first called with it; it lets other threads run."""
+    """Return the loop, compiled by numba on first use for each set of formats; it lets other threads run."""
     import numba
     from numba.core.compiler import CompilerBase, DefaultPassBuilder
 
     class Apart(CompilerBase):
-        """What a loop writes is read through no other name: without that, most loops are not run on vectors."""
+        """A compiler that assumes no aliasing of a loop's arrays; otherwise most loops are not vectorized."""
 
         def define_pipelines(self):
             self.state.flags.noalias = True
@@ -167,7 +169,7 @@ def compiled(loop: Callable) -> Callable:
         name: compiled(known[name]) for name in loop.__code__.co_names if known.get(name) in _steps
     }
     function = FunctionType(loop.__code__, known | steps, loop.__name__, None, loop.__closure__)
-    # numpy: 1 / 0 is inf, no exception
+    # "numpy" makes 1 / 0 inf instead of an exception
     return numba.njit(nogil=True, error_model="numpy", pipeline_class=Apart)(function)
 
 
@@ -182,7 +184,7 @@ def _register() -> None:
 
     half = ir.HalfType()
 
-    # numba has no float16 on a processor, whose two instructions for it are three times as fast as its bits by hand.
+    # numba lacks float16 on processors, whose two instructions are three times as fast as bit operations.
     @intrinsic
     def from_half(typing, bits):
         return types.float32(types.int16), lambda context, b, signature, args: b.fpext(
@@ -201,7 +203,7 @@ def _register() -> None:
             return lambda array, value: np.float64(value)
         return lambda array, value: np.float32(value)
 
-    # Unsigned, an index is none from the end, which would be looked for each time, and keeps a loop from whole vectors.
+    # An unsigned index cannot count from the end; that check at each access would prevent vectorization.
     @overload(read)
     def _read(array, at):
         def bfloat(array, at):
@@ -219,7 +221,7 @@ def _register() -> None:
 
         def bfloat(array, at, value):
             bits = np.float32(value).view(np.uint32)
-            # Half of the last place is added, a little less where that is even; a nan stays one.
+            # Add half of the last place, a little less if that bit is even; keep nan.
             near = np.uint32(bits + np.uint32(0x7FFF + np.uint32(np.uint32(bits >> 16) & 1)))
             array[np.uintp(at)] = (near if value == value else np.uint32(bits | 1 << 22)) >> 16
 

@@ -1,8 +1,8 @@
-"""Find the grid on which an exact result lies, to settle that result where an error bound leaves only one point of the grid.
+"""Find the grid of an exact result, to settle the result if its error bound contains only one point of the grid.
 
-Sums and products of numbers of a format, and their quotients by whole numbers, are whole multiples of a power of two (`step`) divided
-by a whole number (`divisor`). Where the error bound of a result reaches only one point of that grid, the exact result is that point.
-This decides whether a gradient that was divided by 3 lies halfway between two numbers of its format: more digits never would.
+Sums and products of numbers of a format, and their quotients by whole numbers, are whole multiples of a power of two (`step`)
+divided by a whole number (`divisor`). This decides whether a gradient that was divided by 3 lies halfway between two numbers of
+its format: more digits never would.
 """
 
 from math import lcm
@@ -13,18 +13,18 @@ import numpy as np
 from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays.local_errors import half_ulp
 
-LARGEST = 1 << 20  # divisors beyond are not followed
+LARGEST = 1 << 20  # larger divisors are given up
 
 
 class Multiples(NamedTuple):
-    """Every element is a whole multiple of `step` (a power of two for each element) / `divisor`."""
+    """The grid of an array: each element is a whole multiple of `step` (a power of two per element) / `divisor`."""
 
     step: np.ndarray
     divisor: int = 1
 
 
 def of_array(array: np.ndarray) -> Multiples:
-    """What the elements of an array of a floating format are multiples of: their spacing."""
+    """Return the grid of a floating array: the spacing of each element."""
     return Multiples(2.0 * half_ulp(array))
 
 
@@ -36,7 +36,7 @@ def of_number(number: float) -> Multiples | None:
 
 
 def joined(*parts: Multiples | None, step=np.minimum) -> Multiples | None:
-    """What a sum or a choice of two elements is a multiple of."""
+    """Return the common grid of a sum, or of a choice of elements."""
     if any(part is None for part in parts):
         return None
     divisor = lcm(*(part.divisor for part in parts))
@@ -50,7 +50,7 @@ def product(a: Multiples | None, b: Multiples | None) -> Multiples | None:
 
 
 def quotient(a: Multiples | None, number: np.ndarray) -> Multiples | None:
-    """What elements divided by one whole number are multiples of."""
+    """Return the grid of elements divided by one whole number."""
     if a is None or number.ndim or not float(number).is_integer() or not 0 < number <= LARGEST:
         return None
     even = int(number) & -int(number)
@@ -59,7 +59,7 @@ def quotient(a: Multiples | None, number: np.ndarray) -> Multiples | None:
 
 
 def settled(value, error, multiples: Multiples):
-    """(high, low, error) of exact numbers that are within `error` of the pair `value`, and multiples of these."""
+    """Return (high, low, error) of exact numbers that lie on a grid and within `error` of the pair `value`."""
     high, low = (np.zeros(error.shape) + part for part in value)
     number = np.float64(multiples.divisor), None
     (times_high, times_low), lost = dd.multiply((high, low), number)

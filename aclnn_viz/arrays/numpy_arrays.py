@@ -1,4 +1,4 @@
-"""Run an operator's formulas on NumPy: the functions that they call, with sums that do not lose digits, and scatter_add."""
+"""Run an operator's formulas on NumPy: their functions, with sums that do not lose digits, and scatter_add."""
 
 import numpy as np
 
@@ -6,17 +6,15 @@ from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
-VALUES_BY_INDEX = (
-    4096  # values, where a call for each channel costs more than one index for all of them
-)
+VALUES_BY_INDEX = 4096  # above, a call for each channel costs less than one index for all
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 
 class NumPyArrays(Guards):
-    """NumPy with sums carried in float64, as a tree of neighbours along every axis, and with `scatter_add`.
+    """NumPy with sums in float64, as a tree of neighbours along every axis, and with `scatter_add`.
 
-    A sum over the leading axis (rows, samples, channels) stays in float64: the driver may have cut that axis, and then
-    it is a part of a sum, which must not be rounded. Every other sum is rounded once, to the type of its terms.
+    A sum over the leading axis (rows, samples, channels) stays in float64: if the driver cut that axis, it is a partial sum,
+    which must not be rounded. Every other sum is rounded once, to the type of its terms.
     """
 
     float64 = np.dtype(np.float64)
@@ -35,8 +33,8 @@ class NumPyArrays(Guards):
         return (total / (x.size // max(total.size, 1))).astype(x.dtype)
 
     def where(self, condition, x, y, /):
-        """As NumPy's, which goes element by element: here the bits of both are blended, many elements at a time."""
-        kind = getattr(x, "dtype", None)  # a number where somebody changed a page
+        """Return NumPy's where, computed by blending bits, many elements at a time."""
+        kind = getattr(x, "dtype", None)  # a number, if somebody changed the page
         bits = BITS.get(kind)
         if (
             bits is None

@@ -1,7 +1,7 @@
-"""Generate loops for numba from an operator's formulas (see `lines.py`), for an operator whose folder has no loops of its own.
+"""Generate loops for numba from an operator's formulas (see `lines.py`), for operators without loops of their own.
 
-An elementwise page becomes one loop. A page that sums along rows becomes, for each row, one loop for each sum, in float64, and one that
-writes the outputs; each loop computes again what it needs.
+An elementwise page becomes one loop. A page that sums along rows becomes, for each row, one loop per sum, in float64, and one
+that writes the outputs; each loop recomputes the values that it needs.
 """
 
 import math
@@ -43,7 +43,9 @@ SUM = "        total = np.float64(0.0)\n        for i in range(row * n, row * n 
 
 
 def written(op, arranged) -> tuple:
-    """(parts, loop, numbers, shapes), of which the loop takes numbers and arrays of these shapes, by name, as of one axis; NotStraight where the page has no such loop."""
+    """Return (parts, loop, numbers, shapes): the loop reads numbers, and arrays of these shapes by name, flattened; raise
+    NotStraight if impossible.
+    """
     lines, whole = straight(op, arranged), arranged.results[op.main].shape
     at = arranged.axes[op.main].find(".")
     rows = tuple(1 if k == at else n for k, n in enumerate(whole))

@@ -1,6 +1,4 @@
-"""A precision plan: the formats and order in which a kernel computes, and how it rounds outputs, to predict that kernel's
-numbers.
-"""
+"""A precision plan: the formats and order in which a kernel computes, and its rounding of outputs, to predict its numbers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -16,12 +14,12 @@ from aclnn_viz.words.messages import message, tr
 
 SEQUENTIAL, PAIRWISE, BLOCKED, SHUFFLED = ORDERS = ("sequential", "pairwise", "blocked", "shuffled")
 EVEN, AWAY = ROUNDINGS = ("even", "away")
-STORAGE = "storage"  # stands for the format of the inputs
+STORAGE = "storage"  # means the format of the inputs
 
 
 @dataclass(frozen=True)
 class Note:
-    """Why a plan is as it is: documented, or published as source code, unless it is a conclusion (`inferred`)."""
+    """The reason for a setting of a plan: documented, published as source code, or a conclusion (`inferred`)."""
 
     text: str
     source: str
@@ -53,8 +51,8 @@ class Plan:
 
     `rounding` of the outputs is "even" or "away" (ties), for all or by the name of the output. `saturate` turns an
     infinite result into the largest finite number and nan into 0. `reciprocal_mean` multiplies by a rounded 1/n.
-    `division_ulps` is the error that envelopes grant a division; with `rewritten` they leave room for the formula in other
-    words: exp(x) as 2**(x log2 e), as GPUs have it, and decisions that five times the error would change. `page` replaces
+    `division_ulps` is the error that envelopes grant a division; with `rewritten` they allow for a rewritten
+    formula: exp(x) as 2**(x log2 e), as on GPUs, and decisions that five times the error would change. `page` replaces
     the textbook page where a device evaluates another expression; `intended` is that page without the device's own
     fault, for envelopes. `blocks` cuts the inputs as the kit's own driver does, and adds the sums of the blocks up as a
     tree in float64.
@@ -147,7 +145,7 @@ class Plan:
 
     @property
     def settings(self) -> dict:
-        """The settings that are not the default ones, by name."""
+        """Return the settings that differ from the defaults, by name."""
         return {
             field.name: getattr(self, field.name)
             for field in fields(self)
@@ -184,7 +182,7 @@ class Plan:
         )
 
     def settle(self, result: np.ndarray) -> np.ndarray:
-        """Return what the hardware leaves of a floating result: itself, or its saturated form."""
+        """Return a floating result as the hardware stores it: unchanged, or saturated."""
         if not self.saturate or np.isfinite(result).all():
             return result
         largest = np.asarray(float_format(result.dtype).largest, result.dtype)
@@ -221,7 +219,7 @@ HOST = Plan(
 
 
 def round_away(values, fmt: FloatFormat | str) -> np.ndarray:
-    """Round to the nearest number of the format, or of its name, ties away from zero: AscendC's CAST_ROUND.
+    """Round to the nearest number of a format, ties away from zero: AscendC's CAST_ROUND.
 
     >>> float(round_away(2049.0, "float16"))
     2050.0

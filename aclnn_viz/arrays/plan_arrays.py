@@ -1,5 +1,5 @@
-"""Arrays that round every operation and order every sum as a given kernel does, so that an operator's formulas predict the
-numbers of that kernel.
+"""Arrays that round every operation and order every sum like a given kernel, so that an operator's formulas predict its
+numbers.
 """
 
 from functools import cached_property, partial
@@ -14,7 +14,7 @@ from aclnn_viz.dtypes import float_format, round_to
 
 
 def common(*dtypes) -> np.dtype:
-    """The dtype of an operation on numbers of these formats: float32 where neither format holds all numbers of the other.
+    """Return the dtype of an operation on these formats: float32 if neither format holds all numbers of the other.
 
     >>> common("float16", float_format("bfloat16").numpy).name, common("float16", "float64").name
     ('float32', 'float64')
@@ -26,7 +26,7 @@ def common(*dtypes) -> np.dtype:
 
 
 class PlannedArray(ArrayOfParts):
-    """A floating array whose operators round to its format, Python numbers included, and saturate if the plan does."""
+    """A floating array whose operators round to its format, also with Python numbers, and saturate if the plan does."""
 
     def __init__(self, data: np.ndarray, plan: Plan):
         self.data, self.plan = data, plan
@@ -63,7 +63,7 @@ class PlannedArrays(Functions):
     def __init__(self, plan: Plan, storage):
         self.plan, self.storage = plan, float_format(plan.storage or storage)
         self.compute, self.accumulate = self._dtype(plan.compute), self._dtype(plan.accumulate)
-        # Pages ask for coordinates by this name. They also count pixels, for which 16 bits are too few.
+        # the name by which pages request the format of coordinates; they also count pixels, for which 16 bits are too few
         self.float64 = (
             self._dtype(plan.coordinates)
             if plan.coordinates
@@ -82,17 +82,17 @@ class PlannedArrays(Functions):
         return self._wrap(f(*(x.data if isinstance(x, PlannedArray) else x for x in arrays)))
 
     def given(self, array: np.ndarray):
-        """An input as the kernel reads it: through the storage format into the compute format."""
+        """Return an input in the form that the kernel reads: rounded to the storage format, then to the compute format."""
         if not is_float(array):
             return array
         return self._wrap(round_to(round_to(array, self.plan.storage or array.dtype), self.compute))
 
     def to_storage(self, x):
-        """x rounded to the format of the inputs, and kept in its own format."""
+        """Return x rounded to the format of the inputs, but kept in its own format."""
         return self._wrap(self.plan.settle(round_to(x.data, self.storage)).astype(x.dtype))
 
     def anchored(self, x):
-        """As `to_storage`, for a number that says where things lie: bounds start anew from it."""
+        """Like `to_storage`, for coordinates; bounds start anew from the result."""
         return self.to_storage(x)
 
     def astype(self, x, dtype):
@@ -103,7 +103,7 @@ class PlannedArrays(Functions):
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
-        # as the kit: see `NumPyArrays`
+        # like the kit: see `NumPyArrays`
         return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
 
     def mean(self, x, axis=None, keepdims=False):
@@ -116,7 +116,7 @@ class PlannedArrays(Functions):
         )
 
     def _total(self, x, axis, keepdims):
-        """The sum in the accumulation format: inner axes first, then the leading one in its own order."""
+        """Return the sum in the accumulation format: inner axes first, then the leading one in its own order."""
         inner, leading = sum_axes(x.ndim, axis)
         total = round_to(x.data, self.accumulate)
         if inner:
@@ -128,7 +128,7 @@ class PlannedArrays(Functions):
         return self._wrap(total if keepdims else np.squeeze(total, inner + leading))
 
     def _added(self, terms, order):
-        """The sum along axis 0."""
+        """Return the sum along axis 0."""
         if order == SEQUENTIAL:
             return self._in_turn(terms)
         if order == PAIRWISE:
@@ -172,7 +172,7 @@ class PlannedArrays(Functions):
 
 
 def depth(count: int, order: str, plan: Plan) -> int:
-    """The largest number of additions that a term meets in a sum of `count` terms."""
+    """Return the largest number of additions that a term meets in a sum of `count` terms."""
     tree = max(count - 1, 0).bit_length()
     if order == SEQUENTIAL:
         return max(count - 1, 0)

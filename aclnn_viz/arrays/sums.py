@@ -1,8 +1,8 @@
-"""Add numbers in a fixed order, a binary tree of neighbours, ((a + b) + (c + d)) + (e + f), so that every machine gets the same
-bits.
+"""Add numbers in a fixed order, a binary tree of neighbours, ((a + b) + (c + d)) + (e + f), so that every machine computes the
+same bits.
 
-A tree over blocks of a power of two of terms, one after another, is the tree over all terms: so whoever cuts a sum
-into such blocks, as the driver does, gets the same bits. An Ascend vector core adds neighbours, too.
+The tree over consecutive blocks of 2**k terms is the tree over all terms, so the driver, which sums such blocks, gets the same
+bits. An Ascend vector core adds neighbours, too.
 """
 
 from functools import lru_cache
@@ -14,10 +14,10 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 @lru_cache(256)
 def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Say in which order the axes of a sum are added: those of the first tuple together, then that of the second.
+    """Return the order in which the axes of a sum are added: those of the first tuple together, then that of the second.
 
-    The second is (0,) if axis 0 is summed and is not the only axis of the array, else empty: axis 0 counts rows,
-    samples or channels, and a kernel adds what lies within one of these before it adds them to each other.
+    The second is (0,) if axis 0 is summed and is not the only axis of the array, else empty: axis 0 counts rows, samples or
+    channels, and a kernel sums within each of these before it adds them to each other.
 
     >>> sum_axes(4, (0, 3)), sum_axes(2, -1), sum_axes(1, None)
     (((3,), (0,)), ((1,), ()), ((0,), ()))
@@ -33,8 +33,8 @@ def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def tree(terms, settle=lambda sums: sums, join=np.concatenate):
     """Add the terms (count, ...) along axis 0: neighbours first, then neighbours of these; an odd last one waits.
 
-    `settle` is applied to the sums of every level, for hardware that does not keep what an addition gives; `join`
-    concatenates, for terms that are no NumPy array.
+    `settle` is applied to the sums of every level, for hardware that changes the result of an addition; `join` concatenates,
+    for terms other than NumPy arrays.
     """
     while len(terms) > 1:
         pairs = len(terms) // 2
@@ -44,7 +44,7 @@ def tree(terms, settle=lambda sums: sums, join=np.concatenate):
 
 
 def in_front(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Axes, in row order, as one axis that comes first."""
+    """Return the array with `axes`, in row order, as one leading axis."""
     rest = [axis for axis in range(array.ndim) if axis not in axes]
     return array.transpose(*axes, *rest).reshape(
         prod([array.shape[axis] for axis in axes]), *[array.shape[axis] for axis in rest]
@@ -59,7 +59,7 @@ def along(array: np.ndarray, axes: tuple[int, ...], add) -> np.ndarray:
 
 
 def columns(channels: int, length: int, index: np.ndarray) -> np.ndarray:
-    """Where the columns `index` of so many rows of a length lie in their elements, in order."""
+    """Return the flat positions of the columns `index` in all rows of an array (channels, length)."""
     return (np.arange(channels)[:, np.newaxis] * length + index).reshape(-1)
 
 
@@ -91,7 +91,7 @@ class PairwiseSum:
         self._levels.append(value)
 
     def total(self):
-        """The sum of what has been added; at least one term must have been."""
+        """Return the sum of all terms so far; there must be at least one."""
         parts = [value for value in self._levels if value is not None]
         total = parts[0]
         for part in parts[1:]:

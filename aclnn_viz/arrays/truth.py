@@ -1,9 +1,9 @@
-"""Compute truth, the exact outputs by which others are judged, with a certificate: a bound on the error of each element.
+"""Compute truth, the exact outputs that judge others, with a certificate: a bound on the error of each element.
 
-For inputs of at most 32 bits a page runs in float64 first (`aclnn_viz.arrays.float64_arrays`). What that leaves unclear is
-computed again in double-doubles (`aclnn_viz.arrays.double_double_arrays`), in which float64 inputs run from the start. Unclear is an
-element whose nearest number of the output's format the certificate does not tell, and, where there are more than a
-few of them, one whose error may be more than a thousandth of the format's spacing there.
+For inputs of at most 32 bits a page runs in float64 first (`aclnn_viz.arrays.float64_arrays`). Unclear elements are recomputed
+in double-doubles (`aclnn_viz.arrays.double_double_arrays`), with which float64 inputs begin. An element is unclear if the
+certificate does not determine the nearest number of the output's format. If there are more than a few, so is one whose error
+may exceed a thousandth of the format's spacing.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ from aclnn_viz.words.messages import message
 class Certified(np.ndarray):
     """A float64 array with its certificate: the array + `low` is within `error` of the exact numbers.
 
-    Indexing and reshaping keep the certificate; arithmetic returns plain arrays, of which nothing is certified.
+    Indexing and reshaping keep the certificate; arithmetic returns plain arrays without one.
 
     >>> truth = Certified(np.ones(3), np.zeros(3), np.full(3, 1e-20))
     >>> truth[1:].error.tolist(), type(truth + 1) is np.ndarray
@@ -39,7 +39,7 @@ class Certified(np.ndarray):
         return array
 
     def __array_finalize__(self, source):
-        self.low = self.error = None  # a view that this class does not make
+        self.low = self.error = None  # other views have no certificate
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         plain = [x.view(np.ndarray) if isinstance(x, Certified) else x for x in inputs]
@@ -80,7 +80,7 @@ def _plain(part):
 
 
 def certificate(truth) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The low part and the error of a truth, None for an array without a certificate."""
+    """Return the low part and the error of a truth, None for an array without a certificate."""
     return (truth.low, truth.error) if isinstance(truth, Certified) else (None, None)
 
 
@@ -98,7 +98,7 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
     if zero.any():  # -0.0 + 0.0 would lose the sign
         high = np.where(zero & (high == 0.0), given, high)
     if fmt is not FLOAT64:
-        # Rounding to odd first keeps on which side of a tie the sum lies.
+        # Rounding to odd first preserves the side of a tie on which the sum lies.
         even = (np.atleast_1d(high).view(np.int64) & 1 == 0).reshape(high.shape)
         towards = np.where(low > 0.0, np.inf, -np.inf)
         high = np.where(np.isfinite(high) & (low != 0.0) & even, np.nextafter(high, towards), high)
@@ -106,14 +106,14 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
 
 
 def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Where a number may be undecided, or err by a thousandth of a spacing: of a 16-bit or float32 format.
+    """Return where a number of a 16-bit or float32 format may be undecided, or err by a thousandth of a spacing.
 
     A few cheap tests that miss none, before `undecided` rounds twice.
     """
     size, reach, unsure = np.abs(high), np.abs(low) + error if np.any(low) else error, error > 0.0
-    # A spacing is more than size * 2**-bits: so is reach below a 2**-10 of it, wherever this does not hold.
+    # A spacing exceeds size * 2**-bits, so reach is below 2**-10 of it unless this test is true.
     may = ~(reach <= size * 2.0 ** (-10 - fmt.significand_bits))
-    # Then a tie is within reach only if the bits behind the last one that is kept are within a 2**-9 of 1000...
+    # A tie is then within reach only if the bits behind the last kept bit are within 2**-9 of 1000...
     dropped = 53 - fmt.significand_bits
     window = 1 << (dropped - 9)
     behind = high.view(np.int64) + (window - (1 << (dropped - 1)))
@@ -121,17 +121,17 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
     may |= behind <= 2 * window
     small = size < 2.0**fmt.min_exponent
     small &= unsure
-    if small.any():  # where one spacing serves all
+    if small.any():  # subnormals, which share one spacing
         steps, far = size / fmt.smallest_subnormal, reach / fmt.smallest_subnormal
         may |= small & ((np.abs(steps - np.floor(steps) - 0.5) <= 1.1 * far) | (far > 2.0**-10))
-    if not size.max(initial=0.0) <= 0.99 * fmt.largest:  # next to what overflows, or no number
+    if not size.max(initial=0.0) <= 0.99 * fmt.largest:  # near overflow, or nan
         may |= ~(size <= 0.99 * fmt.largest)
     may &= unsure
     return may
 
 
 def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """Where the certificate does not tell which number of the format is nearest to the exact one."""
+    """Return where the certificate does not determine which number of the format is nearest to the exact one."""
     high, low, error = (np.asarray(part) for part in (high, low, error))
     with np.errstate(all="ignore"):
         near = np.asarray(
@@ -142,7 +142,7 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
         near &= error > 0.0
         if near.any():
             sides = np.array([[-1.01], [1.01]]) * error[near]
-            # The next number outwards: of a low part of half a spacing, the sum may drop an error that is far smaller.
+            # Take the next number outwards: the sum with a low part of half a spacing may drop a far smaller error.
             below, above = rounded_sum(
                 high[near], np.nextafter(low[near] + sides, np.copysign(np.inf, sides)), fmt
             )
@@ -151,7 +151,7 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
 
 
 def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
-    """The spacing of the format at numbers that are not negative, where they are as a float64."""
+    """Return the spacing of the format at nonnegative float64 numbers."""
     power = (
         (np.ascontiguousarray(size).view(np.int64) & (0x7FF << 52))
         .view(np.float64)
@@ -160,19 +160,19 @@ def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     return np.maximum(power, 2.0**fmt.min_exponent) * 2.0 ** (1 - fmt.significand_bits)
 
 
-# of a block: many small steps, which would cost more than their arithmetic on smaller ones
+# elements of a block: many small steps, whose calls would cost more than their arithmetic on fewer elements
 ELEMENTS = 1 << 17
-CERTAIN_ERROR = 1e-3  # spacings of the output's format
-# the share of elements that may err by more, or stay unclear where much would be computed again for them
+CERTAIN_ERROR = 1e-3  # in spacings of the output's format
+# largest share of elements with larger errors, or unclear ones that are costly to recompute
 DOUBTFUL_SHARE = 5e-4
-CHEAP = 1 / 16  # the share of a block that is computed again for a single element
+CHEAP = 1 / 16  # the largest share of a block recomputed for a single element
 
 
 class Truth(dict):
     """Outputs by name, each a `Certified` float64 array; `error` and `low` hold the parts of the certificates by name.
 
-    `truth[name] + truth.low[name]` is within `truth.error[name]` of the exact numbers, and `truth[name]` the float64
-    number next to that sum. Where an error is infinite nothing is known. `computed_in` says in which arithmetic.
+    `truth[name] + truth.low[name]` is within `truth.error[name]` of the exact numbers, and `truth[name]` is the float64 number
+    nearest to that sum. An infinite error means that nothing is known. `computed_in` names the arithmetic.
     """
 
     def __init__(self, outputs, computed_in: str):
@@ -190,9 +190,9 @@ class Truth(dict):
 
 @dataclass(eq=False)
 class Certifier:
-    """One page with its inputs: `axes`, `arrays`, `attributes` and `results` are as `driver.evaluate` takes them.
+    """One page with its inputs: `axes`, `arrays`, `attributes` and `results` are those of `driver.evaluate`.
 
-    `prelude(namespace, arrays)` returns more arrays, made of whole inputs.
+    `prelude(namespace, arrays)` returns more arrays, made from whole inputs.
     """
 
     page: Callable
@@ -214,7 +214,7 @@ class Certifier:
         )
 
     def truth(self) -> Truth:
-        """Compute every output, as accurately as it needs."""
+        """Compute every output as accurately as it needs."""
         with np.errstate(all="ignore"):
             unclear = (
                 self._in_float64() if self.narrow else dict.fromkeys(self.results, (None, None))
@@ -240,7 +240,7 @@ class Certifier:
         )
 
     def _in_float64(self) -> dict[str, tuple]:
-        """Fill in what float64 is enough for; return {output that it is not enough for: a letter and its rows}."""
+        """Store the results for which float64 suffices; return {output that needs more: (letter, rows)}."""
 
         def run(block, inputs):
             xp = SizedArrays()
@@ -258,7 +258,7 @@ class Certifier:
         return dict.fromkeys(open_, (None, None)) | self._unclear_rows(self.summed - open_)
 
     def _unclear_rows(self, names):
-        """{output: its longest letter, and the rows along it that need more digits}, of those outputs that need any."""
+        """Return {output: (its longest letter, the rows along it that need more digits)} for outputs that need any."""
         sizes, found = sizes_of(self.axes, self.given), {}
         for name in names:
             mask = self._unclear(name, self.parts[name])
@@ -271,7 +271,7 @@ class Certifier:
         return found
 
     def _in_double_double(self, names, letter, rows) -> None:
-        """Compute outputs again; of those that have the letter, `rows` alone (None: all of them)."""
+        """Compute outputs again; of those with the letter, only `rows` (None: all)."""
 
         def run(block, inputs):
             values = self._precise(_rows_of(block, letter, rows), inputs)
@@ -290,7 +290,7 @@ class Certifier:
             self._store(name, _rows_of(block, letter, rows), total)
 
     def _precise(self, block, inputs):
-        """The values of a block in double-double; nothing is known of what hangs on decisions that are too close."""
+        """Return the values of a block in double-double; results that depend on open decisions are unknown."""
         xp = PreciseArrays()
         values = self._values(xp, block, inputs)
         if xp.open:
@@ -302,7 +302,7 @@ class Certifier:
         return values
 
     def _values(self, xp, block, inputs):
-        """What the page returns on a block."""
+        """Return the page's results on a block."""
         arrays = {
             name: None if name not in self.given else xp.given(inputs[name]) for name in self.arrays
         }
@@ -316,7 +316,7 @@ class Certifier:
         return self.page(xp, **arrays, **attributes)
 
     def _of_prelude(self, xp):
-        """The arrays that the prelude makes of whole inputs, over a number system: made once, when first asked for."""
+        """Return the arrays that the prelude makes of whole inputs in a number system, cached."""
         if self.prelude is None:
             return {}
         if type(xp) not in self._preluded:
@@ -342,7 +342,7 @@ class Certifier:
             self.parts[name][place] = _parts(value)
 
     def _unclear(self, name, parts):
-        """Where an output needs more digits: a mask of its shape."""
+        """Return the mask of an output's elements that need more digits."""
         fmt = self.results[name].format
         if fmt is FLOAT64:
             return undecided(*parts, fmt)
@@ -357,7 +357,7 @@ class Certifier:
         return mask
 
     def _refine(self, block, inputs, everything: bool):
-        """Compute the unclear elements of the outputs that are no sums again, with all that shares their rows."""
+        """Recompute the unclear elements of outputs that are not sums, together with their rows."""
         mapped = self.results.keys() - self.summed
         if not mapped:
             return
@@ -390,7 +390,7 @@ class Certifier:
 
 
 def _by_letter(unclear):
-    """{letter: the outputs to compute again along it}; all of them whole, under None, when one has no letter."""
+    """Return {letter: outputs to recompute along it}, or {None: all outputs} if one has no letter."""
     letters = {letter for letter, _ in unclear.values()}
     return (
         {
@@ -403,17 +403,17 @@ def _by_letter(unclear):
 
 
 def _rows_of(block, letter, rows):
-    """A block of which some rows along a letter are left (None: all): what it cuts out of whole arrays."""
+    """Return a block reduced to some rows along a letter (None: all)."""
     return block if rows is None else block | {letter: rows[block[letter]]}
 
 
 def _rows_with_any(mask, axis):
-    """Which places along an axis (-1: any of them) have a True somewhere."""
+    """Return the mask of places along an axis (-1: any) at which the mask has a True."""
     return mask.any(axis=tuple(k for k in range(mask.ndim) if k != axis))
 
 
 def _parts(value: PreciseArray) -> np.ndarray:
-    """(high, low, error) of an array of double-doubles, stacked."""
+    """Return (high, low, error) of an array of double-doubles, stacked."""
     high, low, error = (
         spread(ZERO if part is None else part, value.shape)
         for part in (value.high, value.low, value.error)
