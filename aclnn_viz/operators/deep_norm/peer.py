@@ -1,7 +1,14 @@
 """PyTorch's gradient of deep norm, to compare ours with: ATen's backward of layer norm, at alpha * x + gx."""
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
+from aclnn_viz.operators.deep_norm import page as textbook
+from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import Difference
+
+# of a row of one element rounding is left where products are fused with sums
+ARRANGEMENTS = (
+    changed(textbook, (("(grad - along) * rstd", "grad * rstd - along * rstd"),)).backward,
+)
 
 
 def in_torch(torch, dy, x, gx, gamma, mean, rstd, alpha):
