@@ -62,17 +62,15 @@ def source(xp, x, size, paddingMode, alignCorners):
     if paddingMode != ZEROS:
         u, factor = clip(xp, u, size)
         slope = slope * factor
-    return xp.where(
-        xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)
-    ), slope  # a comparison with nan is false
+    # a comparison with nan is false
+    return xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)), slope
 
 
 def bicubic_source(xp, x, size, paddingMode, alignCorners):
     """Return `source` for bicubic: padding acts on the taps, not the coordinate, and adds no factor to the slope."""
     u, slope = unnormalise(fold(xp, x) if paddingMode == REFLECTION else x, size, alignCorners)
-    if (
-        paddingMode != REFLECTION
-    ):  # reflection would mirror NOWHERE into the image; a nan stays outside
+    # reflection would mirror NOWHERE into the image; a nan stays outside
+    if paddingMode != REFLECTION:
         u = xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE))
     return u, slope * xp.ones_like(u)
 
