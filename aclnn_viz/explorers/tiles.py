@@ -42,7 +42,7 @@ NOTICES = (
 
 def panels(data: Data) -> list[Panel]:
     scene = Scene(data.xp, data)
-    return [machine(scene), source(scene), timeline(scene)]
+    return [timeline(scene), source(scene), machine(scene)]
 
 
 def caption(data: Data):
@@ -117,7 +117,7 @@ def described(data: Data, seen) -> list[str]:
     """All hazards with their lines, what panels say where one points, and what bounds the program in stated time."""
     hazards = [f"{hazard} ({hazard.times} ×)\n    {hazard.source}" for hazard in data.hazards]
     bounds = [repr(data.times)] if data.times else []
-    return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::2]), *bounds]
+    return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::-2]), *bounds]
 
 
 def describe(data: Data) -> str:

@@ -59,7 +59,7 @@ class Machine:
     program: str = choice(
         next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
     )
-    buffers: int = choice(2, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
+    buffers: int = choice(1, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
     fault: str = choice(
         "none",
         {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
@@ -123,7 +123,7 @@ class State(Machine, Hand):
     core: int = whole(
         0, 0, 47, "core", "Look at", "the core whose pipes and slots are drawn", below="cores"
     )
-    at: float = real(0.32, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
+    at: float = real(0.28, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
     tile: int = whole(2, 0, 99, "late tile", "Look at", "the tile whose copy may land late")
     late: float = real(0.0, 0.0, 1.0, 0.01, "late by", "Look at", "as a share of the room for it")
     time: str = choice(

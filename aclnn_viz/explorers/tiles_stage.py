@@ -29,7 +29,8 @@ FEWEST, LETTERS = 16, 48  # lines that the program has room for at least, and le
 LETTER = 0.012  # of the width of the tapes: room for a letter of a slot's name
 GAIN = 1.02  # by which a second buffer is seen to help
 ROOM = 0.3  # of the time of a run: how late the copy may land
-HALF = 0.32  # of the height of a bar
+HALF = 0.36  # of the height of a bar
+BRIEF = 0.01  # of the time of a run: a wait that is not drawn
 IDLE = (
     message("core {core} gets nothing to do"),
     message("core {core} stops before its first instruction"),
@@ -54,6 +55,18 @@ class Scene:
         self.high = float(max(core.tile.max(initial=1), 1))
         self.names = [f"{k + 1}" for k in core.tile]
         self.work = {pipe: self._work(np.flatnonzero(core.pipes == pipe)) for pipe in ORDER}
+
+    @property
+    def idle(self):
+        start, end = self.waits
+        return self.xp.sum(self.xp.maximum(end - start, 0.0)) if start.size else 0.0
+
+    @property
+    def waits(self):
+        """From when to when V has no work, between its first tile and its last: (starts, ends)."""
+        own = self.work[V][0]
+        own = own[1:] if own.size > 1 and self.core.tile[own[0]] == self.core.tile[own[1]] else own
+        return self.end[own[:-1]], self.start[own[1:]]
 
     def count(self, there):
         return self.xp.astype(self.xp.sum(self.xp.where(there, 1.0, 0.0)), self.xp.int64)
@@ -157,7 +170,8 @@ def machine(scene: Scene) -> Panel:
         Axis("", -0.002, 1.006, ticks=()),
         down,
         13,
-        int(27 * place.bottom),
+        int(25 * place.bottom),
+        below="timeline",
     )
 
 
@@ -285,7 +299,8 @@ def timeline(scene: Scene) -> Panel:
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
         corners = scene.start / span, row - HALF, scene.end / span, row + HALF
-        marks += [scene.blocks(corners, np.arange(row.size)), Spots(*corners, *_said(scene))]
+        marks += [*_waits(scene, used), scene.blocks(corners, np.arange(row.size))]
+        marks.append(Spots(*corners, *_said(scene)))
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
@@ -322,14 +337,32 @@ def timeline(scene: Scene) -> Panel:
     label = tr("us, stated, not measured") if scene.data.times else tr("steps: an order, no cycles")
     return Panel(
         "timeline",
-        tr("The pipes in time: drag the head"),
+        tr(
+            "The pipes in time: V waits {idle} of {done}. Drag the head.",
+            idle=scene.time(scene.idle),
+            done=scene.time(scene.done),
+        ),
         tuple(marks),
         Axis(label, 0.0, 1.0, ticks=places),
         Axis("", bottom, -1.35, ticks=tuple(rows)),
         13,
-        int(32 * (bottom + 1.4)) + 34,
+        int(36 * (bottom + 1.4)) + 34,
         pick=("at",),
-        below="machine",
+    )
+
+
+def _waits(scene: Scene, used):
+    """Where V has nothing to do, with how long: what a second buffer is for."""
+    start, end = scene.waits
+    if not start.size:
+        return
+    there = scene.xp.where(end - start > BRIEF * scene.span, start, np.nan) / scene.span
+    row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
+    words = tuple(
+        tr("waits {time}", time=written(end[k] - start[k], ".2f")) for k in range(start.size)
+    )
+    yield Blocks(
+        there, row - HALF, end / scene.span, row + HALF, none + np.nan, none, 1.0, words, READ
     )
 
 
@@ -383,22 +416,19 @@ def why_idle(data: Data) -> str:
     return tr(IDLE[data.state.core < data.work.run.cores], core=data.state.core)
 
 
-def caption(scene: Scene):
-    """What the pipes do at this moment, and what it means."""
-    data, core, xp, now = scene.data, scene.core, scene.xp, scene.now
-    if not core.jobs:
-        return why_idle(data)
-    if data.hazards:
-        return tr("[11:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
-    comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
-    names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
-    names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
-    names["other"] = scene.time(data.other.span if data.other else core.span)
+def _sentences(data: Data, core: Core) -> list[str]:
+    """What may be said of a moment."""
     one = data.state.buffers == 1
-    said = [
+    return [
         message("At this moment no pipe works."),
         message("Tile {z} leaves. [b:Neither V nor the way in has work.]"),
-        message("Tile {a} arrives. [b:V has nothing to do: it waits for the copy.]"),
+        message(
+            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers all takes {other}."
+        )
+        if one and data.other
+        else message(
+            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
+        ),
         message("V works on tile {v}. [b:No tile arrives:] all have come, or no slot is free."),
         message("V works on tile {v} while more of it arrives."),
         message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
@@ -422,6 +452,21 @@ def caption(scene: Scene):
         ),
         message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
     ]
+
+
+def caption(scene: Scene):
+    """What the pipes do at this moment, and what it means."""
+    data, core, xp, now = scene.data, scene.core, scene.xp, scene.now
+    if not core.jobs:
+        return why_idle(data)
+    if data.hazards:
+        return tr("[11:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
+    comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
+    names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
+    names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
+    names["idle"] = scene.time(scene.idle)
+    names["other"] = scene.time(data.other.span if data.other else core.span)
+    said = _sentences(data, core)
     options = [tr(text, **names) for text in said]
     options[5] = tr("{what} {then}", what=options[5], then=options[6])
     for each in core.off:

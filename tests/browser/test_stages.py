@@ -268,7 +268,7 @@ def test_a_pile_of_errors_says_how_many_and_where(opened):
 
 
 def test_an_instruction_and_a_slot_say_their_data(opened):
-    page, data, hint = opened("tiles")
+    page, data, hint = opened("tiles", buffers=2, at=0.32)
     found = Scene(XP, data)
     k = 1  # beside the grips
     middle = (found.start[k] + found.end[k]) / 2 / found.span
@@ -281,7 +281,7 @@ def test_an_instruction_and_a_slot_say_their_data(opened):
 
 
 def test_a_chain_breaks_and_a_copy_lands_late(opened):
-    page, _, _ = opened("tiles")
+    page, _, _ = opened("tiles", buffers=2, at=0.32)
     grips = page.locator("[data-panel=timeline] .ae-grip")
     late, moment = sorted(grips.all(), key=lambda one: "moment" in one.get_attribute("aria-label"))
     for grip in (late, moment):

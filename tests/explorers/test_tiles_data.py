@@ -1,6 +1,7 @@
 """The explorer of tile programs: owners counted out by hand, times and slots by loops, a missing wait by another formula, lift-out."""
 
 import linecache
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,13 +13,15 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import subject
 from aclnn_viz.explorers.tiles_core import _known, paced
-from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, State, inputs, operator_of, program_of
+from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, inputs, operator_of, program_of
+from aclnn_viz.explorers.tiles_data import State as Opening
 from aclnn_viz.explorers.tiles_run import picture
 from aclnn_viz.explorers.tiles_stage import Scene
 from aclnn_viz.pictures.marks import Blocks, Grip, Note, Spots
 from aclnn_viz.pictures.text import unmarked
 
 show, compute = subject().show, subject().compute
+State = partial(Opening, buffers=2, at=0.32)
 
 SMALL = {"rows": 3, "columns": 33, "cores": 4}
 BARRIER = {"fault": "hardswish: barrier removed", "schedule": "late"}
@@ -35,6 +38,26 @@ def scene(**state):
 
 def said(**state):
     return unmarked(subject().said(compute(State(**state))))
+
+
+def test_what_is_seen_at_first_is_the_wait_of_v_and_what_it_costs():
+    data = compute(Opening())
+    found, core = Scene(XP, data), data.core
+    own = [k for k, pipe in enumerate(core.pipes) if pipe == tiles.memory.V]
+    first = next(k for k in own if core.tile[k] == core.tile[own[-1]] or found.start[k] > 0.2)
+    idle = sum(max(0.0, found.start[b] - found.end[a]) for a, b in zip(own, own[1:]) if a >= first)
+    assert found.idle == pytest.approx(idle) and idle > 0.3 * found.done
+    waits = next(
+        mark
+        for mark in marks(show(data), "timeline", Blocks)
+        if mark.words and "waits" in mark.words[0]
+    )
+    long = np.isfinite(waits.x0)
+    assert long.sum() == len(set(core.tile)) - 1  # before each tile but the first
+    assert ((waits.x1 - waits.x0)[long] * found.span).sum() == pytest.approx(idle, rel=0.05)
+    now = found.now / found.span
+    assert any(a < now < b for a, b in zip(waits.x0[long], waits.x1[long]))
+    assert f"in all {idle:.2f} us of {found.done:.2f} us" in unmarked(subject().said(data))
 
 
 def test_the_owner_of_every_element_is_counted_out():
@@ -142,7 +165,7 @@ def test_wrong_numbers_spread_through_a_sum():
 
 
 def test_the_caption_says_what_the_pipes_do():
-    assert said(at=0.05) == "Tile 1 arrives. V has nothing to do: it waits for the copy."
+    assert said(at=0.05).startswith("Tile 1 arrives. V has nothing to do: it waits for the copy")
     assert said(at=0.0) == "V works on tile 1 while more of it arrives."
     done = "Done after 2.85 us. With one buffer it takes 4.43 us."
     second = "V works on tile 4 while tile 5 arrives. That is the second buffer."
