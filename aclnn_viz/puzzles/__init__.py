@@ -1,4 +1,4 @@
-"""Puzzles: parts of kernels to write, from a loop that says what is wanted; and broken kernels to find the fault of."""
+"""Puzzles, parts of kernels to write from a loop that defines the result; and broken kernels whose mistake is to be found."""
 
 from difflib import get_close_matches
 from functools import cache, partial
@@ -51,13 +51,13 @@ def _written() -> list[Puzzle]:
 
 @cache
 def _puzzles(op: str) -> list[Puzzle]:
-    """The puzzles in the table of an operator, each a function of the module beside it."""
+    """Return the puzzles in an operator's table, each a function of the module beside it."""
     names = [name for name, said in table("puzzles", op).items() if "hints" in said]
     return [Puzzle(own("puzzles", op, name)) for name in names]
 
 
 def puzzle(name: str) -> Puzzle:
-    """Return a puzzle by the name of its function; ValueError for an unknown one.
+    """Return a puzzle by the name of its function; raise ValueError for an unknown name.
 
     >>> puzzle("rms_dx").hint(1).split(".")[0]
     'Take the two terms of the bracket apart'
@@ -82,7 +82,7 @@ def _cases(kind: str) -> tuple[Detective, ...]:
 
 @cache
 def _of_table(op: str, kind: str) -> list[Detective]:
-    """The cases in the table of an operator; a name in capitals is a value of the module beside the table."""
+    """Return the cases in an operator's table; a name in capitals is a value of the module beside the table."""
 
     def value(one):
         if isinstance(one, list) and isinstance(one[0], list):
@@ -105,7 +105,7 @@ def _of_table(op: str, kind: str) -> list[Detective]:
 
 
 def detective(name: str) -> Detective:
-    """Return a detective case by its name; ValueError for an unknown one.
+    """Return a detective case by its name; raise ValueError for an unknown name.
 
     >>> detective("long_rows").accuse(None).text.split(",")[0]
     "the suspects: 'missing 1/n'"
@@ -128,5 +128,5 @@ def _named(items, name):
 
 
 def progress() -> Progress:
-    """Return a table of what is solved on this machine, and of what was tried."""
+    """Return a table of solved and tried puzzles on this machine."""
     return progress_of((*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives()))

@@ -25,7 +25,7 @@ from aclnn_viz.words.messages import kept, message, named, tr
 
 @dataclass(frozen=True)
 class Answer(Reply):
-    """What became of an accusation: whether it is right, and why."""
+    """The result of an accusation: whether it is right, and why."""
 
     right: bool
     lines: tuple[str, ...]
@@ -38,11 +38,10 @@ class Answer(Reply):
 
 @dataclass(frozen=True, eq=False)
 class Detective:
-    """A broken kernel to be found out; displays as its story and its symptom.
+    """A broken kernel whose mistake is to be found; it displays as its story and symptom.
 
-    `number` is its place among all cases, easy ones first.
-    `experiments` are (label, keywords of `av.case`); `show(experiments, kernel)` is what is seen of them. `kernel`
-    takes the operator's parameters, for experiments of one's own.
+    `number` is its place among all cases, easy cases first. `experiments` are (label, keywords of `av.case`);
+    `show(experiments, kernel)` draws them. `kernel` takes the operator's parameters, for further experiments.
     """
 
     number: int
@@ -73,7 +72,7 @@ class Detective:
         return self.with_fault(self.culprit)
 
     def with_fault(self, name: str) -> Callable:
-        """The kernel of this operator with a fault by its name."""
+        """Return this operator's kernel with a named fault."""
         return faulty_kernel(self.operator, self._fault(name))
 
     def _fault(self, name: str) -> Fault:
@@ -81,7 +80,7 @@ class Detective:
 
     @cached_property
     def prepared(self) -> list[tuple[str, Prepared]]:
-        """The experiments, each with all that is needed to judge a kernel on it."""
+        """Return the experiments, each with the data to judge a kernel on it."""
         op = operator(self.operator)
         return [
             (label, prepared(Recipe(op.name, options), case(op, **options)))
@@ -90,17 +89,17 @@ class Detective:
 
     @property
     def symptom(self) -> Picture:
-        """What is seen of the broken kernel."""
+        """Return the picture of the broken kernel's symptom."""
         return replace(self.show(self.prepared, self.kernel), headline=(tr(self.title),))
 
     def hint(self, number: int = 1) -> str:
-        """Return one of the hints, from 1 on; ValueError for another number."""
+        """Return one of the hints, from 1 on; raise ValueError for another number."""
         return nth_hint(self, number)
 
     def accuse(self, suspect: str | None = None) -> Answer:
-        """Say whether a suspect is the fault, or what contradicts it, found by running both; None names them all.
+        """Return whether a suspect is the fault, or a contradiction found by running both; None names all suspects.
 
-        Raises ValueError for a name that is no suspect.
+        Raise ValueError for a name that is no suspect.
         """
         names = quoted(self.suspects)
         if suspect is None:
@@ -123,7 +122,7 @@ class Detective:
         return Answer(True, tuple(self._evidence(suspect)), note)
 
     def _evidence(self, name: str) -> list[str]:
-        """What is said of the culprit once it is found."""
+        """Return the evidence against the culprit, shown once it is found."""
         found = self._fault(name)
         lines = [
             message("it is {name!r}: {story}", name=named(name), story=found.story),
@@ -137,9 +136,9 @@ class Detective:
         return [*lines, *found.diff.splitlines()]
 
     def _alibi(self, suspect: str) -> str:
-        """An experiment, of those shown or else of the suite, in which the suspect would be seen otherwise.
+        """Return an experiment, shown or else from the suite, in which the suspect would give another result.
 
-        One that is right with one of the two and wrong with the other says more than one with other wrong numbers.
+        An experiment that only one of the two kernels fails is preferred to one with different wrong numbers.
         """
         other, numbers = self.with_fault(suspect), []
         suite = ((str(one.recipe), one) for one in prepared_suite(self.operator, 0))
@@ -185,7 +184,7 @@ class Detective:
 
 
 def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:
-    """Where two kernels that are both wrong give the most different numbers of an output, or an empty text."""
+    """Return where two wrong kernels differ most in an output, or an empty text."""
     if mine.shape != its.shape:
         return message(
             "{output} would have shape {other}, not {shape}",

@@ -1,6 +1,6 @@
-"""Draw puzzles: the wanted function as a curve, or which inputs one output is made of.
+"""Draw puzzles: the wanted function as a curve, or the inputs of one output.
 
-Which inputs an output is made of is found by moving each element of an input: then the output moves, too.
+Moving each element of an input shows whether the output depends on it.
 """
 
 from math import ceil
@@ -21,16 +21,16 @@ from aclnn_viz.puzzles.verdict import right_answer
 from aclnn_viz.words.messages import enumerated, tr
 
 POINTS = 601
-JUMP = 0.2  # of the range of a curve: a larger step between two neighbours is drawn as a gap
+JUMP = 0.2  # share of a curve's range: a larger step between neighbours is drawn as a gap
 READ, OUTPUT = 2, 0  # kinds of boxes
-CURVES = 2, 1, 0, 4  # kinds of lines: a lonely one is solid
-# of an element, as (factor, addend): a small one may stay in a piece that is constant, a large one may leave it
+CURVES = 2, 1, 0, 4  # kinds of lines: a single line is solid
+# changes of an element, (factor, addend): a small change may stay in a constant piece, a large one may leave it
 MOVES = (1.0, 0.37), (-2.3, -0.11), (0.999, 1e-4)
 
 
 @legible
 def picture(of) -> Picture:
-    """Return the picture of a puzzle, or that of a detective case; TypeError for anything else.
+    """Return the picture of a puzzle or a detective case; raise TypeError for anything else.
 
     >>> from aclnn_viz.puzzles import puzzle
     >>> print(str(picture(puzzle("rms_dgamma"))).splitlines()[0])
@@ -51,7 +51,7 @@ def picture(of) -> Picture:
 
 
 def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
-    """A panel for each output and each set of the other inputs."""
+    """Return a panel for each output and each set of the other inputs."""
     wanted, found = puzzle.picture, []
     x, marked = np.linspace(wanted.low, wanted.high, POINTS), np.array(wanted.marks)
     for fixed in wanted.series:
@@ -88,13 +88,13 @@ def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
 
 
 def _with_gaps(row: np.ndarray) -> np.ndarray:
-    """The curve, interrupted where it jumps."""
+    """Return the curve, interrupted where it jumps."""
     steps = np.abs(np.diff(row, prepend=row[:1]))
     return np.where(steps > JUMP * np.ptp(row), np.nan, row)
 
 
 def _reads(puzzle: Puzzle) -> tuple[tuple, tuple]:
-    """A panel for each array, with boxes around the elements of which the chosen one is made."""
+    """Return a panel for each array, with boxes around the elements on which the chosen element depends."""
     wanted = puzzle.picture
     arrays = {name: value for name, value in wanted.inputs.items() if np.ndim(value)}
     rest = tr(", ").join(
@@ -118,7 +118,7 @@ def _reads(puzzle: Puzzle) -> tuple[tuple, tuple]:
 
 
 def _moved_by(puzzle: Puzzle, name: str) -> np.ndarray:
-    """Of an input the elements that move the chosen one of the output; integers are not moved."""
+    """Return the elements of an input that move the chosen output element; integers are not moved."""
     wanted = puzzle.picture
     values = wanted.inputs[name]
 
@@ -138,7 +138,7 @@ def _moved_by(puzzle: Puzzle, name: str) -> np.ndarray:
 
 
 def _cells(name: str, values: np.ndarray, boxed: np.ndarray, kind: int) -> Panel:
-    """Any array as rows of cells, with boxes of a kind around some."""
+    """Return any array as rows of cells, with boxes of a kind around some."""
     cells, boxed = (
         np.asarray(each, np.float64).reshape(-1, each.shape[-1] if each.ndim else 1)
         for each in (values, boxed)

@@ -1,7 +1,7 @@
-"""Record which puzzles are solved, in a file on this machine to which each attempt adds one line of JSON.
+"""Record solved puzzles in a file on this machine, to which each attempt adds a line of JSON.
 
-Nothing is ever rewritten. So two notebooks can add at the same time, and a line that cannot be read costs no other.
-The file is puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.
+Nothing is ever rewritten, so two notebooks can add at the same time, and a damaged line spoils no other. The file is
+puzzles.jsonl in the folder that ACLNN_VIZ_DATA names, or else in the user's data folder of the platform.
 """
 
 import json
@@ -19,7 +19,7 @@ FILE = "puzzles.jsonl"
 
 
 def progress_file() -> Path:
-    """Return the path of the file; ImportError where neither the variable nor platformdirs says where."""
+    """Return the path of the file; raise ImportError if neither the variable nor platformdirs gives it."""
     if folder := os.environ.get(VARIABLE):
         return Path(folder).expanduser() / FILE
     try:
@@ -36,7 +36,7 @@ def progress_file() -> Path:
 
 
 def keep(name: str, solved: bool) -> str:
-    """Add an attempt, and return what prevented it, or an empty text: a verdict is worth more than its record."""
+    """Add an attempt, and return the reason of a failure, or an empty text: a verdict is worth more than its record."""
     line = json.dumps(
         {"name": name, "solved": solved, "at": datetime.now(UTC).isoformat(timespec="seconds")}
     )
@@ -46,8 +46,8 @@ def keep(name: str, solved: bool) -> str:
         with open(path, "ab+") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
-                line = line if file.read() == b"\n" else "\n" + line  # behind a line that was cut
-            file.write(f"{line}\n".encode())  # in one piece: nobody else comes between
+                line = line if file.read() == b"\n" else "\n" + line  # after an incomplete line
+            file.write(f"{line}\n".encode())  # in one write, so that no other process comes between
     except ImportError as error:
         return str(error)
     except OSError as error:
@@ -61,7 +61,7 @@ def keep(name: str, solved: bool) -> str:
 
 @dataclass
 class Kept:
-    """What the file holds: attempts and successes by name, and a complaint about what could not be read."""
+    """The content of the file: attempts and successes by name, and a complaint about damaged lines."""
 
     attempts: dict[str, int] = field(default_factory=dict)
     solved: set[str] = field(default_factory=set)
@@ -69,7 +69,7 @@ class Kept:
 
 
 def kept() -> Kept:
-    """Read the file; a line that is no attempt gets a warning and is passed over, never removed."""
+    """Read the file; a line that is no attempt gives a warning and is skipped, never removed."""
     found, unread = Kept(), 0
     try:
         path = progress_file()
@@ -104,7 +104,7 @@ def kept() -> Kept:
 
 @dataclass(frozen=True)
 class Progress:
-    """A row for every puzzle and detective case: operator, title, name, and how it stands; prints as a table."""
+    """A row for every puzzle and detective case: operator, title, name, and status; prints as a table."""
 
     rows: tuple[tuple[str, str, str, str], ...]
     solved: int
@@ -112,7 +112,7 @@ class Progress:
 
     @property
     def next(self) -> str:
-        """The title and the name of the first one that is not solved, or an empty text."""
+        """Return the title and the name of the first unsolved item, or an empty text."""
         return next(
             (
                 tr("{title} ({name})", title=title, name=name)
@@ -138,13 +138,13 @@ class Progress:
         return "\n".join([self.head, *self._lines(), *filter(None, [self.complaint])])
 
     def _repr_html_(self) -> str:
-        """What comes next, and every one behind a click."""
+        """Return HTML of the next item, with all others behind a click."""
         notes, every = filter(None, [self.complaint]), "\n".join(self._lines())
         return as_html(self.head, (), (), notes, every, opens=tr("every one"))
 
 
 def progress_of(items) -> Progress:
-    """Return how puzzles and cases stand; `items` have an operator, a title and a name."""
+    """Return the status of puzzles and cases; `items` have an operator, a title and a name."""
     found = kept()
 
     def state(name):

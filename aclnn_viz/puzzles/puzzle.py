@@ -1,4 +1,4 @@
-"""A puzzle, a function to write: a loop that says what is wanted, how many lines it can be written in, hints, a picture, and a
+"""A puzzle, a function to write: a loop that defines the result, the number of lines of a solution, hints, a picture, and a
 check.
 """
 
@@ -25,9 +25,9 @@ from aclnn_viz.words.messages import kept, ntr, tr
 
 
 class Curve(NamedTuple):
-    """A picture of what is wanted as a curve over one input, once for each set of the other inputs.
+    """A picture of the result as a curve over one input, for each set of the other inputs.
 
-    `marks` are the places that are easily got wrong: kinks, ties, borders.
+    `marks` are places of frequent mistakes: kinks, ties, borders.
     """
 
     over: str
@@ -38,7 +38,7 @@ class Curve(NamedTuple):
 
 
 class Reads(NamedTuple):
-    """A picture of the input elements that one element of an output is made of, on small inputs."""
+    """A picture of the input elements on which one output element depends, on small inputs."""
 
     inputs: dict
     output: str
@@ -49,7 +49,7 @@ CODE = '<pre style="white-space: pre; overflow-x: auto">{}</pre>'  # no line is 
 
 
 class Source(str):
-    """A text of Python that shows as code."""
+    """Python text that shows as code."""
 
     def _repr_html_(self) -> str:
         return CODE.format(html.escape(self))
@@ -59,12 +59,12 @@ class Source(str):
 
 @dataclass(frozen=True, eq=False)
 class Puzzle:
-    """A function to write, named as its specification, which is executable; displays as its text.
+    """A function to write, named as its executable specification; it displays as its text.
 
-    What is written is compared on the `cases` with the specification; a puzzle without cases is a whole kernel, which
-    `av.check` judges. The table of the operator says everything else:
-    title, hints and outputs; `cases`, inputs by name, and `draws`, keywords of `av.case`, whose inputs are those of the same name
-    or of that under [names]; a `curve` to draw, or what one element `reads` of the inputs under [small].
+    The answer is compared with the specification on the `cases`; a puzzle without cases is a whole kernel, which `av.check`
+    judges. The operator's table holds everything else: title, hints and outputs; `cases`, inputs by name, and `draws`,
+    keywords of `av.case`, whose inputs have the same name or the name under [names]; a `curve` to draw, or the elements that
+    one output `reads` from inputs under [small].
     """
 
     spec: Callable
@@ -87,12 +87,12 @@ class Puzzle:
 
     @property
     def tiles(self) -> bool:
-        """Whether it is on a tile program."""
+        """Return whether the puzzle is about a tile program."""
         return "tiles" in self._said
 
     @cached_property
     def cases(self) -> tuple[dict, ...]:
-        """Inputs by name, in float64."""
+        """Return inputs by name, in float64."""
         drawn = (
             case(self.operator, "float64", seed, **_arrays(options)).inputs
             for seed, options in enumerate(self._said.get("draws", ()))
@@ -100,13 +100,13 @@ class Puzzle:
         return (*map(_arrays, self._said.get("cases", ())), *map(self._own, drawn))
 
     def _own(self, inputs: dict) -> dict:
-        """Of inputs by name those that the function takes."""
+        """Return those of the named inputs that the function takes."""
         names = table("puzzles", self.operator).get("names", {})
         return {name: inputs[names.get(name, name)] for name in signature(self.spec).parameters}
 
     @cached_property
     def picture(self) -> Curve | Reads:
-        """What to draw of it."""
+        """Return the picture to draw."""
         if "curve" in self._said:
             return Curve(**self._said["curve"])
         inputs = _arrays(table("puzzles", self.operator)["small"] | self._said.get("small", {}))
@@ -122,13 +122,13 @@ class Puzzle:
 
     @property
     def operator(self) -> str:
-        """The operator in whose folder it stands."""
+        """Return the operator whose folder holds the puzzle."""
         *_, folder, file = self.spec.__module__.split(".")
         return file if folder == "by_operator" else folder.removeprefix(OUTSIDE)
 
     @property
     def lines(self) -> int:
-        """How many are enough for the body: as many as the solution has."""
+        """Return the number of lines in the solution's body, which are enough."""
         return body_lines(solution_of(self).function)
 
     @property
@@ -137,11 +137,11 @@ class Puzzle:
 
     @property
     def specification(self) -> Source:
-        """The loop, without the sentence that is the task."""
+        """Return the loop, without the docstring that states the task."""
         return Source(_without_docstring(self.spec))
 
     def check(self, answer: Callable) -> PuzzleResult:
-        """Judge a function, say which usual mistake it makes, and keep the progress; never raises for a wrong one.
+        """Judge a function, name its usual mistake, and record the progress; a wrong function raises nothing.
 
         An empty function counts as not begun.
 
@@ -154,7 +154,7 @@ class Puzzle:
         return result.noted(keep(self.name, result.passed)) if result.begun else result
 
     def hint(self, number: int = 1) -> str:
-        """Return one of the hints, from 1, a nudge, to the last, nearly the answer; ValueError for another number."""
+        """Return one of the hints, from 1, a nudge, to the last, nearly the answer; raise ValueError for another number."""
         return nth_hint(self, number)
 
     def solution(self) -> Source:
@@ -187,7 +187,7 @@ def _without_docstring(function: Callable) -> str:
 
 
 def _arrays(values: dict) -> dict:
-    """Values of a table, its lists as arrays, and {low, high, count} as so many numbers from one to the other."""
+    """Return values of a table, with lists as arrays, and {low, high, count} as equally spaced numbers."""
     return {name: _array(value) for name, value in values.items()}
 
 

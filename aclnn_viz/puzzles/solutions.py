@@ -1,6 +1,4 @@
-"""Load the solution of a puzzle when it is asked for, and the usual mistakes as small changes to it, by which a mistake is
-recognised.
-"""
+"""Load the solution of a puzzle on demand, and the usual mistakes as small changes to it, which identify a mistake."""
 
 import inspect
 import textwrap
@@ -15,7 +13,7 @@ from aclnn_viz.words.messages import kept, named
 
 @dataclass(frozen=True)
 class Mistake:
-    """A usual mistake: its name, where it comes from, and texts that change, pairs of what the solution says and what this says."""
+    """A usual mistake: its name, its origin, and changes as pairs (text of the solution, wrong text)."""
 
     name: str
     why: str = ""
@@ -29,7 +27,7 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """A function that is right, its source, and the mistakes that are usually made in its place."""
+    """A right function, its source, and its usual mistakes."""
 
     function: Callable
     mistakes: tuple[Mistake, ...]
@@ -39,7 +37,7 @@ class Solution:
         return textwrap.dedent(inspect.getsource(self.function)).rstrip()
 
     def wrong(self, mistake: Mistake) -> Callable:
-        """Return the function with one mistake; ValueError when the solution no longer says what is to be changed."""
+        """Return the function with one mistake; raise ValueError if the solution lacks the text to change."""
         return _changed(self, mistake)
 
 
@@ -62,7 +60,7 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
 
 
 def solution_of(puzzle) -> Solution:
-    """Return the solution of a puzzle, from the file of solutions and the table of mistakes in the folder of its operator."""
+    """Return the solution of a puzzle, from the solutions and the table of mistakes in its operator's folder."""
     return _solution(puzzle.operator, puzzle.name)
 
 

@@ -1,6 +1,4 @@
-"""Draw the symptoms of a broken kernel whose mistake is to be found (a detective case): failing experiments, places of errors,
-standards that refuse it.
-"""
+"""Draw the symptoms of a detective case's broken kernel: failing experiments, places of errors, standards that refuse it."""
 
 import numpy as np
 
@@ -15,12 +13,12 @@ from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import tr
 
 ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
-WIDE = 800  # pixels: shrunk into a narrow window, its words can still be read
-FEWEST_ULPS = 1e-3  # on a logarithmic axis
+WIDE = 800  # pixels: words stay readable even in a narrow window
+FEWEST_ULPS = 1e-3  # start of a logarithmic axis
 
 
 def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:
-    """What a kernel returns on a prepared case, and what is wrong with it by output."""
+    """Return a kernel's outputs on a prepared case, and the errors by output."""
     with np.errstate(all="ignore"):
         outputs = kernel(**one.case.inputs)
     return outputs, {miss.output: miss for miss in judge(one, outputs)}
@@ -31,7 +29,7 @@ def _seen(lines, *panel, span=COLUMNS, height=260) -> Picture:
 
 
 def table(experiments, kernel) -> Picture:
-    """Which outputs are wrong in which experiments: the share of wrong elements."""
+    """Return a table of experiments and outputs: the share of wrong elements."""
     columns = tuple(dict.fromkeys(name for _, one in experiments for name in one.expected))
     shares, words = np.full((2, len(experiments), len(columns)), np.nan, object)
     for row, (_, one) in enumerate(experiments):
@@ -61,7 +59,7 @@ def table(experiments, kernel) -> Picture:
 
 
 def error_map(experiments, kernel, output: str, at: tuple) -> Picture:
-    """Where the elements of one output of one experiment are wrong; `at` is the index that leaves two axes of it."""
+    """Return a map of wrong elements of one output of one experiment; `at` is the index that leaves two axes."""
     ((label, one),) = experiments
     outputs, misses = outputs_of(kernel, one)
     actual, truth = (
@@ -91,7 +89,7 @@ def error_map(experiments, kernel, output: str, at: tuple) -> Picture:
 
 
 def standards(experiments, kernel, output: str) -> Picture:
-    """Which standards accept one output of one experiment, and how far its elements are off."""
+    """Return the standards' verdicts on one output of one experiment, and the errors of its elements."""
     ((label, one),) = experiments
     actual, truth = outputs_of(kernel, one)[0][output], one.expected[output].truth
     report, off = compare(actual, truth), errors(actual, truth, output)

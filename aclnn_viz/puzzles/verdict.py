@@ -1,7 +1,7 @@
-"""Judge an answer to a puzzle: where it goes wrong, and which usual mistake makes the same numbers.
+"""Judge an answer to a puzzle: find where it is wrong, and which usual mistake gives the same numbers.
 
-A part of a kernel is compared with the loop that says what is wanted, in float64, on inputs that hold the kinks, ties and
-borders. A whole kernel goes through `check`.
+A part of a kernel is compared with the specification's loop, in float64, on inputs with kinks, ties and borders. `check`
+judges a whole kernel.
 """
 
 import ast
@@ -25,22 +25,22 @@ from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
 
-# of the largest element: far above float64 rounding of these sums, far below any mistake
+# relative to the largest element: far above float64 rounding of these sums, far below any mistake
 CLOSE = 1e-9
-SECONDS = 5.0  # for one call
-SECONDS_OF_KERNEL = 20.0  # seconds for a whole kernel
+SECONDS = 5.0  # limit of one call
+SECONDS_OF_KERNEL = 20.0  # limit of a whole kernel
 NUDGE = message("hint(1) gives a nudge")
-PRINTED = 6  # elements of an input in a message
-# right cases with a value of an attribute, before it is said that the mistake depends on it
+PRINTED = 6  # elements of an input shown in a message
+# right cases needed with an attribute's value before a mistake is said to depend on it
 WRONG_SHOWN = 2
 
 
 class Reply:
-    """What is said of an attempt: `lines` are messages, or objects that print themselves; `note` tells why it was not kept."""
+    """The reply to an attempt: `lines` are messages, or objects that print themselves; `note` tells why it was not recorded."""
 
     @property
     def text(self) -> str:
-        """The lines in English."""
+        """Return the lines in English."""
         with english():
             return self._text()
 
@@ -64,7 +64,7 @@ class Reply:
 
 
 def nth_hint(one, number: int) -> str:
-    """A hint of a puzzle or a detective case, from 1 on; ValueError for another number."""
+    """Return a hint of a puzzle or a detective case, from 1 on; raise ValueError for another number."""
     if type(number) is not int or not 1 <= number <= len(one.hints):
         raise ValueError(
             problem(
@@ -78,9 +78,9 @@ def nth_hint(one, number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class PuzzleResult(Reply):
-    """Whether a puzzle is solved; if not, `text` says where it goes wrong and `mistake` names it, if it is a usual one.
+    """The result of a puzzle; if it is unsolved, `text` tells where it is wrong and `mistake` names a usual mistake.
 
-    `begun` is False as long as the function returns nothing.
+    `begun` is False while the function returns nothing.
     """
 
     name: str
@@ -102,7 +102,7 @@ class PuzzleResult(Reply):
 
 
 def judged(puzzle, answer) -> PuzzleResult:
-    """Judge an answer; nothing that it does raises here."""
+    """Judge an answer without raising its errors."""
     whole = not puzzle.cases
     case = (
         next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
@@ -130,7 +130,7 @@ def _case(puzzle, inputs: dict) -> Case:
 
 
 def untouched(puzzle, text: str) -> PuzzleResult:
-    """The result of a body that is still to be written."""
+    """Return the result for a body that is still empty."""
     enough = (
         message("write the body: 1 line is enough. {nudge}", nudge=NUDGE)
         if puzzle.lines == 1
@@ -140,12 +140,12 @@ def untouched(puzzle, text: str) -> PuzzleResult:
 
 
 def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
-    """The result of a wrong answer, what is wrong line by line."""
+    """Return the result of a wrong answer, with its mistakes in lines."""
     return PuzzleResult(puzzle.name, False, (*lines, NUDGE), mistake)
 
 
 def solved(puzzle, answer, text: str) -> PuzzleResult:
-    """The result of a right answer, with its lines."""
+    """Return the result of a right answer, with its lines."""
     lines = body_lines(answer)
     if lines is not None:
         text = (
@@ -162,12 +162,12 @@ def solved(puzzle, answer, text: str) -> PuzzleResult:
 
 
 def quoted(names) -> str:
-    """Names in a row, in quotation marks, kept."""
+    """Return names in a row, in quotation marks, as a message."""
     return linked("{some}, {more}", [message("{name!r}", name=name) for name in names])
 
 
 def body_lines(function) -> int | None:
-    """The lines of a function's body that are neither empty nor comment nor its docstring; None without its source.
+    """Return a function's body lines without empty lines, comments and docstring; None without its source.
 
     >>> body_lines(len) is None
     True
@@ -208,7 +208,7 @@ def _whole(puzzle, answer) -> PuzzleResult:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """One case: what was returned, what is right, and where the two differ, by output."""
+    """One case: returned and right outputs, and their differences, by output."""
 
     inputs: dict
     outputs: dict[str, np.ndarray]
@@ -230,7 +230,7 @@ class _Seen:
 
 
 def apart(actual: np.ndarray, truth: np.ndarray) -> np.ndarray:
-    """Where two arrays of a shape differ by more than rounding; a nan equals nothing but a nan."""
+    """Return where two arrays of a shape differ by more than rounding; a nan equals only a nan."""
     scale = np.max(np.abs(truth), initial=0.0, where=np.isfinite(truth))
     return ~(distance(actual, truth) <= CLOSE * scale)
 
@@ -322,7 +322,7 @@ def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:
 
 
 def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
-    """The outputs of a puzzle by name, from its specification."""
+    """Return the outputs of a puzzle by name, from its specification."""
     found = puzzle.spec(**inputs)
     found = found if isinstance(found, tuple) else (found,)
     return {
@@ -331,7 +331,7 @@ def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
 
 
 def _worst(one: _Seen) -> str:
-    """The first output that is wrong, its farthest element, and the inputs there."""
+    """Return the first wrong output, its worst element, and the inputs there."""
     name, mask = next((name, mask) for name, mask in one.wrong.items() if mask.any())
     actual, truth = one.outputs[name], one.truth[name]
     at = farthest(np.where(mask, distance(actual, truth), -1.0))
@@ -346,7 +346,7 @@ def _worst(one: _Seen) -> str:
 
 
 def _given(inputs: dict, shape=None, at=()) -> str:
-    """The inputs in words: an array of the output's shape by its element there, a long one by its shape."""
+    """Return the inputs in words: an array of the output's shape by its element there, a long array by its shape."""
 
     def shown(value):
         if not isinstance(value, np.ndarray):
@@ -363,7 +363,7 @@ def _given(inputs: dict, shape=None, at=()) -> str:
 
 
 def _conditions(seen: list[_Seen]) -> list[str]:
-    """The values of an attribute under which all cases are right, where under others some are wrong."""
+    """Return the values of an attribute for which all cases are right, if others have wrong cases."""
     lines = []
     for name in [
         name for name, value in seen[0].inputs.items() if not isinstance(value, np.ndarray)
@@ -385,7 +385,7 @@ def _conditions(seen: list[_Seen]) -> list[str]:
 
 
 def _same_mistakes(puzzle, seen: list[_Seen]) -> list:
-    """The usual mistakes that give what was returned, on every case, in shape and numbers."""
+    """Return the usual mistakes that give the returned shapes and numbers on every case."""
     if any(set(one.outputs) != set(puzzle.outputs) for one in seen):
         return []
     solution = solution_of(puzzle)

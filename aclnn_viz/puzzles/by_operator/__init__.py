@@ -1,1 +1,1 @@
-"""The puzzles of one operator, and mistakes in them."""
+"""The puzzles of one operator, and their usual mistakes."""

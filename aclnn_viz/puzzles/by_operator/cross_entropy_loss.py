@@ -1,5 +1,5 @@
-"""Functions that puzzles on the gradient of cross entropy ask a learner to write, each with a loop that says what is wanted.
-Softmax minus one-hot, who counts, by what is divided, and two extras; and, in tiles, where the target of a row lies.
+"""Functions that puzzles on the gradient of cross entropy ask a learner to write, each with a loop that defines the result.
+Softmax minus one-hot, ignored rows, the divisor, and two extras; and, in tiles, the place of a row's target.
 """
 
 import math

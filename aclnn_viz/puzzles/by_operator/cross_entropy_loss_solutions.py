@@ -1,4 +1,4 @@
-"""Right answers to the puzzles on cross entropy; changed in a place or two, they become the usual mistakes."""
+"""Right answers to the puzzles on cross entropy; small changes to them give the usual mistakes."""
 
 import numpy as np
 

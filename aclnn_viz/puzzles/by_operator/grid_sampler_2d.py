@@ -1,6 +1,6 @@
-"""Functions that puzzles on the grid sampler ask a learner to write, each with a loop that says what is wanted. From x to a
-pixel, past the border, to the taps and their slopes; what lands in a pixel, and what moves a point; and, in tiles, channels
-that lie far apart.
+"""Functions that puzzles on the grid sampler ask a learner to write, each with a loop that defines the result. From x to a
+pixel, past the border, to the taps and their slopes; the gradients of a pixel and of a point; and, in tiles, channels that
+lie far apart.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Right answers to the puzzles on the grid sampler; changed in a place or two, they become the usual mistakes."""
+"""Right answers to the puzzles on the grid sampler; small changes to them give the usual mistakes."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Functions that puzzles on the gradient of group norm and swish ask a learner to write, each with a loop that says what is
-wanted. A smooth slope, groups of channels, their means, all of it fused.
+"""Functions that puzzles on the gradient of group norm and swish ask a learner to write, each with a loop that defines the
+result. A smooth slope, groups of channels, their means, and all fused.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Right answers to the puzzles on group norm and swish; changed in a place or two, they become the usual mistakes."""
+"""Right answers to the puzzles on group norm and swish; small changes to them give the usual mistakes."""
 
 import numpy as np
 

@@ -1,5 +1,5 @@
-"""Functions that puzzles on the gradient of hardswish ask a learner to write, each with a loop that says what is wanted. Three
-pieces, two kinks, one rounding; and on its tiles: how many there are, how long each is, and which core has it.
+"""Functions that puzzles on the gradient of hardswish ask a learner to write, each with a loop that defines the result. Three
+pieces, two kinks, one rounding; and the number, lengths and cores of its tiles.
 """
 
 import numpy as np

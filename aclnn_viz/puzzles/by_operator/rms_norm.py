@@ -1,5 +1,6 @@
-"""Functions that puzzles on the gradient of RMS norm ask a learner to write, each with a loop that says what is wanted. A saved
-tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows for cores, columns for strips, and what is read twice.
+"""Functions that puzzles on the gradient of RMS norm ask a learner to write, each with a loop that defines the result. A
+saved tensor, a row mean, a Jacobian that shrinks to two lines; and, in tiles, rows per core, columns per strip, and double
+reads.
 """
 
 import numpy as np

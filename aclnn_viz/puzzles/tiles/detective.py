@@ -14,15 +14,15 @@ from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.tiles import TileFault, faults, launch
 from aclnn_viz.words.messages import kept, message, named
 
-LAUNCH = ("cores", "schedule")  # of an experiment's options, those of the launch
+LAUNCH = ("cores", "schedule")  # the options of an experiment that belong to the launch
 
 
 @dataclass(frozen=True, eq=False)
 class TileDetective(Detective):
-    """As a detective case; `kernel` takes `cores` and `schedule` of av.tiles.launch, too, and names no hazard."""
+    """A detective case on tiles; `kernel` also takes `cores` and `schedule` of av.tiles.launch, and names no hazard."""
 
     def with_fault(self, name: str) -> Callable:
-        """The program of this operator with a fault by its name."""
+        """Return this operator's program with a named fault."""
         return outputs_of(self._fault(name).broken(self.operator))
 
     def _fault(self, name: str) -> TileFault:
@@ -38,7 +38,7 @@ class TileDetective(Detective):
 
     @cached_property
     def prepared(self) -> list[tuple[str, Prepared]]:
-        """The experiments; the inputs of each say on how many cores and in which order it is run."""
+        """Return the experiments; the inputs of each include cores and order of the run."""
         found = []
         for label, options in self.experiments:
             made = {name: value for name, value in options.items() if name not in LAUNCH}
@@ -57,7 +57,7 @@ class TileDetective(Detective):
 
 
 def outputs_of(program) -> Callable:
-    """A program as a kernel that says nothing of hazards: what it leaves is what it gives."""
+    """Return a program as a kernel that hides hazards and returns its outputs."""
     return lambda cores=None, schedule="eager", **inputs: (
         launch(program, cores=cores, schedule=schedule, traced=False, **inputs).outputs
     )
