@@ -1,1 +1,1 @@
-"""Files: results that are written whole or not at all, and cases with a checksum of each file."""
+"""Files: results that are written completely or not at all, and cases with a checksum of each file."""

@@ -1,10 +1,10 @@
 """Read and write test cases in the one layout on disk: in a folder for programs that are not Python, or zipped in one file.
 
-cases.json            who made it; per case its operator, attributes, the shape and dtype of every tensor, and of
-                      every file that was written its size and SHA-256
-cases.json.sha256     the checksum of that, as sha256sum writes and checks it
-FOLDER/in/x.npy       each input of a case; beside it x.bin where programs without NumPy are to read it
-FOLDER/out/y.npy      each output that was known. In a folder, programs leave theirs here, which have no checksums
+cases.json            author; per case its operator, attributes, shape and dtype of every tensor, and size and SHA-256
+                      of every written file
+cases.json.sha256     checksum of cases.json, in the format of sha256sum
+FOLDER/in/x.npy       each input of a case; x.bin beside it for programs without NumPy
+FOLDER/out/y.npy      each known output. In a folder, programs write their outputs here, without checksums
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from aclnn_viz.storage.sources import Archive, Folder, Source
 
 FORMAT = "aclnn-viz cases 2"
 INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
-LARGEST = 8 << 30  # bytes of all files together
+LARGEST = 8 << 30  # limit in bytes for all files together
 LONGEST_INDEX = 64 << 20
 _NAME = re.compile(r"\w{1,100}", re.ASCII)
 _KINDS = {
@@ -57,10 +57,10 @@ def entry_of(
     described: dict | None = None,
     **about,
 ) -> tuple[dict, dict[str, bytes]]:
-    """Return a case as the index lists it, and the content of its files by their place below its folder.
+    """Return a case's entry in the index, and the content of its files by their place below its folder.
 
-    `outputs` are those that are known, `described` the shape and dtype of all; `sources` those of an operator from outside;
-    with `bare` there are .bin files, too.
+    `outputs` are the known outputs, `described` has shape and dtype of all; `sources` belong to an outside operator; `bare`
+    adds .bin files.
     """
     tensors = {name: value for name, value in inputs.items() if isinstance(value, np.ndarray)}
     described = described or {name: (value.shape, value.dtype) for name, value in outputs.items()}
@@ -85,7 +85,7 @@ def entry_of(
 
 
 def checksums(content: bytes) -> dict:
-    """Return what the index says of a file: its size and checksum."""
+    """Return a file's size and checksum for the index."""
     return {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
 
 
@@ -102,14 +102,14 @@ def _described(shape, dtype) -> dict:
 
 
 def described(what: dict) -> tuple[tuple[int, ...], np.dtype]:
-    """Return the shape and the dtype of a tensor of the index."""
+    """Return the shape and the dtype of a tensor from the index."""
     return tuple(what["shape"]), dtype_named(what["dtype"])
 
 
 class StoredCases:
-    """All cases of a folder or a capsule, each file checked when it is read, and the index that lists them.
+    """All cases of a folder or a capsule, and their index; each file is checked when it is read.
 
-    `about` is the index, `entries` its cases. Raises ForeignError, AlteredError, TooLargeError or FileKindError.
+    `about` is the index, `entries` its cases. Raise ForeignError, AlteredError, TooLargeError or FileKindError.
     """
 
     def __init__(self, source: Source):
@@ -145,7 +145,7 @@ class StoredCases:
             )
 
     def checked(self, entry: dict) -> dict:
-        """Return an entry of the index whose parts fit together; raises ValueError, KeyError or TypeError."""
+        """Return an entry of the index whose parts fit together; raise ValueError, KeyError or TypeError."""
         for name, kind in _KINDS.items():
             if not isinstance(entry[name], kind):
                 raise ValueError(f"{name} is a {type(entry[name]).__name__}")
@@ -179,7 +179,7 @@ class StoredCases:
         return entry
 
     def values(self, entry: dict, part: str) -> dict:
-        """Return what a case holds: "inputs" with the attributes, or those "outputs" that have checksums."""
+        """Return a part of a case: "inputs" with the attributes, or the "outputs" that have checksums."""
         where = {"inputs": "in", "outputs": "out"}[part]
         files = {
             name: self._file(entry, name, file)
@@ -217,7 +217,7 @@ class StoredCases:
         place = f"{entry['folder']}/{name}"
         try:
             content = self.source.read(place, file["bytes"])
-        except TooLargeError as error:  # the index says how long it was
+        except TooLargeError as error:  # the index states its length
             raise AlteredError(str(error)) from None
         if checksums(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
             raise self.source.broken(AlteredError, f"{place} does not have its checksum")
@@ -231,7 +231,7 @@ def opened(path) -> StoredCases:
 
 
 def is_folder_of_cases(path: Path) -> bool:
-    """Whether a folder holds cases and the outputs of their programs, and nothing else."""
+    """Return whether a folder holds only cases and the outputs of their programs."""
     try:
         stored = StoredCases(Folder(path))
     except StoredError:

@@ -1,11 +1,11 @@
 """Read dumps of a training run in the layout of msProbe (package mindstudio-probe): the entries of dump.json, and the tensors
 beside it.
 
-    step0/rank0/dump.json            by name what went into and came out of each call, in the order of execution
-    step0/rank0/dump_tensor_data/    the tensors, NAME.input.0.pt; of a dump of statistics or checksums there are none
+    step0/rank0/dump.json            inputs and outputs of each call by name, in the order of execution
+    step0/rank0/dump_tensor_data/    the tensors, NAME.input.0.pt; absent in a dump of statistics or checksums
 
-A .pt file is a zip archive of numbers, and of a pickle that says what they are. Nothing is unpickled: of its instructions those
-are followed that describe one tensor, and any other is refused. No library but NumPy is needed.
+A .pt file is a zip archive of numbers, and of a pickle that describes them. Nothing is unpickled: only instructions that
+describe one tensor are followed, and others are refused. NumPy is the only library needed.
 """
 
 import json
@@ -32,9 +32,9 @@ from aclnn_viz.storage.readers import (
 from aclnn_viz.storage.sources import Archive
 
 INDEX, TENSORS = "dump.json", "dump_tensor_data"
-LARGEST = 1 << 30  # bytes of one tensor, and of an index
+LARGEST = 1 << 30  # limit in bytes for a tensor, and for an index
 LONGEST_PICKLE = 1 << 16
-DEPTH = 6  # folders below which no index is looked for
+DEPTH = 6  # limit of folder levels in the search for an index
 MORE = "dump the run again, or copy it again from where it was written"
 STORAGES = {
     f"torch {name}Storage": dtype
@@ -59,7 +59,7 @@ class NoNumbersError(StoredError):
 
 
 def _need_described(name: str, array: np.ndarray, described: dict) -> None:
-    """Raise AlteredError unless a tensor has the shape, dtype, checksum and ends that its entry says."""
+    """Raise AlteredError unless a tensor has the shape, dtype, checksum and range of its entry."""
     shape = described.get("shape")
     if (
         list(array.shape) != shape
@@ -72,7 +72,7 @@ def _need_described(name: str, array: np.ndarray, described: dict) -> None:
                 MORE,
             )
         )
-    crc = described.get("md5")  # so msProbe calls a CRC-32
+    crc = described.get("md5")  # msProbe's name for a CRC-32
     if (
         isinstance(crc, str)
         and len(crc) == 8
@@ -98,7 +98,7 @@ def _need_described(name: str, array: np.ndarray, described: dict) -> None:
 
 @dataclass
 class Dump:
-    """One dump.json: `place` below the folder that was named, its entries by name, and what is wrong with it as a whole."""
+    """One dump.json: `place` below the given folder, its entries by name, and a fault of the whole index."""
 
     folder: Path
     place: str
@@ -106,7 +106,9 @@ class Dump:
     notes: list[str] = field(default_factory=list)
 
     def tensor(self, described: dict) -> np.ndarray:
-        """The numbers of a tensor that an entry describes; a StoredError where they are not there, damaged or of another kind."""
+        """Return the numbers of a tensor that an entry describes; raise a StoredError if they are missing, damaged or of
+        another kind.
+        """
         name = described.get("data_name")
         if name is None:
             raise NoNumbersError(
@@ -141,8 +143,8 @@ class Dump:
 def read_dumps(folder) -> list[Dump]:
     """Return the dumps below a folder, by step and rank; links to folders are not followed.
 
-    An index that breaks off gives the entries that are whole, and a note. Raises FileNotFoundError where there is no
-    folder, ForeignError where there is no dump in it.
+    A truncated index gives its complete entries, and a note. Raise FileNotFoundError without a folder, ForeignError without a
+    dump in it.
     """
     folder = place_of(folder)
     if not folder.is_dir():
@@ -231,7 +233,7 @@ def _dump(folder: Path, place: str) -> Dump:
 
 
 def _parsed(text: str) -> tuple[dict, bool]:
-    """The entries that are whole, and whether all are."""
+    """Return the complete entries, and whether all are complete."""
     try:
         entries = json.loads(text)["data"]
         return entries, isinstance(entries.keys(), object)
@@ -248,7 +250,7 @@ def _parsed(text: str) -> tuple[dict, bool]:
 
 
 def tensors(held):
-    """Yield what describes a tensor in an entry or a part of one."""
+    """Yield the descriptions of tensors in an entry or a part of one."""
     if isinstance(held, dict) and "shape" in held and "dtype" in held:
         yield held
     elif isinstance(held, (dict, list)):
@@ -257,7 +259,7 @@ def tensors(held):
 
 
 def from_pt(path: Path) -> np.ndarray:
-    """Return the tensor that `torch.save` wrote; a StoredError for any other content, and for more than LARGEST bytes."""
+    """Return the tensor that `torch.save` wrote; raise a StoredError for any other content, and above LARGEST bytes."""
     archive = Archive(path, f"{path.name} is one tensor as torch.save writes it", MORE)
     pickles = [name for name in archive.members if name.endswith("/data.pkl")]
     if len(pickles) != 1:
@@ -285,7 +287,7 @@ def from_pt(path: Path) -> np.ndarray:
             raise ValueError(
                 f"shape {shape}, strides {strides} and offset {offset} in {count} numbers"
             )
-    except Exception as error:  # what is damaged or made to harm may raise anything
+    except Exception as error:  # damaged or malicious content may raise anything
         raise archive.broken(AlteredError, f"data.pkl: {error}"[:300]) from None
     if max(count, prod(shape)) * dtype.itemsize > LARGEST:
         raise archive.broken(
@@ -310,12 +312,12 @@ def from_pt(path: Path) -> np.ndarray:
                 flat[offset:], shape, [step * dtype.itemsize for step in strides]
             ).copy()
         )
-    except ValueError as error:  # more axes than an array may have, or longer ones
+    except ValueError as error:  # too many axes for an array, or too long ones
         raise archive.broken(AlteredError, f"shape {shape}: {error}"[:300]) from None
 
 
 def _described(content: bytes):
-    """What the instructions of a pickle put together, of which a call stays a pair: the function's name and its arguments."""
+    """Return what a pickle's instructions describe; a call stays a pair (function's name, arguments)."""
     stack, marks, memo = [], [], {}
     for code, value, _ in pickletools.genops(content):
         match code.name:
@@ -340,7 +342,7 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            # tuples of tuples, each there twice, have no end
+            # tuples that contain a tuple twice could nest without end
             case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):
                 stack.append(memo[value])
             case "REDUCE":

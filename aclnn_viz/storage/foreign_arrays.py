@@ -1,7 +1,7 @@
-"""Read arrays that come from elsewhere: NumPy's files, bare binary files, and tensors of PyTorch or any library with DLPack.
+"""Read arrays from other sources: NumPy's files, bare binary files, and tensors of PyTorch or any library with DLPack.
 
-bfloat16 comes in many forms, none of which loses a bit here: as itself, as NumPy's files and libraries that lack it hold
-it (|V2 or uint16), or as a torch tensor, which NumPy cannot take.
+bfloat16 has several forms, all read without loss: its dtype, |V2 or uint16 in NumPy's files and libraries that lack it, or a
+torch tensor, which NumPy cannot read.
 """
 
 import re
@@ -26,21 +26,21 @@ from aclnn_viz.storage.readers import (
     regular,
 )
 
-COPIES = 3  # of an array, as it is read from a file
+COPIES = 3  # copies of an array while it is read from a file
 PACKED, EXPANSION = (
     1 << 26,
     64,
-)  # bytes of a compressed array, and bytes of it for each that is stored
+)  # bytes of a compressed array, and its bytes per stored byte
 _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
 
 
 def largest() -> int:
-    """Return the bytes of the largest array that this machine reads."""
+    """Return the size in bytes of the largest array that this machine reads."""
     return machine_memory() // COPIES
 
 
 def stored_bytes(path: Path) -> int:
-    """Return the bytes of the largest array in a file, as the file says before it is read."""
+    """Return the size in bytes of the largest array in a file, as stated before reading."""
     if path.suffix == ".npz":
         return max((info.file_size for info in _held(path).values()), default=0)
     return path.stat().st_size
@@ -54,12 +54,12 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     path : str or path
         The file.
     dtype : str, optional
-        That of bare numbers (.bin: C order, little-endian), which need one. With "bfloat16" 16 bits
-        held as uint16 are bfloat16; those that NumPy's files hold as `|V2` always are.
+        The dtype of bare numbers (.bin: C order, little-endian). With "bfloat16", uint16 is read as bfloat16; `|V2` in
+        NumPy's files always is.
     shape : tuple of int, optional
-        That of bare numbers; without it they are one row.
+        The shape of bare numbers; by default one row.
     name : str, optional
-        Which array of a .npz file is taken; not needed where it holds only one.
+        The name of an array in a .npz file; not needed for a single array.
 
     Returns
     -------
@@ -69,10 +69,9 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     Raises
     ------
     FileNotFoundError
-        Where there is no such file.
+        If there is no such file.
     ValueError
-        For what is no such file, is damaged, does not have that dtype and shape, or is larger than
-        a third of the machine's memory.
+        For another kind of file, a damaged file, another dtype or shape, or more than a third of the machine's memory.
 
     Examples
     --------
@@ -122,7 +121,7 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
 def array_of(text: str) -> np.ndarray:
     """Return the array of FILE.npy or FILE.npz, or the bare numbers of FILE:DTYPE:SHAPE, such as x.bin:float16:4,16 or 4x16.
 
-    Raises as `load`, and ValueError for what is no such text and for a file that does not fill its shape.
+    Raise the errors of `load`, and ValueError for another text and for a file that does not fill its shape.
     """
     if text.endswith((".npy", ".npz")):
         return load(text)
@@ -153,7 +152,7 @@ def array_of(text: str) -> np.ndarray:
 
 
 def _need_fit(file: str, found: np.ndarray, wanted: np.dtype | None, shape) -> None:
-    """Raise ValueError unless an array of a file has the dtype, and as many elements as the shape, that were named."""
+    """Raise ValueError unless an array of a file has the given dtype, and as many elements as the given shape."""
     if wanted is not None and found.dtype != wanted:
         raise ValueError(
             problem(
@@ -211,7 +210,7 @@ def _member(path: Path, name: str | None) -> bytes:
 
 
 def _held(path: Path) -> dict[str, zipfile.ZipInfo]:
-    """The arrays of a .npz file by their names."""
+    """Return the arrays of a .npz file by name."""
     with _archive(path) as archive:
         return {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
 
@@ -223,7 +222,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except FileNotFoundError:
         raise
-    except Exception as error:  # what is damaged may make the reader of archives raise anything
+    except Exception as error:  # damaged content may make the archive reader raise anything
         text = (
             error
             if isinstance(error, StoredError)
@@ -239,14 +238,14 @@ def _refused(found) -> ValueError:
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
-    """Whether 16 bits are those of bfloat16; unsigned integers only where they can be nothing else."""
+    """Return whether 16 bits belong to bfloat16; unsigned integers only if `unsigned`."""
     return array.dtype.itemsize == 2 and (
         array.dtype.type is np.void or unsigned and array.dtype.kind == "u"
     )
 
 
 def is_number(dtype: np.dtype) -> bool:
-    """Whether elements are real numbers; the formats of ml_dtypes are, although NumPy counts them as void.
+    """Return whether elements are real numbers, including ml_dtypes' formats, which NumPy counts as void.
 
     >>> is_number(np.dtype(float)), is_number(np.dtype(complex)), is_number(np.dtype("V2"))
     (True, False, False)
@@ -255,7 +254,7 @@ def is_number(dtype: np.dtype) -> bool:
 
 
 def is_own(value) -> bool:
-    """Whether a value is an array of another library, or the path of a file, rather than a NumPy array or a number."""
+    """Return whether a value is another library's array or a file's path, not a NumPy array or a number."""
     return not isinstance(value, (np.ndarray, np.generic)) and (
         isinstance(value, Path)
         or isinstance(value, str)
@@ -267,11 +266,11 @@ def is_own(value) -> bool:
 
 
 def as_array(value, name: str | None = None, floating: bool = False):
-    """Return a value as a NumPy array where it is own data in any of its forms, and as it is where it is none.
+    """Return own data in any form as a NumPy array, and any other value unchanged.
 
-    Where a `floating` tensor is expected, 16 unsigned bits are bfloat16. `name` chooses from several arrays of a .npz
-    file; the only one in it may have any name. The elements are not copied where the library lets NumPy see them.
-    Raises as `load`, and TypeError for a tensor that NumPy cannot take.
+    For a `floating` tensor, uint16 is bfloat16. `name` chooses from several arrays of a .npz file; a single array may have
+    any name. Elements are not copied if the library shares them with NumPy. Raise the errors of `load`, and TypeError for a
+    tensor that NumPy cannot take.
 
     >>> as_array(np.array([0x3F80], np.uint16), floating=True)
     array([1], dtype=bfloat16)
@@ -282,7 +281,7 @@ def as_array(value, name: str | None = None, floating: bool = False):
     elif is_own(value):
         try:
             value = _converted(value)
-        except Exception as error:  # of any library
+        except Exception as error:  # any library may raise anything
             raise TypeError(
                 problem(
                     "a tensor of another library is taken as NumPy sees it",
@@ -308,7 +307,7 @@ def as_array(value, name: str | None = None, floating: bool = False):
 def _converted(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        if hasattr(value, "resolve_neg"):  # PyTorch keeps the sign of `z.conj().imag` apart
+        if hasattr(value, "resolve_neg"):  # PyTorch stores the sign of `z.conj().imag` separately
             value = value.resolve_neg()
         if str(value.dtype) == "torch.bfloat16":
             return value.contiguous().view(sys.modules["torch"].int16).numpy().view(BFLOAT16.numpy)
@@ -316,7 +315,7 @@ def _converted(value) -> np.ndarray:
     try:
         return np.from_dlpack(value)
     except Exception:
-        # formats that DLPack or NumPy lacks; what the array interface gives is as good
+        # for formats that DLPack or NumPy lacks, the array interface serves as well
         if not hasattr(value, "__array__"):
             raise
         return np.asarray(value)

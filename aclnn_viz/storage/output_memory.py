@@ -1,4 +1,4 @@
-"""Make memory for a kernel's outputs with one byte all over, so that a read of it, or an element never written, shows."""
+"""Allocate output memory filled with one byte, so that reads of it and unwritten elements show."""
 
 from contextvars import ContextVar
 from math import prod
@@ -9,7 +9,7 @@ FILL = ContextVar("FILL", default=0xFF)  # a nan in every format
 
 
 def fresh(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An array that holds the byte of FILL.
+    """Return an array filled with the byte FILL.
 
     >>> fresh((2,), np.dtype("float32"))
     array([nan, nan], dtype=float32)

@@ -1,8 +1,8 @@
-"""Read stored files safely: regular files alone, sizes checked first, arrays from `.npy` and `.bin`, an exception for each kind
-of damage.
+"""Read stored files safely: regular files alone, sizes checked first, arrays from `.npy` and `.bin`, an exception for each
+kind of damage.
 
-Before anything is read, its kind and its length are checked. NumPy's file format does not know bfloat16: its files hold the bits
-as uint16, and the dtype stands beside them. A `.bin` file holds the same numbers bare, in C order, little-endian.
+Kind and length are checked before reading. NumPy's file format lacks bfloat16: its files hold the bits as uint16, and the
+dtype is stored separately. A `.bin` file holds the same numbers bare, in C order, little-endian.
 """
 
 import io
@@ -18,31 +18,31 @@ import numpy as np
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
 from aclnn_viz.errors import problem
 
-SOURCES = (".cpp", ".cc", ".cxx", ".asc")  # of files in C++
+SOURCES = (".cpp", ".cc", ".cxx", ".asc")  # suffixes of C++ files
 
 
 class StoredError(ValueError):
-    """Stored cases that cannot be used."""
+    """Stored cases cannot be used."""
 
 
 class ForeignError(StoredError):
-    """These are no stored cases, or those of another version."""
+    """The files are no stored cases, or have another version."""
 
 
 class AlteredError(StoredError):
-    """The bytes are not those that were written: cut, changed, appended to, exchanged or missing."""
+    """The bytes differ from those written: cut, changed, appended, exchanged or missing."""
 
 
 class TooLargeError(StoredError):
-    """More is claimed, or is there, than may be read."""
+    """The stated or real size exceeds a limit."""
 
 
 class FileKindError(StoredError):
-    """This is no regular file: a folder, a pipe, a device or a link in its place."""
+    """The path is no regular file but a folder, a pipe, a device or a link."""
 
 
 def machine_memory() -> int:
-    """Return the bytes of memory of this machine, without limit where it does not say."""
+    """Return the bytes of memory of this machine, infinity if unknown."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
@@ -50,9 +50,9 @@ def machine_memory() -> int:
 
 
 def regular(path: Path, follow: bool = True) -> BinaryIO:
-    """Open a regular file for reading; with `follow` a link to one is taken, too.
+    """Open a regular file for reading; `follow` also allows a link to one.
 
-    Raises FileNotFoundError, and FileKindError for all else that may lie there, without waiting for it.
+    Raise FileNotFoundError, and FileKindError for anything else at the path, without waiting for it.
     """
     flags = (
         os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | (0 if follow else getattr(os, "O_NOFOLLOW", 0))
@@ -62,7 +62,7 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        # a link where none may be, a socket, a file where a folder is expected
+        # a forbidden link, a socket, or a file instead of a folder
         raise FileKindError(f"{path.name}, which is no readable file ({error.strerror})") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -71,7 +71,9 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
 
 
 def need_text(path: Path, most: int = 1 << 30) -> Path:
-    """Return the path of a regular file of at most so many bytes; ValueError for a folder, a pipe or a device, FileNotFoundError where none is."""
+    """Return the path of a regular file of at most `most` bytes; raise ValueError for another kind, FileNotFoundError if
+    missing.
+    """
     try:
         with regular(path) as file:
             if (size := os.fstat(file.fileno()).st_size) > most:
@@ -84,18 +86,18 @@ def need_text(path: Path, most: int = 1 << 30) -> Path:
 
 
 def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes; raises as `regular`, and TooLargeError."""
+    """Return the content of a regular file of at most `limit` bytes; raise the errors of `regular`, and TooLargeError."""
     with regular(path, follow) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise TooLargeError(
                 f"{path.name} with {size} bytes, where at most {limit} are expected"
             )
-        return file.read(size)  # not the limit, for which memory would be taken
+        return file.read(size)  # not the limit, which would allocate its memory
 
 
 def parsed(text: str | bytes):
-    """Return the value of a text in JSON; ValueError also where an object has a name twice, of which readers take the last."""
+    """Return the value of a JSON text; raise ValueError also for a name twice in an object, of which readers take the last."""
     return json.loads(text, object_pairs_hook=_object)
 
 
@@ -111,7 +113,7 @@ _STORAGE = {fmt.numpy: fmt.storage for fmt in FORMATS}
 
 
 def dtype_named(name: str) -> np.dtype:
-    """Return the dtype of a tensor by its stored name; ValueError for one that no tensor has.
+    """Return the dtype of a tensor by its stored name; raise ValueError for any other name.
 
     >>> dtype_named("int64"), dtype_named("float16")
     (dtype('int64'), dtype('float16'))
@@ -136,10 +138,10 @@ def bin_bytes(array: np.ndarray) -> bytes:
 
 
 def from_npy(content: bytes, name: str, dtype: np.dtype | None = None) -> np.ndarray:
-    """Return the array of a .npy file, exactly as long as its header says, in the byte order of the machine.
+    """Return the array of a .npy file with exactly its header's length, in the machine's byte order.
 
-    16 bits of no float type are a format of 16 bits if `dtype` is one that files hold so. Raises AlteredError for what
-    is no such file; nothing is unpickled, and nothing allocated that is not there.
+    16 bits of no float type become `dtype` if files store that format so. Raise AlteredError for any other file; nothing is
+    unpickled, and no memory beyond the file's size allocated.
     """
     stream = io.BytesIO(content)
     try:
@@ -157,7 +159,7 @@ def from_npy(content: bytes, name: str, dtype: np.dtype | None = None) -> np.nda
         value = np.frombuffer(content, stored, offset=len(content) - rest).reshape(
             shape, order="CF"[fortran]
         )
-    except Exception as error:  # what is damaged may make the header's parser raise anything
+    except Exception as error:  # damaged content may make the header's parser raise anything
         raise AlteredError(
             f"{name}, which NumPy cannot read ({type(error).__name__}: {error})"
         ) from None
@@ -169,7 +171,7 @@ def from_npy(content: bytes, name: str, dtype: np.dtype | None = None) -> np.nda
 
 
 def from_bin(content: bytes, name: str, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return the array that bare numbers fill; AlteredError where they do not."""
+    """Return the array that bare numbers fill; raise AlteredError for another number of bytes."""
     expected = prod(shape) * dtype.itemsize
     if len(content) != expected:
         raise AlteredError(

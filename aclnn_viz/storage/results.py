@@ -1,7 +1,7 @@
-"""Write files and folders whole or not at all, and never over what this package did not make.
+"""Write files and folders completely or not at all, and never over files that this package did not make.
 
-A result is written under a temporary name beside its place, flushed to the disk, and renamed in one step. What a killed process
-left is removed by the next one that writes to the same place; a lock shows whether somebody still writes.
+A result is written under a temporary name beside its place, flushed to the disk, and renamed in one step. The next process
+that writes there removes remains of a killed process; a lock shows whether a writer is alive.
 """
 
 import math
@@ -22,10 +22,10 @@ UNFINISHED = ".aclnn-viz-unfinished"
 def need_place(
     path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
 ) -> None:
-    """Raise FileExistsError unless something may be written at a path: nothing is there, or what may be replaced.
+    """Raise FileExistsError unless a path is free or its content may be replaced.
 
-    With `force` a file may be replaced for which `ours(path)` says that the kit made it. An empty folder is nothing.
-    What a killed process left beside the path goes first.
+    With `force` a file that the kit made, `ours(path)`, may be replaced. An empty folder counts as free. Remains of a killed
+    process beside the path are removed first.
     """
     path = place_of(path)
     flag("force", force)
@@ -59,9 +59,9 @@ def need_place(
 def new_file(
     path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
 ) -> Iterator[BinaryIO]:
-    """Give a file to write; when the block ends well it is at `path`, all of it on the disk, else nothing is.
+    """Yield a file to write; after a block without error it is completely at `path`, else nothing is.
 
-    Raises FileExistsError as `need_place` does, also when something comes there meanwhile.
+    Raise FileExistsError as `need_place` does, also if the place is taken meanwhile.
     """
     path = place_of(path)
     if path.is_dir():
@@ -88,7 +88,7 @@ def _open_new_file(path: Path) -> int:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Add the name of the file to an error that comes from writing: a full disk and a size limit name none."""
+    """Add the file's name to a write error: errors of a full disk and a size limit name no file."""
     try:
         yield
     except OSError as error:
@@ -101,9 +101,9 @@ def _named(path: Path) -> Iterator[None]:
 def new_folder(
     path, force: bool = False, ours: Callable[[Path], bool] = lambda path: False
 ) -> Iterator[Path]:
-    """Give a folder to fill with `add`; when the block ends well it is at `path`, else what was there still is.
+    """Yield a folder to fill with `add`; after a block without error it is at `path`, else the old content stays.
 
-    Raises FileExistsError as `need_place` does.
+    Raise FileExistsError as `need_place` does.
     """
     path = place_of(path)
     need_place(path, force, ours)
@@ -128,10 +128,10 @@ def _open_new_folder(path: Path) -> int:
 
 
 def add(path: Path, content: bytes) -> None:
-    """Write a file of a folder that the kit is making: whole or not at all, and on the disk."""
+    """Write a file of a folder in the making: completely or not at all, and onto the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(path.name + UNFINISHED)
-    own.unlink(missing_ok=True)  # of a killed process: nobody else writes in this folder
+    own.unlink(missing_ok=True)  # from a killed process: no other process writes in this folder
     with _named(path):
         with open(own, "xb") as file:
             file.write(content)
@@ -142,7 +142,7 @@ def add(path: Path, content: bytes) -> None:
 
 @contextmanager
 def _unfinished(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path, int]]:
-    """Make something under a name of its own, locked while it is ours; it is removed unless it was moved away."""
+    """Create a file or folder under a temporary name, locked while in use; remove it unless it was moved."""
     own = path.with_name(f".{path.name}.{secrets.token_hex(8)}{UNFINISHED}")
     handle = make(own)
     try:
@@ -157,7 +157,7 @@ def _unfinished(path: Path, make: Callable[[Path], int]) -> Iterator[tuple[Path,
 
 
 def _take(own: Path, path: Path) -> None:
-    """Move a file to a place where nothing is, in one step where the file system can."""
+    """Move a file to a free place, in one step if the file system can."""
     try:
         os.link(own, path)
     except FileExistsError:
@@ -168,12 +168,12 @@ def _take(own: Path, path: Path) -> None:
                 "name another place",
             )
         ) from None
-    except OSError:  # no links on this file system
+    except OSError:  # this file system has no links
         os.replace(own, path)
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed processes left beside a place."""
+    """Remove remains of killed processes beside a place."""
     unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
     if not path.parent.is_dir():
         return
@@ -193,7 +193,7 @@ def sweep(path: Path) -> None:
 
 
 def _locked(handle: int) -> bool:
-    """Whether this process now holds the lock of an open file; False where another does, or nothing can be locked."""
+    """Return whether this process now holds the lock of an open file; False if another does, or locks do not exist."""
     try:
         import fcntl
 
@@ -204,18 +204,18 @@ def _locked(handle: int) -> bool:
 
 
 def _settle(folder: Path) -> None:
-    """Let the names in a folder reach the disk."""
+    """Flush the names in a folder to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
     except OSError:
-        pass  # not every file system can
+        pass  # some file systems cannot
     finally:
         os.close(handle)
 
 
 def strict(value):
-    """Return a value with texts in the place of what JSON has no notation for."""
+    """Return a value with texts in place of values that JSON cannot express."""
     if isinstance(value, dict):
         return {name: strict(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

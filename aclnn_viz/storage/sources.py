@@ -17,25 +17,25 @@ from aclnn_viz.storage.readers import (
     regular,
 )
 
-_ENCRYPTED = 1  # a bit of the flags of a member
+_ENCRYPTED = 1  # a flag bit of an archive member
 
 
 class Source(ABC):
-    """Where stored cases lie; `asked` and `fix` are the parts of its messages."""
+    """The place of stored cases; `asked` and `fix` are the parts of its messages."""
 
     asked: str
     fix: str
     name: str
 
     def read(self, member: str, limit: int) -> bytes:
-        """Return a member of at most `limit` bytes; raises a StoredError when that cannot be."""
+        """Return a member of at most `limit` bytes; raise a StoredError if that fails."""
         try:
             return self._content(member, limit)
         except FileNotFoundError:
             raise self.broken(AlteredError, f"no {member}") from None
         except StoredError as error:
             raise self.broken(type(error), str(error)) from None
-        except Exception as error:  # what is damaged may make a parser raise anything
+        except Exception as error:  # damaged content may make a parser raise anything
             raise self.broken(AlteredError, f"{member}: {type(error).__name__}: {error}") from None
 
     def broken(self, kind: type[StoredError], why: str) -> StoredError:
@@ -43,7 +43,7 @@ class Source(ABC):
 
     @abstractmethod
     def _content(self, member: str, limit: int) -> bytes:
-        """The bytes of a member, at most `limit`; FileNotFoundError where there is none."""
+        """Return at most `limit` bytes of a member; raise FileNotFoundError if there is none."""
 
 
 class Folder(Source):
@@ -63,7 +63,7 @@ class Folder(Source):
 
 
 class Archive(Source):
-    """Members of one zip file without compression, such as the cases of a capsule."""
+    """Uncompressed members of one zip file, such as a capsule's cases."""
 
     def __init__(
         self, path: Path, asked: str = "", fix: str = "copy it again from where it was recorded"
@@ -75,7 +75,7 @@ class Archive(Source):
                 listed = archive.infolist()
         except (FileKindError, FileNotFoundError) as error:
             raise self.broken(FileKindError, str(error)) from None
-        except Exception as error:  # of a file that is no archive, or a damaged one
+        except Exception as error:  # the file is no archive, or damaged
             raise self.broken(ForeignError, f"{type(error).__name__}: {error}") from None
         self.members = {info.filename: info for info in listed}
         if len(self.members) != len(listed):
@@ -93,6 +93,6 @@ class Archive(Source):
             )
         with regular(self.path) as file:
             file.seek(info.header_offset)
-            # behind the name and the extra field
+            # after the name and the extra field
             file.seek(sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR)
             return file.read(info.file_size)
