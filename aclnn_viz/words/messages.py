@@ -1,9 +1,8 @@
-"""Choose the language of what people read, one for the process, and translate every message when it is shown.
+"""Choose the language for people, one per process, and translate every message when it is shown.
 
-Messages are English texts with named places, and their own keys; a translation is a catalogue of gettext beside this
-module, of which the text (.po) is read as it is: nothing has to be compiled. What a program reads (exceptions, JSON, names,
-exported code) stays English. Where a value moves, as in a picture that is traced, `tr` returns a `Text` that is filled where it
-is shown.
+Messages are English texts with named places, and their own keys; a translation is a gettext catalogue beside this module,
+read as text (.po) without compilation. Texts for programs (exceptions, JSON, names, exported code) stay English. For a moving
+value, as in a traced picture, `tr` returns a `Text` that is filled when shown.
 """
 
 import os
@@ -20,7 +19,7 @@ from aclnn_viz.errors import need, problem, shown
 
 
 class Moving:
-    """Something that is known only where it is shown; it can be put before or behind a text."""
+    """A value known only when shown; a text can be joined before or after it."""
 
     def __add__(self, other):
         return Text("{first}{then}", {"first": self, "then": other})
@@ -31,7 +30,7 @@ class Moving:
 
 @dataclass(frozen=True, eq=False)
 class Text(Moving):
-    """A text with named places and what stands there."""
+    """A text with named places and their values."""
 
     text: str
     values: dict
@@ -39,7 +38,7 @@ class Text(Moving):
 
 @dataclass(frozen=True, eq=False)
 class Number(Moving):
-    """An array without axes, written in a format of Python's; zero has no sign."""
+    """An array without axes with a Python format; zero has no sign."""
 
     value: object
     form: str
@@ -56,12 +55,12 @@ class Choice(Moving):
 LANGUAGES = ("en", "zh")
 VARIABLE = "ACLNN_VIZ_LANG"
 PLACE = Path(__file__).parent
-# A message that has a translation; of a plural its first form and the first translation, the only one that Chinese has.
+# A translated message; a plural has its first form and the first translation, Chinese having only one.
 _ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
-_for_now: ContextVar = ContextVar("for_now", default="")  # a language, whatever the chosen one
-listeners: WeakSet = WeakSet()  # their `reworded` is called when the language changes
+_for_now: ContextVar = ContextVar("for_now", default="")  # a language that overrides the chosen one
+listeners: WeakSet = WeakSet()  # objects whose `reworded` is called when the language changes
 
 
 def language(name: str | None = None) -> str:
@@ -70,7 +69,7 @@ def language(name: str | None = None) -> str:
     Parameters
     ----------
     name : str, optional
-        "en" or "zh"; names such as "zh-CN", "cn" and "Chinese" serve, too.
+        "en" or "zh"; names such as "zh-CN", "cn" and "Chinese" also work.
 
     Returns
     -------
@@ -82,12 +81,11 @@ def language(name: str | None = None) -> str:
     ValueError
         For another language.
     TypeError
-        For what is no text.
+        For anything but a text.
 
     Notes
     -----
-    Before a choice it is what the environment variable ACLNN_VIZ_LANG said when it was first asked
-    for, else the locale of the process, else English.
+    The default is the environment variable ACLNN_VIZ_LANG at first use, else the locale of the process, else English.
 
     Examples
     --------
@@ -106,7 +104,7 @@ def language(name: str | None = None) -> str:
 
 
 def _known(name: str) -> str:
-    """The language that a name means, such as that of a locale; nothing for one that is not there."""
+    """Return the language of a name, such as a locale's; an empty text for an unknown language."""
     first = re.split("[-_.@:]", name.lower())[0]
     return (
         first
@@ -115,7 +113,7 @@ def _known(name: str) -> str:
     )
 
 
-@cache  # asked for every message of a picture
+@cache  # a picture calls this for every message
 def _of_the_process() -> str:
     asked = os.environ.get(VARIABLE, "")
     if asked and not _known(asked):
@@ -133,15 +131,15 @@ def _of_the_process() -> str:
 
 @cache
 def _catalogue(name: str) -> dict[str, str]:
-    from json import loads  # a quoted text has the form of JSON
+    from json import loads  # a quoted text has JSON's form
 
-    # a text may go on in the next line
+    # a text may continue on the next line
     found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 
 
 def language_here() -> str:
-    """Return the language into which `tr` translates here: that of `in_language`, else the chosen one."""
+    """Return the language of `tr` here: that of `in_language`, else the chosen one."""
     return _for_now.get() or language()
 
 
@@ -152,7 +150,7 @@ def _translations() -> dict[str, str]:
 
 @contextmanager
 def in_language(name: str):
-    """Within it, `tr` and `ntr` translate into this language, whatever the chosen one is."""
+    """Make `tr` and `ntr` translate into this language inside the block."""
     token = _for_now.set(name)
     try:
         yield
@@ -161,13 +159,13 @@ def in_language(name: str):
 
 
 def english():
-    """Within it, `tr` and `ntr` give English, whatever the chosen language is."""
+    """Make `tr` and `ntr` return English inside the block."""
     return in_language("en")
 
 
 class Message(str):
-    """An English text that remembers its message and its values, so that `tr` can say it in another language; printed, it is in
-    the chosen one.
+    """An English text that remembers its message and values, so that `tr` can translate it; printed, it is in the chosen
+    language.
     """
 
     key: str
@@ -176,21 +174,21 @@ class Message(str):
     def __str__(self):
         return self[:] if language_here() == "en" else tr(self)
 
-    def __repr__(self):  # as a list of messages prints it
+    def __repr__(self):  # for lists of messages
         return repr(str(self))
 
     def __format__(self, spec: str):
-        return format(self[:], spec)  # a part of another English text
+        return format(self[:], spec)  # as a part of another English text
 
     def said(self, values: dict) -> str:
-        """The message in the chosen language, with further values."""
+        """Return the message in the chosen language, with further values."""
         return tr(self.key, **self.values | values)
 
 
 class Name(Message):
-    """A name that a program passes: English in every language, with what it means beside it where that is not English."""
+    """A name that a program passes: English in every language, followed by its meaning in other languages."""
 
-    __str__, __repr__ = str.__str__, str.__repr__  # to be passed
+    __str__, __repr__ = str.__str__, str.__repr__  # for passing on
 
     def said(self, values: dict) -> str:
         meaning = tr(self.key)
@@ -202,14 +200,14 @@ class Name(Message):
 
 
 class Meant(Message):
-    """A text that means several things: English as it stands, elsewhere said by what it means here."""
+    """A text with several meanings: unchanged in English, translated by its meaning in other languages."""
 
     def said(self, values: dict) -> str:
         return tr(self.key) if _translations() else self[:]
 
 
 def message(key: str, /, **values) -> Message:
-    """Return a message that is kept, in English; `tr` says it when it is drawn, with further values if there are any.
+    """Return a message, printed in English; `tr` translates it when drawn, with further values if given.
 
     >>> kept = message("{name} fails", name="x")
     >>> kept, tr(kept)
@@ -220,7 +218,7 @@ def message(key: str, /, **values) -> Message:
 
 
 def kept(text: str) -> Message:
-    """Return a text as a message without values; what is a message already stays as it is.
+    """Return a text as a message without values; a message is returned unchanged.
 
     >>> kept("x").key
     'x'
@@ -229,7 +227,7 @@ def kept(text: str) -> Message:
 
 
 def named(name: str) -> Name:
-    """Return a name that a program passes; `tr` puts what it means behind it, in another language than English.
+    """Return a name that a program passes; in other languages than English `tr` adds its meaning.
 
     >>> tr(named("n - 1"))
     'n - 1'
@@ -238,7 +236,7 @@ def named(name: str) -> Name:
 
 
 def meant(text: str, key: str) -> Meant:
-    """Return a text that another language says by what it means, `key`, because the same text means other things, too.
+    """Return a text that other languages translate by its meaning `key`, because the text has several meanings.
 
     >>> tr(meant("fail", "raises an error"))
     'fail'
@@ -253,20 +251,20 @@ def _made(kind: type, text: str, key: str, values: dict):
 
 
 def linked(link: str, parts) -> str:
-    """Return messages in a row, kept: a link such as "{some}; {more}" says how a language joins two.
+    """Return messages joined as one message; a link such as "{some}; {more}" joins two in each language.
 
     >>> linked("{some} and {more}", ["x", "y", "z"])
     'x and y and z'
     """
     parts = [*parts] or [""]
-    while len(parts) > 1:  # neighbours first: a chain of a thousand would be as deep
+    while len(parts) > 1:  # neighbours first: a chain of a thousand would nest too deep
         pairs = [message(link, some=some, more=more) for some, more in zip(parts[::2], parts[1::2])]
         parts = pairs + parts[2 * len(pairs) :]
     return parts[0]
 
 
 def enumerated(parts) -> str:
-    """Return names and messages in a row, as the chosen language lists them; the names stay as they are.
+    """Return names and messages in a list of the chosen language; names stay unchanged.
 
     >>> enumerated(["x", message("slope")])
     'x, slope'
@@ -287,7 +285,7 @@ def tr(message: str, /, **values) -> str:
 
 
 def _filled(message: str, values: dict) -> str:
-    """A message with its values, or with its places while any of them moves; those that are messages are said, too."""
+    """Return a message with its values translated and filled in, or a Text while any value moves."""
     values = {name: said(one) for name, one in values.items()}
     return (
         Text(message, values)
@@ -297,7 +295,7 @@ def _filled(message: str, values: dict) -> str:
 
 
 def said(value):
-    """Return what is kept as a message in the chosen language, anything else, such as a name, as it is.
+    """Return a message in the chosen language, and anything else, such as a name, unchanged.
 
     >>> said(message("x = {x}", x=1)), said("input"), said(2)
     ('x = 1', 'input', 2)
@@ -306,7 +304,7 @@ def said(value):
 
 
 def ntr(one: str, many: str, n: int, /, **values) -> str:
-    """Return the message for a count, in the form that the chosen language has for it; {n} is the count.
+    """Return the message for a count, in the chosen language's plural form; {n} is the count.
 
     >>> ntr("{n} tap", "{n} taps", 4)
     '4 taps'

@@ -20,8 +20,7 @@ OWN = message("this kit's own translation")
 class Term:
     """A term with one sentence, both in two languages.
 
-    `source` is the vendor's document whose word `chinese` is, with a `quote` that shows it there; both are empty where
-    the Chinese is this kit's own translation.
+    `source` is the vendor's document that uses `chinese`, with a `quote`; both are empty for the kit's own translations.
     """
 
     term: str
@@ -67,7 +66,7 @@ class Glossary(tuple):
 
 
 def _first(both: tuple[str, str]) -> tuple[str, ...]:
-    """English and Chinese, that of the chosen language first."""
+    """Return English and Chinese, the chosen language first."""
     return both[::-1] if language() == "zh" else both
 
 
@@ -86,20 +85,19 @@ def glossary(term: str = "") -> Glossary:
     Parameters
     ----------
     term : str
-        A part of an English or Chinese name, or where no name holds it, of a meaning. Without it
-        all terms are returned.
+        A part of an English or Chinese name, or else of a meaning. Without it all terms are returned.
 
     Returns
     -------
     Glossary
-        The terms, with their meaning and the passage of CANN's documents in which each stands.
+        The terms, with their meaning and a passage of CANN's documents that uses each.
 
     Raises
     ------
     ValueError
-        For a text that no term holds.
+        For a text in no term.
     TypeError
-        For what is no text.
+        For anything but a text.
 
     Examples
     --------
