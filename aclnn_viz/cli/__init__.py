@@ -1,7 +1,7 @@
 """The command line: `aclnn-viz COMMAND`; each command has `--help` and `--json`.
 
-The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not be carried out or ended
-without its verdict, 130 if it was interrupted.
+The exit status is 0 only if everything held, 1 if something did not, 2 if the command could not run or ended without its
+verdict, 130 if it was interrupted.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from aclnn_viz.tables import as_text, columns, wrapped
 from aclnn_viz.verification.check import Row
 from aclnn_viz.words.messages import LANGUAGES, VARIABLE, english, language, message, tr
 
-# What argparse says of itself, in English.
+# Sentences of argparse, in English.
 USAGE = (
     message("usage: "),
     message("positional arguments"),
@@ -44,11 +44,11 @@ USAGE = (
     message("ambiguous option: %(option)s could match %(matches)s"),
     message("ignored explicit argument %r"),
 )
-PLACE = r"%(?:\(\w+\))?[rs]"  # of a word in such a sentence
+PLACE = r"%(?:\(\w+\))?[rs]"  # a placeholder in such a sentence
 
 
 def translated(sentence: str) -> str:
-    """Return a sentence of argparse in the language of the output; as it is where it is none of USAGE."""
+    """Return a sentence of argparse in the output's language, unchanged if it is not in USAGE."""
     for template in USAGE:
         parts, places = re.split(PLACE, template), re.findall(PLACE, template)
         if match := re.fullmatch("(.+?)".join(map(re.escape, parts)), sentence, re.DOTALL):
@@ -61,7 +61,7 @@ def translated(sentence: str) -> str:
 
 
 class Help(argparse.HelpFormatter):
-    """Help whose lines are as wide as they look, in the language of the output."""
+    """Help whose lines have their visible width, in the output's language."""
 
     def start_section(self, heading):
         super().start_section(heading and translated(heading))
@@ -77,7 +77,7 @@ class Help(argparse.HelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that helps and complains in the language of the output."""
+    """A parser with help and errors in the output's language."""
 
     def __init__(self, **settings):
         super().__init__(**settings, add_help=False, formatter_class=Help, allow_abbrev=False)
@@ -96,9 +96,9 @@ def main(
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
     first = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
     option = first.add_argument("--lang", choices=LANGUAGES)
-    asked, arguments = first.parse_known_args(arguments)  # before any help or error is said
+    asked, arguments = first.parse_known_args(arguments)  # before any help or error is printed
     if asked.lang:
-        os.environ[VARIABLE] = asked.lang  # which the kernels of a JupyterLab inherit
+        os.environ[VARIABLE] = asked.lang  # inherited by the kernels of a JupyterLab
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
     parser = Parser(
@@ -124,16 +124,16 @@ def main(
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
     return supervised(
         lambda: _status(chosen), chosen.run is lab
-    )  # which becomes a JupyterLab, and has no verdict
+    )  # it becomes a JupyterLab, and has no verdict
 
 
 def summary(function) -> str:
-    """What a command does, in one sentence; nothing under -OO."""
+    """Return a command's purpose in one sentence; empty under -OO."""
     return " ".join((function.__doc__ or "").partition("\n\n")[0].split())
 
 
 def _offer(commands, table: dict) -> None:
-    """Add the commands of a table; a module stands for those that it has a table of."""
+    """Add the commands of a table; a module adds the commands of its own table."""
     for name, (function, options) in table.items():
         short = summary(function)
         about = tr(short)
@@ -166,7 +166,7 @@ def _status(chosen) -> int:
             from aclnn_viz.operators import operator
 
             operator(Path(folder))
-        with english() if chosen.json else nullcontext():  # what a program reads
+        with english() if chosen.json else nullcontext():  # JSON is for programs
             status = chosen.run(chosen)
         sys.stdout.flush()
         return status
@@ -180,7 +180,7 @@ def _status(chosen) -> int:
                 "pip install 'aclnn-viz[symbols]'; verify --numeric, check, run and device need none of it",
             )
         )
-    except SystemExit as error:  # of a kernel, or of an operator's files
+    except SystemExit as error:  # raised by a kernel, or by an operator's files
         return ended(
             problem(
                 "a command ends with its verdict",
@@ -199,11 +199,11 @@ def _status(chosen) -> int:
     except (OSError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(
             error.__cause__, KeyboardInterrupt
-        ):  # Python 3.11 wraps one that comes while a class is made
+        ):  # Python 3.11 wraps an exception raised while a class is created
             return ended("interrupted", 130)
         if (
             isinstance(error, OSError) and error.filename is not None
-        ):  # by the system, and not in three parts
+        ):  # from the system, not in three parts
             return ended(
                 problem(
                     "the system opens or makes what is named",
@@ -215,7 +215,7 @@ def _status(chosen) -> int:
 
 
 def ended(why: str, status: int = 2) -> int:
-    """Tell in one line why a command ended early, and return its exit status."""
+    """Print in one line why a command ended early, and return its exit status."""
     print("aclnn-viz:", printable(" ".join(why.split())), file=sys.stderr)
     return status
 
@@ -274,7 +274,7 @@ def errata(options) -> int:
     show(options, content, errata.text_table(findings))
     return (
         0 if content["passed"] or name and not findings else 1
-    )  # of an operator none may be known
+    )  # of an operator there may be none
 
 
 def run(options) -> int:
@@ -346,7 +346,7 @@ TAKES_DATA = ("check", "triage", "run", "sweep", "report", "mcp")
 
 
 def table(rows: list[Row]) -> str:
-    """Return the rows as a text table, one operator after the other; failures stand below their row."""
+    """Return the rows as a text table, by operator; failures follow their row."""
     header = tr(
         "operator | check | scope | result | cases | time | worst, or what a proof assumes"
     ).split(" | ")

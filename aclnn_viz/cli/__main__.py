@@ -1,4 +1,4 @@
-"""Run the command line as `python -m aclnn_viz.cli`, where the script `aclnn-viz` is not installed."""
+"""Run the command line as `python -m aclnn_viz.cli` if the script `aclnn-viz` is not installed."""
 
 import sys
 

@@ -1,10 +1,10 @@
 """The command `mcp`: serve the answers of the command line to coding agents, by the Model Context Protocol.
 
-Each tool runs one command with --json in a process of its own, with limits of time and memory; what it prints is what the client
-gets, as data. So a tool and its command say the same, and whatever ends such a process leaves the server as it is.
+Each tool runs one command with --json in a separate process, with limits of time and memory; the client gets the printed
+data. So a tool and its command agree, and the end of such a process does not harm the server.
 
-The process that judges runs no code that a client names: kernels have a process of their own, modules are not looked for in the
-current folder (-P), and of operators in folders it opens those that --operator named when the server started.
+The judging process runs no code that a client names: kernels run in separate processes, modules are not searched in the
+current folder (-P), and only folders of operators named by --operator at the server's start are opened.
 """
 
 import json
@@ -21,9 +21,9 @@ from typing import Any
 from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
 
-SECONDS, MEMORY = 300.0, 8 << 30  # of one command
-PRINTED = 1 << 16  # characters of what a program prints
-# characters at the beginning and at the end of what a command that could not be carried out says
+SECONDS, MEMORY = 300.0, 8 << 30  # limits of one command
+PRINTED = 1 << 16  # limit of shown characters that a program prints
+# characters shown from the start and the end of a failed command's output
 LINES = 2000
 SHORT_ANSWER = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
@@ -64,9 +64,9 @@ async def answer(
     seconds: float = SECONDS,
     source: tuple[str, str] | None = None,
 ) -> dict[str, Any]:
-    """What a command says in JSON, with its exit status; an error with its own words where it could not be carried out.
+    """Return a command's JSON and its exit status; raise an error with the command's text if it could not run.
 
-    `source` is (name of a file, text): the file is in the folder in which the command runs.
+    `source` is (name of a file, text); the file is written to the command's folder.
     """
     from anyio.to_thread import run_sync
 
@@ -76,14 +76,14 @@ async def answer(
             partial(_run, words, given, seconds, source, started), abandon_on_cancel=True
         )
     finally:
-        for process in started:  # of a call that was cancelled, or whose client is gone
+        for process in started:  # for a call that was cancelled, or lost its client
             process.end()
 
 
 def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    # from there on the words are those of a program
+    # the words of a program start there
     at = words.index("--") if "--" in words else len(words)
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -100,7 +100,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 cwd=folder if source else None,
             )
         except (OSError, ValueError) as error:
-            # a NUL, half a character, words or a name that are too long
+            # a NUL, half a character, or too long words or names
             raise ToolError(
                 problem(
                     "arguments are texts that a process takes",
@@ -111,7 +111,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
         started.append(process)
         try:
             with suppress(ProcessLookupError):
-                # what it starts has limits of its own
+                # its child processes have separate limits
                 resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:
@@ -143,14 +143,14 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
 
 
 def _belongs(status: int, content: dict) -> bool:
-    """Tell whether a command that ends with this exit status says this: 0 held, 1 did not; of a program it is the program's own."""
+    """Return whether an exit status fits a command's content: 0 held, 1 did not; a program has its own statuses."""
     if "status" in content:
         return content["status"] == status
     return status in (0, 1) and content.get("passed", not status) is (not status)
 
 
 def _words(**options) -> list[str]:
-    """Options of a command that were given, each as one word, so that no value is taken for an option."""
+    """Return the given options of a command, each as one word, so that no value is read as an option."""
     found = []
     for name, value in options.items():
         for one in value if isinstance(value, list) else [value]:
@@ -162,7 +162,7 @@ def _words(**options) -> list[str]:
 
 
 def _plain(name: str, text: str) -> str:
-    """A word that is no option."""
+    """Return a word that is no option."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     if not text or text.startswith("-"):
@@ -177,7 +177,7 @@ def _plain(name: str, text: str) -> str:
 
 
 def _operator(text: str) -> str:
-    """The name of an operator of the kit, or the folder of one that --operator named: no other folder is opened."""
+    """Return the name of an operator of the kit, or a folder that --operator named; refuse any other folder."""
     from mcp.server.mcpserver.exceptions import ToolError
 
     from aclnn_viz.operators import registry

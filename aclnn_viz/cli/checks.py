@@ -15,12 +15,12 @@ from aclnn_viz.words.messages import tr
 
 
 def progress(items, unit: str, total: int | None = None):
-    """Show a progress bar where somebody watches."""
+    """Return the items, with a progress bar if a person watches."""
     return noted(items, total, unit, sys.stderr.isatty())
 
 
 def show(options, content, text, **form) -> None:
-    """Print what a command found: as text, or with --json as data."""
+    """Print a command's result, as text, or with --json as data."""
     print(json.dumps(content, indent=1, **form) if options.json else text, flush=True)
 
 
@@ -76,7 +76,7 @@ def check(options) -> int:
         )
     elif way == "--given":
         result = checking.given(options.operator, _named(options.given), options.plan)
-    elif options.kernel is None and not os.path.isdir(options.operator):  # where outputs may lie
+    elif options.kernel is None and not os.path.isdir(options.operator):  # outputs may lie there
         raise ValueError(
             problem(
                 "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"
@@ -109,7 +109,7 @@ def _write(options, asked: dict) -> int:
 
 
 def _judged(options, way: str, asked: dict):
-    """Run the kernel and judge it; with --json what it prints goes to the standard error."""
+    """Run the kernel and judge it; with --json its prints go to the standard error."""
     from aclnn_viz import checking
     from aclnn_viz.checking.sealed_check import check_sealed
 
@@ -188,7 +188,7 @@ def triage(options) -> int:
 
 
 def write_page(place: str, page: str) -> None:
-    """Write a page of HTML, in the place of one that these commands wrote."""
+    """Write a page of HTML, replacing only a page that these commands wrote."""
     from aclnn_viz.storage.results import new_file
     from aclnn_viz.tables import GENERATOR
 
@@ -199,7 +199,7 @@ def write_page(place: str, page: str) -> None:
 
 
 def _way(options) -> str:
-    """Which of the ways of a check is asked for; ValueError for two of them, and for options that it has no use for."""
+    """Return the selected way of a check; raise ValueError for two ways, and for options that do not apply."""
     asked = {
         "--write": options.write,
         "--read": options.read,
@@ -237,7 +237,7 @@ def _way(options) -> str:
 
 
 def _named(settings: list[str]) -> dict:
-    """The settings NAME=VALUE by their names."""
+    """Return the settings NAME=VALUE by name."""
     found = {}
     for setting in settings:
         name, equals, value = setting.partition("=")
@@ -260,18 +260,18 @@ def _named(settings: list[str]) -> dict:
 
 
 def _call(text: str | None):
-    """A signature as check takes it; names with = are a mapping."""
+    """Return a signature as check takes it; names with = form a mapping."""
     return _named(text.split(",")) if text and "=" in text and "(" not in text else text
 
 
 def _shape(text: str):
-    """A shape, of one axis if it is a number alone."""
+    """Return a shape, of one axis for a single number."""
     value = _value(text)
     return (value,) if isinstance(value, int) else value
 
 
 def _value(text: str):
-    """A number, True, False, None, a list or a tuple as Python writes it; any other text is itself."""
+    """Return a number, True, False, None, a list or a tuple in Python's notation; any other text unchanged."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):

@@ -13,13 +13,13 @@ from aclnn_viz.cli.options import OPTIONS
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
-# options that count with --golden, and with --op
+# options that need --golden, and options that need --op
 ON_FILES, JUDGED = ("--input", "--set", "--rtol", "--cores", "--schedule"), ("--dtypes", "--depth")
-SHOWN = 1 << 20  # characters of what a program prints that --json holds
+SHOWN = 1 << 20  # limit of printed characters in --json
 
 
 def with_compiler_lines(command):
-    """A command that prints what a compiler refuses in the compiler's own lines, where others print one line."""
+    """Return a command that prints a compiler's refusals in the compiler's lines, where others print one line."""
 
     @wraps(command)
     def call(options) -> int:
@@ -65,7 +65,7 @@ def run(options) -> int:
                 )
                 for _ in range(2)
             ]
-            files.enter_context(redirect_stdout(streams[0]))  # what kernels print
+            files.enter_context(redirect_stdout(streams[0]))  # for the prints of kernels
         left = cpp_programs.run(
             program,
             options.words,
@@ -83,7 +83,7 @@ def run(options) -> int:
 
 
 def beginning(stream) -> str:
-    """The first MiB of a text that was written, and whether there is more."""
+    """Return the first MiB of a written text, and whether there is more."""
     stream.seek(0)
     text = stream.read(SHOWN)
     return text + (
@@ -159,7 +159,7 @@ def check(options) -> int:
 
 
 def _advice(program) -> list:
-    """What one launch of a program says of its buffers and waits."""
+    """Return the advice on buffers and waits from one launch of a program."""
     from aclnn_viz.cases import case
     from aclnn_viz.tiles.advice import advice
     from aclnn_viz.tiles.program import launch
@@ -169,7 +169,7 @@ def _advice(program) -> list:
 
 
 def _kernel(options):
-    """Open the project, or the one entry of a C++ file, that a command names."""
+    """Return the project, or the single entry of a C++ file, that a command names."""
     from aclnn_viz.tiles.cpp import cpp
     from aclnn_viz.tiles.projects import Project
 
@@ -208,7 +208,7 @@ def flags(options) -> int:
 
 
 def parted(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """The arguments of the command line, and those after -- that are for the program which `cpp run` runs.
+    """Return the arguments of the command line, and those after --, which belong to the program of `cpp run`.
 
     >>> parted(["cpp", "run", "add.cpp", "--", "-x"])
     (['cpp', 'run', 'add.cpp'], ['-x'])

@@ -18,7 +18,7 @@ LESSONS = PACKAGE / "lessons"
 if not LESSONS.is_dir():  # a clone, not a wheel
     LESSONS = PACKAGE.parent / "notebooks"
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
-# of the editions of the lessons
+# folder of each edition of the lessons
 FOLDERS = {name: "" if name == LANGUAGES[0] else f"{name}/" for name in LANGUAGES}
 START = "00_start_here.ipynb"
 SETTINGS = Path(__file__).parent / "jupyter"
@@ -61,7 +61,7 @@ def lab(options) -> int:
 
 
 def is_clone(folder: Path) -> bool:
-    """Tell whether the lessons that this kit brings are those in the folder itself."""
+    """Return whether the lessons of this kit are those in the folder itself."""
     there = folder / "notebooks" / START
     return there.is_file() and there.samefile(LESSONS / START)
 
@@ -86,14 +86,14 @@ def copy(folder: Path) -> list[str]:
 
 
 def open_in_jupyterlab(folder: Path, page: str) -> None:
-    """Replace this process by a JupyterLab whose root is the folder, and which begins with a picture that moves and three ways to the page."""
-    from platformdirs import user_cache_path  # which JupyterLab has
+    """Replace this process by a JupyterLab on the folder, which starts with a moving picture and three links to the page."""
+    from platformdirs import user_cache_path  # JupyterLab needs it
 
-    # JupyterLab serves what lies there, as it does its own files
+    # JupyterLab serves files in this folder as its own
     lessons = page.removesuffix(START)
     custom = user_cache_path("aclnn-viz") / "start" / f"{language()}-{lessons.replace('/', '-')}"
     start_page.write(custom, lessons)
-    # A folder of settings before the person's own ones: no question about news, for this JupyterLab only.
+    # A settings folder before the user's: no question about news, for this JupyterLab only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
     environment = os.environ | {
         "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))

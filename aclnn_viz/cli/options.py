@@ -1,4 +1,4 @@
-"""Add to each command of the command line its options, as commands.toml states them."""
+"""Add the options of each command from commands.toml."""
 
 import argparse
 import tomllib
@@ -11,7 +11,7 @@ OPTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf
 
 
 def given(text: str) -> str:
-    """A text that is not empty."""
+    """Return a text that is not empty."""
     if not text:
         raise argparse.ArgumentTypeError(
             problem("what is given has a text", "an empty one", "leave the option out")
@@ -20,7 +20,7 @@ def given(text: str) -> str:
 
 
 def seed(text: str) -> int:
-    """A number from 0 on."""
+    """Return a number from 0 on."""
     try:
         if int(text) >= 0:
             return int(text)
@@ -32,7 +32,7 @@ def seed(text: str) -> int:
 
 
 def order(text: str) -> str | int:
-    """An order of landing as it is given: its name, or a number."""
+    """Return an order of landing: its name, or a number."""
     return int(text) if text.isdecimal() and len(text) < 20 else text
 
 
@@ -40,7 +40,7 @@ TYPES = {"text": given, "int": int, "float": float, "seed": seed, "order": order
 
 
 def add_options(command: argparse.ArgumentParser, options: dict) -> None:
-    """Give a command its options, in the language of the output."""
+    """Give a command its options, in the output's language."""
     groups: dict = {}
     for flag, settings in options.items():
         about, place = settings["help"], command

@@ -1,4 +1,4 @@
-"""Write the first page of JupyterLab and of the site: an interactive picture that moves, and three links to go on."""
+"""Write the first page of JupyterLab and of the site: an interactive picture that moves, and three links."""
 
 from functools import cache
 from html import escape
@@ -26,7 +26,7 @@ NOTHING = message("Nothing here was run on Atlas hardware; what is emulated or p
 
 @cache
 def picture() -> str:
-    """Return the operator whose explorer says that it is the first."""
+    """Return the operator whose explorer is declared the first."""
     from aclnn_viz.operators import operators, registry
 
     owners = (op.name for op in operators())
@@ -34,7 +34,7 @@ def picture() -> str:
 
 
 def beginning(folder: str, links) -> str:
-    """Return the HTML of the call, the frame of the picture, whose page lies in a folder, and a card for each of three links."""
+    """Return the HTML of the heading, the picture's frame and three link cards; the picture's page lies in `folder`."""
     here = "" if language() == "en" else f"#lang={language()}"
     title = escape(tr(ALIVE, name=picture()))
     cards = "\n".join(
@@ -49,7 +49,7 @@ def beginning(folder: str, links) -> str:
 
 
 def write(folder: Path, lessons: str) -> None:
-    """Write what JupyterLab serves below custom/ to a folder: its style sheet, the page, whose links lead to `lessons`, and its picture."""
+    """Write the files that JupyterLab serves below custom/: a style sheet, the page with links to `lessons`, and its picture."""
     from aclnn_viz.explorers import explore
 
     folder.mkdir(parents=True, exist_ok=True)
