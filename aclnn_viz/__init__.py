@@ -4,9 +4,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-if (
-    TYPE_CHECKING
-):  # for editors and type checkers, which do not see what is loaded when it is first needed
+if TYPE_CHECKING:  # for editors and type checkers, which do not see lazily loaded names
     from aclnn_viz import acl as acl
     from aclnn_viz import tiles as tiles
     from aclnn_viz.accuracy.predictions import predict as predict
@@ -40,7 +38,7 @@ if (
     from aclnn_viz.words import glossary as glossary
     from aclnn_viz.words import language as language
 
-# The module of every public name, loaded when the first of its names is needed.
+# The module of every public name, loaded at first use.
 _MODULES = {
     "AclError": "devices",
     "Case": "cases",
@@ -70,7 +68,7 @@ _MODULES = {
     "why": "acl.why",
 }
 __all__ = list(_MODULES)
-# What else tab completion offers: the packages that hold what is asked for now and then.
+# Further names for tab completion: packages for occasional use.
 _OFFERED = (
     "accuracy",
     "arrays",

@@ -1,4 +1,4 @@
-"""Run a user's code in a child process, and stop with it every process that it has started, even in another session."""
+"""Run a user's code in a child process, and stop every process that it has started, even in another session."""
 
 import os
 import signal
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-MARK = "ACLNN_VIZ_CHILD"  # an environment variable, which what a process starts inherits
+MARK = "ACLNN_VIZ_CHILD"  # an environment variable that child processes inherit
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-PATIENCE = 10.0  # seconds against processes that start others while they are ended
+PATIENCE = 10.0  # seconds against processes that start others while being ended
 
 
 def environment() -> dict[str, str]:
-    """The variables of a process that imports this kit, wherever it starts."""
+    """Return the environment of a process that can import this kit from any folder."""
     return os.environ | {
         "PYTHONPATH": os.pathsep.join(
             filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")))
@@ -25,7 +25,7 @@ def environment() -> dict[str, str]:
 
 
 def end_with_parent() -> None:
-    """Let the system end this process when the one that started it ends; only Linux can."""
+    """Let the system end this process when its parent ends; only Linux can."""
     if sys.platform == "linux":
         import ctypes
 
@@ -33,9 +33,9 @@ def end_with_parent() -> None:
 
 
 class Child(subprocess.Popen):
-    """A process in a session of its own, with `limits` of resources; `end` kills it and all that it has started, and waits for them.
+    """A process in a new session, with `limits` of resources; `end` kills it and its descendants, and waits for them.
 
-    As a context, it ends where the block does. Only what leaves the session and replaces its environment as well escapes.
+    As a context, it ends with the block. Only a process that leaves the session and also replaces its environment escapes.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Child(subprocess.Popen):
         with suppress(OSError):  # macOS has no /proc
             *_, self.started = _stat(self.pid)
         if limits:
-            import resource  # which only Unix has
+            import resource  # only Unix has this module
 
             with suppress(ProcessLookupError):  # it may have ended
                 for kind, most in limits.items():
@@ -71,7 +71,7 @@ class Child(subprocess.Popen):
             os.killpg(self.pid, signal.SIGKILL)
         self.wait()
         until, empty = time.monotonic() + PATIENCE, 0
-        # one that ended while they were listed may have started another
+        # a process that ended during the listing may have started another
         while empty < 2 and time.monotonic() < until:
             found = self._left()
             empty = 0 if found else empty + 1
@@ -81,11 +81,11 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        # without it the session ends
+        # without /proc only the session ends
         for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-            with suppress(OSError):  # it has ended, or is somebody else's
+            with suppress(OSError):  # it has ended, or belongs to another user
                 state, session, started = _stat(one)
-                # What dies has no environment any more, while it still gives its memory back. Most are older, and so not its own.
+                # An exiting process has no environment but still holds memory. Most are older, and so not its own.
                 if (
                     state != b"Z"
                     and started >= self.started
@@ -99,7 +99,7 @@ class Child(subprocess.Popen):
 
 
 def _stat(process: int | str) -> tuple[bytes, int, int]:
-    """The state of a process, its session, and when it started."""
+    """Return the state of a process, its session, and its start time."""
     with open(f"/proc/{process}/stat", "rb", 0) as file:
         state, _, _, session, *rest = file.read().rpartition(b")")[2].split()
     return state, int(session), int(rest[15])

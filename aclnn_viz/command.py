@@ -1,8 +1,8 @@
-"""Run the command line so that its exit status is 0 only after a verdict, even where a kernel, or an operator's folder, stops
-the process.
+"""Run the command line so that its exit status is 0 only after a verdict, even if a kernel or an operator's folder stops the
+process.
 
-The command runs in a child, which reports its status when it has written all it has to say. The process that was called
-waits, and passes that status on; a child that ended without a report is a failure, whatever status it ended with.
+The command runs in a child, which reports its status after all its output. The parent waits, and passes that status on; a
+child that ended without a report is a failure, whatever status it ended with.
 """
 
 import io
@@ -14,13 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 
-CLI = "aclnn_viz.cli"  # loaded, as all else of the kit, when interrupts have an answer
-# seconds; Ctrl-C reaches parent and child, a later one ends a child that did not answer the first
+CLI = "aclnn_viz.cli"  # loaded, like the rest of the kit, once interrupts are handled
+# seconds; Ctrl-C reaches parent and child, and a later one ends a child that ignored the first
 PATIENCE = 1.0
 
 
 class _Output(io.FileIO):
-    """The standard output, whose reader may stop early: the command goes on, and its verdict is its exit status."""
+    """The standard output, whose reader may stop early; the command continues, and its verdict is its exit status."""
 
     def write(self, content):
         try:
@@ -31,9 +31,9 @@ class _Output(io.FileIO):
 
 
 def command() -> int:
-    """Run the command that this process was called with, and return its exit status."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until something answers it
-    # a stream that was closed: no file of ours takes its number
+    """Run the command of this process, and return its exit status."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until a handler exists
+    # after a closed stream: no file of ours may take its number
     while (handle := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(handle)
@@ -48,13 +48,13 @@ def command() -> int:
             line_buffering=sys.stdout.line_buffering,
         )
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
-        # what the encoding of a terminal lacks, and what a log in another one holds
+        # for characters that a terminal's encoding lacks, and logs in another encoding
         stream.reconfigure(errors="replace")
 
     from aclnn_viz.children import MARK, end_with_parent
     from aclnn_viz.errors import problem
 
-    if MARK in os.environ:  # of the server for agents, which may be killed
+    if MARK in os.environ:  # for the server for agents, which may be killed
         end_with_parent()
     cli = import_module(CLI)
     if closed:
@@ -95,7 +95,7 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     _unblocked()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     _answer(signal.SIG_IGN)
-    os.set_blocking(reader, False)  # what the child left running may hold the other end
+    os.set_blocking(reader, False)  # a process that the child started may hold the other end
     with suppress(BlockingIOError):
         if said := os.read(reader, 1):
             return said[0]
@@ -117,7 +117,7 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     end_with_parent()
 
     def interrupt(*_):
-        _answer(signal.SIG_IGN)  # one is enough: no second one disturbs what the first made end
+        _answer(signal.SIG_IGN)  # a second interrupt must not disturb the end that the first caused
         raise KeyboardInterrupt
 
     try:
@@ -127,17 +127,17 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     except KeyboardInterrupt:
         status = import_module(CLI).ended("interrupted", 130)
     _answer(signal.SIG_IGN)
-    if os.getpid() == own:  # a fork of a kernel that comes here has nothing to report
+    if os.getpid() == own:  # a fork of a kernel has nothing to report
         os.write(writer, bytes([status]))
     return status
 
 
 def _unblocked() -> None:
-    """Let interrupts through that waited."""
+    """Unblock waiting interrupts."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
 def _answer(handler) -> None:
-    """Answer interrupts so, unless whoever called the command chose that they are ignored."""
+    """Set the handler of interrupts unless the caller of the command ignores them."""
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
         signal.signal(signal.SIGINT, handler)

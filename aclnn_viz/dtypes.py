@@ -1,8 +1,7 @@
-"""The floating formats of the aclnn operators (names, ACL codes), to round to them, measure their spacing, and count steps
-between their numbers.
+"""The floating formats of the aclnn operators (names, ACL codes): rounding, spacing, and steps between numbers.
 
-A format is described by two numbers, its significand bits `p` (with the hidden bit) and its smallest normal
-exponent `emin`; everything else follows. ACL codes: `aclDataType` in the CANN runtime header `acl_base_rt.h`.
+A format is described by two numbers, its significand bits `p` (with the hidden bit) and its smallest normal exponent `emin`;
+everything else follows. ACL codes: `aclDataType` in the CANN runtime header `acl_base_rt.h`.
 """
 
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from aclnn_viz.errors import problem, shown
 class FloatFormat:
     """One floating format: `name` is NumPy's, `vendor_name` the CANN documents', `acl_code` the `aclDataType`.
 
-    `c_name` is that code's name in C. A format that is not `infinite` spends its largest pattern on nan alone.
+    `c_name` is that code's name in C. A format that is not `infinite` uses its largest pattern for nan.
     """
 
     name: str
@@ -36,12 +35,12 @@ class FloatFormat:
 
     @property
     def narrow(self) -> bool:
-        """Whether kernels compute in float32 and round to it at the end."""
+        """Return whether kernels compute in float32 and round to the format at the end."""
         return self.bits < 32
 
     @cached_property
     def storage(self) -> np.dtype:
-        """The dtype in which files hold the format: its own, or its bits where NumPy's files do not know it."""
+        """Return the dtype of the format in files: its own, or its bits if NumPy's files lack it."""
         return self.numpy if self.numpy.isbuiltin == 1 else np.dtype(f"u{self.bits // 8}")
 
     @cached_property
@@ -61,7 +60,7 @@ class FloatFormat:
 
     @property
     def largest_ordinal(self) -> int:
-        """The ordinal of the largest value, infinity included."""
+        """Return the ordinal of the largest value, infinity included."""
         if self.infinite:
             # all exponent bits set
             return (1 - 2 * (self.min_exponent - 1)) << (self.significand_bits - 1)
@@ -77,16 +76,16 @@ FLOAT32 = FloatFormat("float32", "FLOAT32", "ACL_FLOAT", 0, 32, 24, -126)
 FLOAT64 = FloatFormat("float64", "DOUBLE", "ACL_DOUBLE", 11, 64, 53, -1022)
 #: The formats that operators take.
 FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
-#: What a tensor that is not floating may hold, and its aclDataType.
+#: The dtypes of tensors that are not floating, and their aclDataType.
 PLAIN = {"bool": 12, "uint8": 4, "int8": 2, "int16": 6, "int32": 3, "int64": 9}
-# Ascend 950 has them; no operator here takes them.
+# Ascend 950 has these formats; no operator here takes them.
 FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8, 3, -14)
 FLOAT8_E4M3 = FloatFormat(
     "float8_e4m3fn", "FLOAT8_E4M3FN", "ACL_FLOAT8_E4M3FN", 36, 8, 4, -6, infinite=False
 )
 KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
-STRETCH = 1 << 15  # elements whose temporaries stay in a core's second cache
+STRETCH = 1 << 15  # elements whose temporaries fit a core's second-level cache
 
 _BY_NAME = (
     {f.name: f for f in KNOWN}
@@ -99,7 +98,7 @@ _BY_DTYPE = {f.numpy: f for f in KNOWN}
 def float_format(dtype) -> FloatFormat:
     """Return the format of a name (NumPy's or the vendor's), a NumPy dtype, an array or a FloatFormat.
 
-    Raises ValueError for anything that is not one of the known formats.
+    Raise ValueError for anything but a known format.
 
     >>> float_format("bfloat16").unit_roundoff
     0.00390625
@@ -110,13 +109,13 @@ def float_format(dtype) -> FloatFormat:
         return _BY_NAME[dtype]
     got = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
     if isinstance(got, np.dtype) and got in _BY_DTYPE:
-        return _BY_DTYPE[got]  # most calls: a dtype makes its name anew each time
+        return _BY_DTYPE[got]  # most calls: a dtype builds its name each time
     try:
-        if got is None:  # which NumPy takes for float64
+        if got is None:  # NumPy reads None as float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
     except (KeyError, TypeError, ValueError, SyntaxError):
-        # the last of texts with a comma, which NumPy reads as a program
+        # the last case is a text with a comma, which NumPy reads as several dtypes
         raise ValueError(
             problem(
                 "dtype must be a floating format",
@@ -127,7 +126,7 @@ def float_format(dtype) -> FloatFormat:
 
 
 def numbers(name: str, values) -> np.ndarray:
-    """Return real numbers as an array; TypeError for anything else."""
+    """Return real numbers as an array; raise TypeError for anything else."""
     try:
         array = np.asarray(values)
         if array.dtype.kind in "biuf" or array.dtype in _BY_DTYPE:
@@ -165,7 +164,7 @@ def _spacing(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 
 def _in_stretches(function, values: np.ndarray, dtype) -> np.ndarray:
-    """An elementwise function of an array, the temporaries of which stay in the cache: fresh memory costs more."""
+    """Return an elementwise function of an array, computed in stretches whose temporaries stay in the cache."""
     if values.size <= STRETCH or not values.flags.c_contiguous:
         return function(values)
     result = np.empty(values.shape, dtype)
@@ -199,7 +198,7 @@ def round_to(values, dtype) -> np.ndarray:
 
 
 def round_into(result: np.ndarray, values: np.ndarray) -> None:
-    """Round as `round_to` into an array that is there, of a format that operators take."""
+    """Round as `round_to` into an existing array of an operator's format."""
     if result.dtype == BFLOAT16.numpy and values.dtype.kind == "f" and values.itemsize == 8:
         result[...] = round_to(values, BFLOAT16)
     else:

@@ -21,7 +21,7 @@ def problem(asked: str, got: str, fix: str) -> str:
 
 
 def signal_named(number: int) -> str:
-    """Return the name of a signal, or its number where it has none, as those of real time.
+    """Return the name of a signal, or its number if it has no name, as real-time signals.
 
     >>> signal_named(11), signal_named(40)
     ('SIGSEGV', 'signal 40')
@@ -30,7 +30,7 @@ def signal_named(number: int) -> str:
 
 
 def shown(value) -> str:
-    """Say in few words what a value is, whatever it is.
+    """Return a short text for any value.
 
     >>> shown(3), shown([1] * 100)
     ('3', 'list [1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, ...')
@@ -47,7 +47,7 @@ def shown(value) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text from elsewhere as terminals and files take it: what steers a terminal, and halves of characters, as escapes.
+    """Return a foreign text that is safe for terminals and files: control codes and halves of characters become escapes.
 
     >>> printable("a\\x1b[2J")
     'a\\\\x1b[2J'
@@ -56,21 +56,21 @@ def printable(text: str) -> str:
 
 
 def need(value, kinds, asked: str, fix: str):
-    """Return the value when it is of one of the kinds; TypeError for any other."""
+    """Return the value if it has one of the kinds; raise TypeError for any other."""
     if not isinstance(value, kinds):
         raise TypeError(problem(asked, shown(value), fix))
     return value
 
 
 def by_name(name: str, value, fix: str = "pass a dict") -> Mapping:
-    """Return a mapping whose keys are texts; TypeError for anything else."""
+    """Return a mapping whose keys are texts; raise TypeError for anything else."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
         raise TypeError(problem(f"{name} is a dict by name", shown(value), fix))
     return value
 
 
 def listed(name: str, value, kind, of: str = "") -> list:
-    """Return what an iterable gives, all of one kind, as a list; TypeError for anything else."""
+    """Return the items of an iterable as a list; raise TypeError unless all have the given type."""
     try:
         items = None if isinstance(value, (str, bytes, Mapping)) else list(value)
     except TypeError:
@@ -82,7 +82,7 @@ def listed(name: str, value, kind, of: str = "") -> list:
 
 
 def loaded(place, load: Callable):
-    """Return what `load()` returns; ValueError when the code of somebody else that it runs ends in any other way."""
+    """Return the result of `load()`; raise ValueError if the user's code in it ends in another way."""
     try:
         return load()
     except KeyboardInterrupt:
@@ -95,17 +95,17 @@ def loaded(place, load: Callable):
 
 
 def place_of(path) -> Path:
-    """Return a path; TypeError for what is no text or path, ValueError for a text that can name no file."""
+    """Return a path; raise TypeError unless it is a text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
-    # Half a character names no file; U+DC80 to U+DCFF stand for bytes of a name that are no UTF-8.
+    # Half a character names no file; U+DC80 to U+DCFF represent bytes of a name that is not UTF-8.
     if re.search(r"^\Z|[\0\ud800-\udc7f\udd00-\udfff]", str(path)):
         raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
     return Path(path)
 
 
 def flag(name: str, value) -> bool:
-    """Return True or False; TypeError for what only behaves like them.
+    """Return True or False; raise TypeError for values that only behave like them.
 
     >>> flag("saturate", True)
     True
@@ -116,7 +116,7 @@ def flag(name: str, value) -> bool:
 
 
 def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
-    """Return a whole number from `least` on, up to `most`; ValueError for anything else.
+    """Return a whole number from `least` to `most`; raise ValueError for anything else.
 
     >>> whole("seed", 3)
     3
@@ -137,7 +137,7 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
 
 
 def lengths(name: str, value) -> tuple[int, ...]:
-    """Return the lengths of a shape as a tuple; TypeError for anything else."""
+    """Return the lengths of a shape as a tuple; raise TypeError for anything else."""
     try:
         if isinstance(value, (str, bytes, Mapping)) or bool in map(type, found := [*value]):
             raise TypeError
@@ -149,14 +149,14 @@ def lengths(name: str, value) -> tuple[int, ...]:
 
 
 def function(name: str, value):
-    """Return a function, or what can be called like one; TypeError for anything else."""
+    """Return a function or another callable; raise TypeError for anything else."""
     if not callable(value):
         raise TypeError(problem(f"{name} is a function", shown(value), "pass what can be called"))
     return value
 
 
 class DeviceRefusal(Exception):
-    """A device does not compute a call: no answer of a kernel where its product has none, and wrong where it has one."""
+    """A device refuses a call; this is wrong only if its product supports the call."""
 
 
 class DeviceClosedError(RuntimeError):
@@ -164,11 +164,11 @@ class DeviceClosedError(RuntimeError):
 
 
 class NotSupported(NotImplementedError):
-    """What a kernel raises for a call that it does not support; `check` counts such calls apart from wrong ones."""
+    """A kernel's refusal of a call that it does not support; `check` counts such calls apart from wrong ones."""
 
 
 def is_device(value) -> bool:
-    """Whether something runs operators and says its name, its product and its CANN version, whatever its class.
+    """Return whether an object runs operators and has a name, a product and a CANN version, whatever its class.
 
     >>> is_device("host"), is_device(max)
     (False, False)

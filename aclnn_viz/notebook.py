@@ -1,17 +1,17 @@
-"""Show a progress bar for loops that run longer than two seconds, where tqdm is installed and somebody watches."""
+"""Show a progress bar for loops longer than two seconds, if tqdm is installed and a person watches."""
 
 import os
 import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-AFTER = 2.0  # seconds, until it is said
+AFTER = 2.0  # seconds before the bar appears
 
 
 def noted(
     items: Iterable, total: int | None = None, unit: str = "it", watched: bool | None = None
 ) -> Iterable:
-    """Return the items of a loop that says how far it is; whether somebody is `watched` is known of a notebook.
+    """Return the items, with a progress bar if `watched`, by default in a notebook.
 
     >>> list(noted("ab", 2))
     ['a', 'b']
@@ -26,6 +26,6 @@ def noted(
 
 
 def _in_a_notebook() -> bool:
-    """Whether a notebook runs this, and widgets are installed."""
+    """Return whether a notebook runs this, and widgets are installed."""
     shell = "IPython" in sys.modules and sys.modules["IPython"].get_ipython()
     return bool(shell) and hasattr(shell, "kernel") and find_spec("ipywidgets") is not None

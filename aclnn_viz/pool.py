@@ -1,4 +1,4 @@
-"""A pool of processes for `verify` and sweeps: they start afresh, leave Ctrl-C to their parent, and stop when it stops."""
+"""A pool of processes for `verify` and sweeps: they start afresh, leave Ctrl-C to their parent, and end with it."""
 
 import os
 import signal
@@ -10,13 +10,14 @@ from multiprocessing import connection, get_context, parent_process, resource_tr
 
 
 class Processes(ProcessPoolExecutor):
-    """Processes that are started anew, for ACL and threads do not survive a fork. They leave interrupts to this one, and end with it.
+    """A pool of spawned processes, because ACL and threads do not survive a fork. They leave interrupts to the parent, and
+    end with it.
 
-    `begin(*arguments)` is called in each first.
+    Each process first calls `begin(*arguments)`.
     """
 
     def __init__(self, count: int, begin: Callable, *arguments):
-        resource_tracker.ensure_running()  # else the first process starts it, and lets interrupts through
+        resource_tracker.ensure_running()  # else the first process starts it and unblocks interrupts
         super().__init__(
             count, get_context("spawn"), initializer=_begun, initargs=(begin, *arguments)
         )
@@ -36,10 +37,10 @@ def _begun(begin: Callable, *arguments) -> None:
 
 @contextmanager
 def uninterrupted():
-    """Let interrupts wait, and be blocked in processes that start meanwhile: they leave them to this one for good."""
+    """Delay interrupts, and block them in processes that start meanwhile, which leave them to the parent."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    # by way of threads of libraries
+    # libraries' threads could receive them
     before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
     try:
         yield

@@ -9,9 +9,9 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
-# of the line beside a verdict: right, wrong, open; a sign says the same
+# colours of the line beside a verdict: right, wrong, open; a sign repeats the meaning
 GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"
-# rows of a table that has a field to filter them, where scripts may run: in outputs of JupyterLab that are trusted, and in pages
+# rows of a table from which on it has a filter field, where scripts may run: in trusted outputs of JupyterLab, and in pages
 LONG_TABLE = 20
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
@@ -20,7 +20,7 @@ for (const row of this.parentElement.nextElementSibling.rows) row.hidden = Boole
 
 
 def columns(text: str) -> int:
-    """How many columns a text takes: two for a Chinese letter.
+    """Return the number of columns of a text: two for a Chinese letter.
 
     >>> columns("tail"), columns("尾块")
     (4, 4)
@@ -33,12 +33,12 @@ def columns(text: str) -> int:
 
 
 def padded(text: str, width: int) -> str:
-    """The text with spaces up to a number of columns."""
+    """Return the text padded with spaces to a number of columns."""
     return text + " " * (width - columns(text))
 
 
 def as_text(header: list[str], rows: list[list[str]]) -> list[str]:
-    """The lines of a table with aligned columns.
+    """Return the lines of a table with aligned columns.
 
     >>> as_text(["a", "b"], [["10", "x"]])
     ['a   b', '10  x']
@@ -60,9 +60,9 @@ def as_html(
     opens: str = "all of it",
     filters: str = "filter rows",
 ) -> str:
-    """A view: title, table, a few notes, and `more` text that shows when what `opens` it is asked for; a long table `filters` its rows.
+    """Return a view: title, table, notes, and `more` text behind the link `opens`; a long table `filters` its rows.
 
-    `mark` is the CSS colour of a line at the left, beside what the title says in words.
+    `mark` is the CSS colour of a line at the left, which repeats the title's meaning.
 
     >>> as_html("t", (), [("a", "<b>")]).count("&lt;b&gt;"), as_html("t", ("", "a"), []).count("</th>"), as_html("t", (), [("a",)] * 20).count("<input")
     (1, 1, 1)
@@ -96,24 +96,24 @@ def as_html(
     )
 
 
-GENERATOR = '<meta name="generator" content="aclnn-viz">'  # of pages that may be replaced
+GENERATOR = '<meta name="generator" content="aclnn-viz">'  # in pages that may be replaced
 
 
 def page(title: str, body: str, style: str, language: str) -> str:
-    """A view as one page of HTML that needs no other file, light or dark as the browser asks."""
+    """Return a view as one page of HTML without further files, light or dark as in the browser."""
     head = f'<meta charset="utf-8"><meta name="color-scheme" content="light dark">{GENERATOR}<title>{html.escape(title)}</title>'
     return f'<!doctype html><html lang="{language}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
 WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation
-# What a line breaks into: wide letters and words, with marks that must not end a line before and such as must not begin one behind.
+# Parts of a line that stay together: wide letters and words, with marks that may not start or end a line.
 _PIECES = re.compile(
     rf"\s*[（“《]*(?:{WIDE.pattern}|(?:(?!{WIDE.pattern})\S)+)[，。；：、！？）”》]*"
 )
 
 
 def wrapped(text: str, width: int, first: str = "", later: str = "") -> list[str]:
-    """Return the lines of a text, each of at most so many columns, the first behind `first`, the others behind `later`.
+    """Return the lines of a text, each of at most `width` columns, the first after `first`, the others after `later`.
 
     >>> wrapped("one two three", 8), wrapped("梯度的 slope，等于", 8)
     (['one two', 'three'], ['梯度的', 'slope，', '等于'])
