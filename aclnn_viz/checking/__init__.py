@@ -1,4 +1,6 @@
-"""`check`: is a kernel right? Cases in an order that finds faults early, a small counterexample, the name of the likeliest mistake."""
+"""`check`: is a kernel right? Runs cases in an order that finds faults early, and reports a small counterexample and the
+likeliest mistake.
+"""
 
 from aclnn_viz.checking.check import check, given, read_and_check, write_suite
 from aclnn_viz.checking.kernel import load_kernel

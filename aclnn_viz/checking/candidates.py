@@ -1,8 +1,8 @@
 """List possible mistakes that may explain a wrong kernel, as changes of a right one, and test which of them give the wrong
 outputs.
 
-Inputs are mistaken for others, outputs moved or cut; the page has one or two edits, sums over other places, or another
-constant, which is fitted to the numbers.
+Inputs are confused, outputs moved or cut; the page has one or two edits, sums over other places, or another constant, which is
+fitted to the numbers.
 """
 
 import ast
@@ -33,7 +33,7 @@ FIRST = message("only the first place is read of {input}")
 AGAIN = message("only the first {block} places are read of {input}, again and again")
 ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
-CLOSE = 1e-3  # of two fits in 16 bits; a fit is judged by what it gives, not by this
+CLOSE = 1e-3  # of two fits in 16 bits; the outputs of a fit, not this number, decide
 
 
 def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candidate:
@@ -41,7 +41,7 @@ def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candida
 
 
 def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
-    """The page with an edit; with `only`, these outputs come from the edited page and all others from the right one."""
+    """Return the candidate of an edited page; with `only`, all other outputs come from the right page."""
     variant = Variant(lambda: edit.page, only=only)
 
     def texts():
@@ -58,7 +58,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
 
 
 def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
-    """What is taken for the same in two places of a function, and in all."""
+    """Yield edits that exchange the same two things in two places of a function, and in all."""
     by_exchange: dict[tuple, list[Edit]] = {}
     for edit in some:
         if edit.change.exchange:
@@ -71,17 +71,17 @@ def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
 
 
 def whole(length: int, block: int) -> int:
-    """How many of `length` places lie in whole blocks."""
+    """Return the number of `length` places in whole blocks."""
     return length - length % block
 
 
 def before_last(length: int, block: int) -> int:
-    """How many lie before the last block, whole or not; all where there is but one."""
+    """Return the number of places before the last block, whole or not; all for a single block."""
     return max(length - 1, 0) // block * block or length
 
 
 def whole_if_any(length: int, block: int) -> int:
-    """How many lie in whole blocks; all where there is not one."""
+    """Return the number of places in whole blocks; all if there is no whole block."""
     return whole(length, block) or length
 
 
@@ -93,7 +93,7 @@ CUTS = {
 
 
 def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
-    """Places of an axis that a kernel may leave out, as words, the block in them, and what they are of a length."""
+    """Yield places of an axis that a kernel may miss: words, the block in them, and a function from length to places."""
     yield message("in the last place of {axis}"), 0, lambda n: max(n - 1, 0)
     yield message("in the first place of {axis}"), 0, lambda n: slice(1)
     for words, length in CUTS.items():
@@ -102,7 +102,7 @@ def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
 
 
 def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice]) -> np.ndarray:
-    """An array with zeros in some places of an axis, or from some place on, or of all its elements in their order."""
+    """Return an array with zeros in some places of an axis, or from some place on; without an axis, of all elements in order."""
     kept = np.array(array)
     whole = kept.reshape(-1) if axis is None else np.moveaxis(kept, axis, 0)
     part = places(len(whole))
@@ -112,7 +112,7 @@ def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice
 
 # Inputs
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """Attributes that are read as another value, tensors that are not read, exchanged or read elsewhere."""
+    """Yield attributes read as another value, and tensors not read, exchanged or read at other places."""
     values: dict[str, dict] = {}
     for run in seen:
         for name, value in choices(run.prepared.case).items():
@@ -156,7 +156,7 @@ def _changed(op: Operator, names: tuple[str, ...], words: str, values: dict, cha
 
 
 def failing_arrays(seen: list[CaseRun]) -> dict:
-    """The arrays of the page in one of the cases, the one in which the most optional tensors are given."""
+    """Return the page's arrays in the case with the most optional tensors."""
     return max(
         (run.arranged.arrays for run in seen),
         key=lambda arrays: sum(a is not None for a in arrays.values()),
@@ -164,7 +164,7 @@ def failing_arrays(seen: list[CaseRun]) -> dict:
 
 
 def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, ...]]:
-    """Each tensor, and those that are read at the same places: saved together, or of the same shape."""
+    """Return each tensor, and groups of tensors read at the same places: saved together, or of the same shape."""
     groups = [(name,) for name in floating]
     alike: dict[tuple, list[str]] = {}
     for name in floating:
@@ -174,7 +174,7 @@ def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, 
 
 
 def _axis_names(op: Operator, name: str, arrays: dict) -> dict[int, str | int]:
-    """What the axes of an array are called by the pattern of its tensor, by number; those that only the page has keep theirs."""
+    """Return the names of an array's axes in its tensor's pattern; axes that only the page has keep their numbers."""
     names = op.page_axes(name, {}) if name in op.tensors else ()
     return {axis: dict(enumerate(names)).get(axis, axis) for axis in range(arrays[name].ndim)}
 
@@ -210,13 +210,13 @@ def _readings(axes: dict[int, str | int]) -> Iterator[tuple[str, dict, Callable]
 
 
 def _of(op: Operator, words: str, **changes) -> Candidate:
-    """The right page with `changes` of a variant."""
+    """Return the candidate of the right page with `changes` of a variant."""
     variant = Variant(lambda: op.page, **changes)
     return _in_words("inputs", words, lambda run: run.matches(variant))
 
 
 def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """A tensor is read, and its gradient written, in reverse along an axis."""
+    """Yield candidates in which a tensor is read, and its gradient written, in reverse along an axis."""
     arrays = failing_arrays(seen)
     for output, name in op.gradient_of.items():
         if arrays.get(name) is None:
@@ -241,7 +241,9 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
 
 # Outputs
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
-    """An output has the right numbers at other places (reversed, transposed, shifted, cut), or those of another output or input."""
+    """Yield outputs with right numbers at other places (reversed, transposed, shifted, cut), or with those of another output or
+    input.
+    """
     names = sorted(
         {miss.output for run in wrong for miss in run.misses if miss.output in run.outputs}
     )
@@ -301,7 +303,7 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
 
 
 def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
-    """Outputs that are not written behind some place of an axis: the tail of a tile, or the rest that no core takes; some is written."""
+    """Yield partly unwritten outputs: places behind some place of an axis are missing, such as the tail of a tile."""
     rank = max(part.ndim for run in wrong for _, (part, _) in run.wanted.items())
     for some in dict.fromkeys((*((name,) for name in names), tuple(names))):
         names = linked("{some} and {more}", some)
@@ -365,7 +367,7 @@ def _mapped(name: str, words: str, change: Callable) -> Candidate:
 
 @cache
 def slots(page: ModuleType) -> tuple[Edit, ...]:
-    """Every place of a page where a number may be wrong or a factor missing: an unknown number stands there."""
+    """Return an edit for each place of a page where a number may be wrong or a factor missing, with an unknown number there."""
     return tuple(
         Edit("constant", unit, statement, change)
         for unit in units(page)
@@ -393,7 +395,7 @@ def _with_number(slot: Edit, run: CaseRun, number: float) -> dict:
 
 
 def fit(slot: Edit, run: CaseRun) -> float | None:
-    """The number with which the page computes the kernel's outputs, found by Newton's steps of least squares; None if there is none."""
+    """Return the number with which the page computes the kernel's outputs, by Newton's method on least squares, or None."""
 
     def flat(number: float) -> np.ndarray:
         values = _with_number(slot, run, number)
@@ -405,7 +407,7 @@ def fit(slot: Edit, run: CaseRun) -> float | None:
         )
         sure = np.isfinite(near) & np.isfinite(wanted) & np.isfinite(flat(1.0))
         number, step = 1.0, 1.0
-        for _ in range(4):  # the first is exact, where the page is linear in the number
+        for _ in range(4):  # the first step is exact if the page is linear in the number
             here = flat(number)[sure]
             slope = (flat(number + step)[sure] - here) / step
             square = float(slope @ slope)
@@ -415,12 +417,12 @@ def fit(slot: Edit, run: CaseRun) -> float | None:
             step = 1e-4 * max(abs(number), 1e-3)
         same = run.narrow or run.agrees(_with_number(slot, run, number))
         return number if np.isfinite(number) and same else None
-    except Exception:  # whatever a broken page raises
+    except Exception:  # a broken page may raise anything
         return None
 
 
 def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
-    """The candidate of a place, when one number, or one length, fits all failing cases."""
+    """Return the candidate of a place if one number, or one length, fits all failing cases."""
     numbers, sharp = [], _sharp(failing)
     for run in sharp:
         numbers.append(fit(slot, run))
@@ -438,12 +440,12 @@ def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
 
 
 def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
-    """Some cases in which a number can be fitted to many digits."""
+    """Return some cases in which a number can be fitted to many digits."""
     return ([run for run in failing if not run.narrow] or failing)[:SEVERAL]
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):
-    """The words and the function of the case from which the numbers of the cases follow; None where there is none."""
+    """Return words and a function of the case that give the fitted numbers, or None."""
     first = numbers[0]
     if all(abs(number - first) <= CLOSE * max(abs(first), 1e-9) for number in numbers):
         number = min(numbers, key=lambda value: abs(value - np.median(numbers)))
@@ -476,7 +478,7 @@ def _law(numbers: list[float], failing: list[CaseRun]):
 
 
 def _counts(case) -> dict[str, int]:
-    """The lengths of a case, and how many elements the last axes of its tensors have together."""
+    """Return the lengths of a case, and the products of the last lengths of its tensors."""
     return lengths(case) | {
         f"prod({name}.shape[{at}:])": prod(value.shape[at:])
         for name, value in case.arrays.items()

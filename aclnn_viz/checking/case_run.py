@@ -1,9 +1,9 @@
 """Keep one run of a kernel (the test case and the outputs), and test whether changed formulas give the same outputs, to explain
 a mistake.
 
-The page is evaluated in float64. A kernel that computes in float32, stores 16 bits or adds up in another order differs
-from it by rounding. Where rounding may decide a comparison inside the page, the page is evaluated in float32 and on
-slightly moved inputs, too.
+The page is evaluated in float64. A kernel that computes in float32, stores 16 bits or adds up in another order differs from it
+by rounding. Where rounding may decide a comparison inside the page, it is also evaluated in float32 and on slightly moved
+inputs.
 """
 
 import sys
@@ -24,26 +24,26 @@ from aclnn_viz.operators.arrangement import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
-# where float64 disagrees in at most this share of elements, or so many, float32 and moved inputs are tried
+# if float64 disagrees in at most this share of elements, or in TWO, float32 and moved inputs are tried
 FEW_SHARE, TWO = 0.1, 2
-# two wrong kernels agree within this many times the bound of a right one: rounding errors grow in them
+# two wrong kernels agree within so many bounds of a right one, because they amplify rounding errors
 ORDERS = 16.0
-# ulps by which two 16-bit outputs may differ: one may have been rounded before it was changed, the other after
+# ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
 STEPS = 1.51
 SLACK = 8.0  # roundings
 SINGLE = 2.0**-24
-LETTERS = 10  # of a description count as one of a formula
+LETTERS = 10  # letters of a description that weigh as much as one of a formula
 FORGOTTEN = 3
-SPREAD = 2.0  # times what rounding of the inputs does may that of the steps between do
-SOME = 8  # elements: two candidates seldom agree in so many by chance
+SPREAD = 2.0  # an error in between may be so many times the effect of rounding the inputs
+SOME = 8  # elements in which two candidates rarely agree by chance
 
 
 @dataclass(frozen=True, eq=False)
 class Variant:
-    """A kernel to compare with: a page, and changes of the inputs before it and of the outputs after it.
+    """A kernel to compare with: a page, with changes of its inputs and outputs.
 
-    `bound` changes the vendor's inputs, `arrays` those that the page is given, `outputs` what it returns, with the
-    arrays; `only` are the outputs that count.
+    `bound` changes the vendor's inputs, `arrays` the page's inputs, `outputs` its results, given the arrays; only the outputs
+    in `only` count.
     """
 
     page: Callable[[], ModuleType]
@@ -61,13 +61,13 @@ def _widened(array, single: bool, nudge: float):
 
 
 class _Quick(NumPyArrays):
-    """NumPy with its own sums: thousands of pages are run, and the order of a sum is not what is compared."""
+    """NumPy with its own sums: thousands of pages run, and their order of sums does not matter."""
 
     def __getattr__(self, name):
         function = vars(self)[name] = getattr(np, name)
         return function
 
-    where = staticmethod(np.where)  # of few elements the faster one
+    where = staticmethod(np.where)  # faster for few elements
 
     @staticmethod
     def _total(x, axis, keepdims):
@@ -75,7 +75,7 @@ class _Quick(NumPyArrays):
 
 
 class _Single(_Quick):
-    """Where pages ask for coordinates in float64, they get float32."""
+    """A namespace in which coordinates requested in float64 are float32."""
 
     float64 = np.dtype(np.float32)
 
@@ -84,7 +84,7 @@ _DOUBLE, _SINGLE = _Quick(), _Single()
 
 
 def is_single(outputs: dict[str, np.ndarray]) -> bool:
-    """Whether float64 outputs hold numbers of float32 alone: the kernel computes in float32.
+    """Return whether float64 outputs hold only float32 numbers, so that the kernel computes in float32.
 
     >>> is_single({"y": np.float64([0.5, np.float32(0.1)])}), is_single({"y": np.float64([0.1])})
     (True, False)
@@ -103,17 +103,17 @@ def _nearly(same: np.ndarray) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class CaseRun:
-    """A case, what the kernel returned on it, and what is wrong with that."""
+    """A case, the kernel's outputs for it, and their errors."""
 
     prepared: Prepared
     outputs: dict[str, np.ndarray]
     misses: Sequence[Miss]
-    # what roundings to 16 bits on the way may do, relative to the largest value of an output
+    # effect of intermediate rounding to 16 bits, relative to the largest value of an output
     slack: float = 0.0
 
     @property
     def loose(self) -> "CaseRun":
-        """The same run, taken for one of a kernel that computes in 16 bits where it is given these, and else in float32."""
+        """The same run with the tolerance for a kernel that computes in the 16 bits of its inputs, or else in float32."""
         unit = float_format(self.dtype).unit_roundoff if self.narrow else SINGLE
         return replace(self, slack=SLACK * unit)
 
@@ -131,7 +131,7 @@ class CaseRun:
 
     @cached_property
     def usable(self) -> bool:
-        """Whether values can be compared: all outputs are there, in shape and dtype, and all tensors have elements."""
+        """Whether values can be compared: all outputs exist with the right shape and dtype, and all tensors have elements."""
         expected = self.prepared.expected
         return (
             self.outputs.keys() == expected.keys()
@@ -144,9 +144,9 @@ class CaseRun:
 
     @cached_property
     def wanted(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-        """Of each output in the shape of the page: the kernel's values, and how far another value may be from them.
+        """For each output in the page's shape: the kernel's values, and the tolerance for other values.
 
-        A tolerance of inf stands where nothing can be said.
+        A tolerance of inf means that nothing can be said.
         """
         single, wanted = is_single(self.outputs), {}
         for name, value in self.outputs.items():
@@ -174,19 +174,19 @@ class CaseRun:
 
     @cached_property
     def truth(self) -> dict[str, np.ndarray]:
-        """What is right, without its certificate."""
+        """The right values without their certificate."""
         return {
             name: part.truth.astype(np.float64) for name, part in self.prepared.expected.items()
         }
 
     @cached_property
     def subtle(self) -> bool:
-        """Whether the kernel is wrong by so little that the right page would be taken for it."""
+        """Whether the kernel's error is so small that the right page matches it."""
         return bool(self.misses) and self.agrees(self.truth)
 
     @cached_property
     def right_in_float32(self) -> bool:
-        """Whether float64 outputs are right to the digits of float32: the kernel computes in it."""
+        """Whether float64 outputs are right to float32's precision, because the kernel computes in float32."""
         return self.dtype == "float64" and all(
             np.max(np.abs(value - self.truth[name]), initial=0.0)
             <= 16 * SINGLE * np.max(np.abs(self.truth[name]), initial=0.0)
@@ -195,7 +195,7 @@ class CaseRun:
 
     @cached_property
     def _faint(self) -> frozenset[str]:
-        """The wrong outputs for which the right page would be taken, where rounding may move its inputs."""
+        """The wrong outputs that the right page matches if rounding may move its inputs."""
         if self.slack or not self.misses:
             return frozenset()
         page = Variant(lambda: self.prepared.case.operator.page)
@@ -210,8 +210,9 @@ class CaseRun:
 
     @cached_property
     def _trace(self) -> tuple[Counter, dict[str, set[str]]]:
-        """How often the right page executes each line on the inputs of the case, and which names of the functions that it
-        calls are floating tensors."""
+        """How often the right page executes each line on the case's inputs, and the floating tensors' names in each function
+        that it calls.
+        """
         page, lines, floats = self.prepared.case.operator.page, Counter(), {}
         files = {module.__file__ for module, _ in sources(page)}
 
@@ -238,23 +239,22 @@ class CaseRun:
 
     @property
     def executed(self) -> Set[tuple[str, int]]:
-        """The lines that the right page executes on the inputs of the case, each with its file: those of a function within
-        a function, too."""
+        """The lines that the right page executes on the case's inputs, with their files, including those of inner functions."""
         return self._trace[0].keys()
 
     @property
     def steps(self) -> int:
-        """How many lines the right page executes, one after another: what a case costs the search."""
+        """The number of lines that the right page executes, which is the case's cost in a search."""
         return self._trace[0].total()
 
     @property
     def floats(self) -> dict[str, set[str]]:
-        """By function that the right page calls on the inputs of the case the names that are floating tensors there."""
+        """The names of floating tensors by function that the right page calls on the case's inputs."""
         return self._trace[1]
 
     @cached_property
     def _wide(self) -> dict[str, np.ndarray | None]:
-        """The arrays of the page in float64; a page that would write into them is wrong."""
+        """The page's arrays in float64, read-only because a page must not write into them."""
         arrays = {name: _widened(array, False, 0.0) for name, array in self.arranged.arrays.items()}
         for array in arrays.values():
             if array is not None:
@@ -264,9 +264,9 @@ class CaseRun:
     def computed(
         self, variant: "Variant", single: bool = False, nudge: float = 0.0
     ) -> dict[str, np.ndarray]:
-        """What the backward of a page returns on the inputs of the case; raises whatever a broken page raises.
+        """Return the outputs of a page's backward on the case's inputs; may raise anything.
 
-        `single` computes in float32; `nudge` is by how much of themselves floating inputs are moved.
+        `single` computes in float32; `nudge` moves floating inputs by this relative amount.
         """
         op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, variant.page()
         arranged, values_bound = self.arranged, bound(self.prepared.case)
@@ -289,18 +289,18 @@ class CaseRun:
             return variant.outputs(values, before) if variant.outputs else values
 
     def matches(self, variant: "Variant") -> bool:
-        """Whether a variant computes the kernel's outputs.
+        """Return whether a variant computes the kernel's outputs.
 
-        It is evaluated in float64. If only a few of the elements differ, rounding may have decided a comparison inside the
-        page, or grown: these elements may agree in float32 instead, on inputs that differ in their last digit, between what
-        these give, or where the page is computed as the truth is.
+        It is evaluated in float64. If only a few elements differ, rounding may have decided a comparison inside the page, or
+        grown. These elements may agree instead in float32, on inputs moved in their last digit, between such results, or with
+        the page computed like truth.
         """
         if variant.only is not None and any(m.output not in variant.only for m in self.misses):
-            return False  # the right page has these
+            return False  # these come from the right page
         try:
             values = self.computed(variant)
             return self._gives(variant, values) and self._is_wrong(values, self._faint)
-        except Exception:  # whatever a broken page raises
+        except Exception:  # a broken page may raise anything
             return False
 
     def _gives(self, variant: "Variant", values: dict) -> bool:
@@ -320,7 +320,7 @@ class CaseRun:
         return all(part.all() for part in same.values()) or self._as_truth(variant, same)
 
     def _between(self, name: str, some: list[dict]) -> np.ndarray:
-        """Where the kernel's value of an output lies among those that a page gives on inputs that differ by the rounding."""
+        """Return where the kernel's value lies between a page's results on inputs that differ by rounding."""
         wide, near = self.wanted[name]
         values = [np.asarray(values_of[name], np.float64).reshape(wide.shape) for values_of in some]
         low, high = np.min(values, axis=0), np.max(values, axis=0)
@@ -329,7 +329,7 @@ class CaseRun:
             return (wide >= low - apart) & (wide <= high + apart)
 
     def _as_truth(self, variant: "Variant", same: dict[str, np.ndarray]) -> bool:
-        """Whether the elements that are not the same are so where a page, of which all else is right, is computed as the truth is."""
+        """Return whether the differing elements agree once the page, otherwise unchanged, is computed like truth."""
         if variant.bound or variant.arrays or variant.outputs:
             return False
         case = self.prepared.case
@@ -340,7 +340,7 @@ class CaseRun:
 
     @property
     def _step(self) -> float:
-        """By how much of themselves inputs may be moved by the rounding of the kernel's own arithmetic."""
+        """The relative amount by which the kernel's own rounding may move inputs."""
         return (
             2.0**-50
             if self.prepared.case.dtype == "float64" and not is_single(self.outputs)
@@ -348,21 +348,21 @@ class CaseRun:
         )
 
     def agrees(self, values: dict[str, np.ndarray], only: frozenset[str] | None = None) -> bool:
-        """Whether values by output, of any shape, are those that the kernel gave up to its rounding."""
+        """Return whether values by output, of any shape, equal the kernel's up to its rounding."""
         return all(part.all() for part in self._same(values, only).values())
 
     def explained_by(self, values: dict[str, np.ndarray]) -> bool:
-        """Whether values are those that the kernel gave, and wrong themselves wherever it is."""
+        """Return whether values equal the kernel's, and are wrong where the kernel is."""
         return self.agrees(values) and self._is_wrong(values, self._faint)
 
     def _same(self, values: dict, only: frozenset[str] | None = None) -> dict[str, np.ndarray]:
-        """By output (those in `only`, or all) where the values are the kernel's; nowhere if an output has too many elements."""
+        """Return by output (in `only`, or all) where values equal the kernel's; nowhere for an output with too many elements."""
         places = {}
         for name, (wide, near) in self.wanted.items():
             if only is not None and name not in only:
                 continue
             value = np.asarray(values[name], np.float64)
-            try:  # what has fewer elements is repeated, as NumPy does when it is stored
+            try:  # fewer elements are repeated, as NumPy does on storing
                 value = (
                     value.reshape(wide.shape)
                     if value.size == wide.size
@@ -376,7 +376,7 @@ class CaseRun:
                     | (value == wide)
                     | np.isnan(value) & np.isnan(wide)
                 )
-                # what overflows in 16 bits
+                # overflows in 16 bits
                 if not same.all() and self.outputs[name].dtype.itemsize == 2:
                     same |= (
                         round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
@@ -387,7 +387,7 @@ class CaseRun:
         return places
 
     def _is_wrong(self, values: dict, outputs: frozenset[str]) -> bool:
-        """Whether values of some outputs would be judged wrong themselves, and in the same elements, but for a few."""
+        """Return whether values of some outputs are wrong themselves, in the same elements except a few."""
         if not outputs:
             return True
         rounded = {}
@@ -410,7 +410,7 @@ class CaseRun:
 
     @property
     def narrow(self) -> bool:
-        """Whether outputs have 16 bits."""
+        """Whether any output has 16 bits."""
         return any(value.dtype.itemsize == 2 for value in self.outputs.values())
 
     @property
@@ -424,10 +424,10 @@ class CaseRun:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A change of the right kernel: its kind, and whether it computes the kernel's outputs of a run.
+    """A change of the right kernel: its kind, and a test whether it computes a run's outputs.
 
-    `where` is the line of the page, `before` and `after` what it reads; of a change that is no edit `after` says what it is,
-    and the others are empty: `texts()` returns all three. `name` is that of a fault with its story, if it has one.
+    `where` is the line of the page, `before` and `after` its old and new text; for other changes `after` describes it, and the
+    others are empty. `texts()` returns all three. `name` is that of a named fault, if any.
     """
 
     kind: str
@@ -436,25 +436,25 @@ class Candidate:
     name: str = ""
 
     def __getattr__(self, name: str) -> str:
-        """The texts, made when the first is asked for: most candidates are rejected before."""
+        """Return a text; all are made on first use, because most candidates are rejected before."""
         if name not in ("where", "before", "after"):
             raise AttributeError(name)
         vars(self).update(zip(("where", "before", "after"), self.texts()))
         return vars(self)[name]
 
     def same(self, run: CaseRun) -> bool:
-        """Whether the change gives the outputs of a run."""
+        """Return whether the change gives a run's outputs."""
         try:
             return self.test(run)
         except Exception:
-            # whatever a broken page raises, an axis that is not there, an input that is not given
+            # a broken page may raise anything, as for a missing axis or an absent input
             return False
 
     @property
     def size(self) -> int:
-        """How much changes, to prefer the smaller of two that do the same: words and text by their length.
+        """The size of the change, to prefer the smaller of two equal ones: words and text by their length.
 
-        What is forgotten is likelier than a name that stands for another.
+        An omission is likelier than a confused name.
         """
         if not self.before:
             return len(self.after) // LETTERS
@@ -477,7 +477,7 @@ class Candidate:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        if self.kind == "sum":  # whose line stays, with what it does to the sum below it
+        if self.kind == "sum":  # the line is kept; its sum changes
             return message(
                 "your kernel behaves as if {place}, read\n    {after}",
                 place=self.where,
@@ -492,10 +492,10 @@ class Candidate:
 
 
 def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
-    """The failing runs in an order that rejects wrong candidates fast, as thousands are tried: first the one on which the page
-    executes the fewest lines, the smallest and one of middle size (each with at least SOME elements), then the others.
+    """Return the failing runs in an order that rejects wrong candidates fast, because thousands are tried.
 
-    A nan may stand in for whatever a wrong candidate gives: finite outputs come first.
+    First come the run with the fewest executed lines, the smallest and one of middle size (each with at least SOME elements). A
+    nan agrees with many wrong candidates, so finite outputs come first.
     """
     usable = [run for run in failing if run.usable]
     if not usable:
@@ -509,7 +509,7 @@ def cheapest_first(failing: Sequence[CaseRun]) -> list[CaseRun]:
 
 
 def leaders(failing: Sequence[CaseRun]) -> list[CaseRun]:
-    """Of failing cases in an order the first of each mode: what the page executes depends on little else."""
+    """Return the first failing case of each mode, which mostly determines the lines that the page executes."""
     first: dict[str, CaseRun] = {}
     for run in failing:
         first.setdefault(

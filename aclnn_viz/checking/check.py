@@ -1,7 +1,7 @@
-"""`check`: tell whether a kernel is right, by running it on test cases of an operator, or from outputs that another program
+"""`check`: decide whether a kernel is right, by running it on test cases of an operator, or from outputs that another program
 wrote to files.
 
-A wrong kernel gets a small counterexample and, where one is found, the mistake that explains its numbers.
+A wrong kernel gets a small counterexample and, if found, the mistake that explains its numbers.
 """
 
 import time
@@ -41,8 +41,8 @@ from aclnn_viz.storage.foreign_arrays import array_of, as_array, stored_bytes
 from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.words.messages import message
 
-TRIALS = "aclnn_viz.checking.tile_trials"  # loaded for a tile program alone
-JUDGED = 40  # arrays of the size of one that is judged, in the memory of the machine
+TRIALS = "aclnn_viz.checking.tile_trials"  # loaded only for tile programs
+JUDGED = 40  # memory for judging, in arrays of the judged size
 
 
 def check(
@@ -186,7 +186,7 @@ def check(
             if dump is None and cases is None and hasattr(device, "cases"):
                 dump = _recorded(device, op)
         start = time.monotonic()
-        if dump is not None:  # what was written counts, unless a product is named
+        if dump is not None:  # the written cases count unless a product is named
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
         scope.notes.extend(differences(device or kernel.function, op))
@@ -221,7 +221,7 @@ def _seconds(name: str, limit, usual: float) -> float:
 
 
 def _tried(tested, ready, seed: int, level: Depth, suite: bool, start: float, progress):
-    """What a kernel does on cases, and of a whole suite on what its depth adds."""
+    """Run a kernel on cases and, for a whole suite, on those that its depth adds."""
     evidence, trials = examine(tested, ready, level.seconds, progress, level.enough), None
     if suite and level.name == "deep" and not evidence.failed:
         end = start + level.seconds
@@ -232,7 +232,7 @@ def _tried(tested, ready, seed: int, level: Depth, suite: bool, start: float, pr
 
 
 def _telling_first(scope: Scope, seed: int, level: Depth) -> list[Ready]:
-    """The cases of a suite, those that decide before the others; of a quick check these alone."""
+    """Return the cases of a suite, the most telling first; for a quick check only these."""
     ready = scope.cases(seed)
     first = few(ready)
     return (
@@ -243,7 +243,7 @@ def _telling_first(scope: Scope, seed: int, level: Depth) -> list[Ready]:
 
 
 def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
-    """The operator and the cases of a dump."""
+    """Return the operator and the cases of a dump."""
     if cases is not None:
         raise ValueError(
             problem(
@@ -257,7 +257,7 @@ def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
 
 
 def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:
-    """The cases of an operator that a capsule holds."""
+    """Return the cases of an operator in a capsule."""
     recorded_cases = [
         Case(op, inputs, float_format(inputs[op.like]).name, 0)
         for other, inputs in capsule.cases()
@@ -276,7 +276,7 @@ def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:
 
 
 def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, Case]]:
-    """The cases of a test list, or of a sequence."""
+    """Return the cases of a test list, or of a sequence."""
     if isinstance(cases, (str, Path)):
         cases = read(cases, op, seed)
     if isinstance(cases, CaseList):
@@ -296,8 +296,8 @@ def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, 
 def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path:
     """Write the inputs of an operator's suite into a new or empty folder, and return it.
 
-    Raises FileExistsError where something is; with `force` a folder of cases is replaced, the outputs in it, too.
-    `asked` are the options of `check` that say what counts.
+    Raises FileExistsError for a folder with contents; `force` replaces a folder of cases with its outputs. `asked` are the
+    options of `check` that select cases.
 
     >>> import tempfile
     >>> sorted(path.name for path in (write_suite("hardswish", tempfile.mkdtemp()) / "000").iterdir())
@@ -311,12 +311,11 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
 
 
 def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:
-    """Judge and diagnose the outputs that some program left in a folder of cases, or those that a capsule holds.
+    """Judge and diagnose the outputs that a program left in a folder of cases, or those in a capsule.
 
-    `op` None: whichever operator these are of. A missing output is a fault of the kernel; cases without any output were
-    not run and are not judged, or are those that it does not support, if that is allowed. Of what lies there, that
-    counts for which `asked`, the options of `check`, ask. Raises ValueError for what holds no cases, or those of other
-    operators, and where no output is found.
+    For `op` None the cases name the operator. A missing output is a fault of the kernel. Cases without any output were not run
+    and are not judged, or count as unsupported if that is allowed. `asked`, the options of `check`, select cases. Raises
+    ValueError for a place without cases, for cases of other operators, and if no output is found.
     """
     flag("allow_unsupported", allow_unsupported)
     op_read, seed, cases = files.read_cases(folder, op if op is None else operator(op))
@@ -359,10 +358,10 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
 
 
 def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
-    """Judge one case that somebody has in files, a failing test for one: `named` maps the vendor's names to files or values.
+    """Judge one case in a user's files, such as a failing test; `named` maps the vendor's names to files or values.
 
-    Tensors and outputs are FILE (.npy, .npz), or `FILE:DTYPE:N,M` of bare numbers; `golden.OUTPUT` is what the test expected, and is
-    judged, too. Raises ValueError for a name that the operator has not, for a missing tensor and for what does not fit.
+    Tensors and outputs are FILE (.npy, .npz), or `FILE:DTYPE:N,M` for raw numbers; `golden.OUTPUT` is the test's expectation,
+    judged, too. Raises ValueError for an unknown name, a missing tensor and values that do not fit.
 
     >>> import tempfile; from aclnn_viz import case
     >>> made, folder = case("tanh", shape=(2, 3)), tempfile.mkdtemp()

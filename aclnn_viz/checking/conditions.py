@@ -13,19 +13,19 @@ from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
-CHOICES_LISTED = 3  # choices that a description lists
-LISTED = 8  # those that say which part of the options a kernel takes
-SHORTEST = (0, 1)  # lengths that are cases of their own
-# ways in which as many of the fresh cases could be wrong: a law that holds of fewer may do so by chance
+CHOICES_LISTED = 3  # choices that a description lists, at most
+LISTED = 8  # choices listed for the options that a kernel supports
+SHORTEST = (0, 1)  # lengths that are special cases
+# at most one in so many choices of as many wrong fresh cases may satisfy a law; else chance may explain it
 SELDOM = 20
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
-# an optional tensor
+# states of an optional tensor
 GIVEN, ABSENT = meant("given", "that is given"), meant("none", "that is not given")
 
 
 class Traits(NamedTuple):
-    """A short description of a case, kept when its arrays are not: attributes and format by name, lengths by axis, and relations."""
+    """A short description of a case, kept without its arrays: attributes and format by name, lengths by axis, relations."""
 
     choices: dict
     lengths: dict[str, int]
@@ -38,20 +38,20 @@ class Traits(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A condition on a case: its words, and whether it holds; None for lengths between those that were seen, of which it says nothing."""
+    """A condition on a case: its words, and whether it holds; None for lengths between those seen, which are open."""
 
     text: str
     holds: Callable[[Case], bool | None]
 
 
 def choices(case: Case) -> dict:
-    """The format of a case, whether a tensor is strided, its attributes, and which optional tensors are given."""
+    """Return the format of a case, whether a tensor is strided, its attributes, and its optional tensors."""
     chosen: dict = {"dtype": case.dtype}
     optional = {p.name for p in case.operator.parameters if p.kind == "tensor" and p.optional}
     lengths_of = {size.partition("[")[0] for size in case.operator.sizes.values()}
     for name, value in case.inputs.items():
         if isinstance(value, tuple) and (name in lengths_of or value and type(value[0]) is int):
-            continue  # the shape of a tensor, such as inputSize, and what `lengths` has entry by entry
+            continue  # lengths, such as inputSize, which `lengths` lists by entry
         if name in optional:
             chosen[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
@@ -64,12 +64,14 @@ def choices(case: Case) -> dict:
 
 
 def _repr(value) -> str:
-    """A choice as a program writes it; of an optional tensor kept as a message."""
+    """Return a choice as program text; for an optional tensor as a message."""
     return meant(repr(value), value.key) if isinstance(value, Message) else repr(value)
 
 
 def lengths(case: Case) -> dict[str, int]:
-    """The lengths of a case: of each axis, from the end, and of all together, of each tensor; the ranks; the entries of arrays."""
+    """Return the lengths of a case: of each axis, counted from the end, and the size and rank of each tensor; entries of
+    arrays.
+    """
     known = {}
     for name, value in case.inputs.items():
         if isinstance(value, np.ndarray):
@@ -82,7 +84,7 @@ def lengths(case: Case) -> dict[str, int]:
 
 
 def relations(case: Case) -> dict[str, bool]:
-    """How whole attributes that are arrays lie to each other: whether one is above another along some axis."""
+    """Return for pairs of integer array attributes whether one exceeds the other in some entry."""
     arrays = {
         name: value
         for name, value in case.inputs.items()
@@ -96,7 +98,7 @@ def relations(case: Case) -> dict[str, bool]:
 
 
 def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | None:
-    """Return the simplest condition that holds for all of some cases and for none of the others, if there is one.
+    """Return the simplest condition that holds for all of some cases and for none of the others, or None.
 
     >>> import aclnn_viz as av
     >>> a, b, c, d = (Traits.of(av.case("rms_norm", shape=shape)) for shape in ((4, 1), (3, 1), (4, 6), (2, 5)))
@@ -105,7 +107,7 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
     """
     if not some or not others:
         return None
-    # One length differs from all others in something: a law needs two on each side.
+    # a single length always differs somehow: a law needs two on each side
     return _by_choice(some, others) or (
         _by_relation(some, others) or _by_length(some, others)
         if min(len(some), len(others)) > 1
@@ -154,7 +156,7 @@ def _by_length(some, others) -> Condition | None:
     names = [name for name in here[0] if all(name in held for held in [*here, *there])]
 
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
-        for name in names:  # a length that is just another number is nothing to act on
+        for name in names:  # a condition that one particular length differs is not useful
             value, other = here[0][name], there[0][name]
             if value in SHORTEST or name.endswith(".ndim"):
                 yield name, f"{name} = {value}", lambda n: n == value
@@ -192,7 +194,7 @@ def _by_length(some, others) -> Condition | None:
                 lambda n: None if most < n < first else n <= most,
             )
 
-    for name, text, test in tests():  # the first that fits: then its numbers no longer change
+    for name, text, test in tests():  # the first test that fits fixes the words and numbers
         if all(test(held[name]) for held in here) and not any(test(held[name]) for held in there):
             return Condition(
                 text, lambda case: name in (known := lengths(case)) and test(known[name])
@@ -201,7 +203,7 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Whether a condition holds for all wrong ones of some fresh runs, where chance would seldom put all of them."""
+    """Return whether a condition holds for all wrong ones of some fresh runs, which chance would rarely produce."""
     said = [(holds, wrong) for case, wrong in runs if (holds := law.holds(case)) is not None]
     wrong = sum(bad for _, bad in said)
     return all(holds for holds, bad in said if bad) and comb(len(said), wrong) >= SELDOM * comb(
@@ -210,7 +212,7 @@ def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
 
 
 def remainder(some: Sequence[int], others: Sequence[int]) -> str:
-    """Tell the simplest law that holds for all of some numbers and for none of the others, or nothing.
+    """Return the simplest law that holds for all of some numbers and for none of the others, or "".
 
     >>> remainder([17, 33, 1], [16, 2, 18, 32]), remainder([70, 65], [64, 3])
     ('% 2 = 1', '> 64')
@@ -240,7 +242,9 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
 def _either(
     some: Sequence[Traits], others: Sequence[Traits], most: int = CHOICES_LISTED
 ) -> dict[str, str]:
-    """Of a few choices the values that others have: each of some cases makes one otherwise; nothing if there are none."""
+    """Return the values that others have for a few choices, such that each of some cases differs in one; empty if there are
+    none.
+    """
     left, kept = list(some), {}
     while left and others:
         best = None
@@ -256,7 +260,7 @@ def _either(
 
 
 def only(some: Sequence[Traits], others: Sequence[Traits]) -> str:
-    """Tell what sets some cases apart from others in a few choices that all of them share, or nothing.
+    """Return the values of a few choices that some cases share and others lack, or "".
 
     >>> import aclnn_viz as av
     >>> half, single = (Traits.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))
@@ -273,7 +277,7 @@ def only(some: Sequence[Traits], others: Sequence[Traits]) -> str:
 
 
 def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
-    """Tell what cases have in common: what sets them apart from the others, or else what they all share.
+    """Return the common property of cases: one that separates them from the others, or else one that they all share.
 
     >>> import aclnn_viz as av
     >>> half, single = (Traits.of(av.case("hardswish", dtype=dtype)) for dtype in ("float16", "float32"))

@@ -1,4 +1,4 @@
-"""Find a small test case on which a kernel is wrong: cut to the smallest shape, then to the simplest numbers, as long as it
+"""Find a small test case on which a kernel is wrong: shrink it to the smallest shape, then to the simplest numbers, while it
 stays wrong.
 """
 
@@ -21,8 +21,8 @@ from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import linked, message, tr
 
-PRINTED = 24  # elements of a tensor
-# times the allowed error: a counterexample must not be a matter of rounding, if it was none before
+PRINTED = 24  # elements of a tensor at most in a printed call
+# errors beyond so many allowed errors are not rounding; shrinking must keep that
 PLAIN = 1000.0
 SIMPLE = (
     np.ones_like,
@@ -33,7 +33,7 @@ SIMPLE = (
 
 
 def dumped(ready: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
-    """A case as it is written to files, with the outputs that are known of it."""
+    """Return a case with its known outputs in the form that is written to files."""
     return files.Dumped(
         ready.case,
         str(ready.recipe),
@@ -43,7 +43,7 @@ def dumped(ready: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
 
 
 class Counterexample:
-    """A small case on which a kernel is wrong: `inputs`, `actual`, `truth`, and the element that is farthest off."""
+    """A small case on which a kernel is wrong: `inputs`, `actual`, `truth`, and the element with the largest error."""
 
     def __init__(self, seen: CaseRun):
         self._seen = seen
@@ -93,9 +93,9 @@ class Counterexample:
         return "\n".join(lines)
 
     def write(self, folder, force: bool = False) -> Path:
-        """Write the case, with the kernel's outputs, as `aclnn-viz check --write` lays cases out; return the folder.
+        """Write the case, with the kernel's outputs, in the layout of `aclnn-viz check --write`; return the folder.
 
-        Raises FileExistsError where something is; with `force` a folder of cases is replaced.
+        Raises FileExistsError for a folder with contents; `force` replaces a folder of cases.
         """
         return files.write_cases(
             folder, self.case.operator, [dumped(self._seen.prepared, self.actual)], force=force
@@ -103,9 +103,9 @@ class Counterexample:
 
     @property
     def call(self) -> str:
-        """The line of Python that repeats it: the call of a kernel with these inputs, or where they are large, through files."""
+        """A line of Python that repeats it: a call of the kernel with these inputs, or, for large ones, by files."""
         if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
-            # whatever it was drawn from
+            # for any source of the case
             return 'result.counterexample.write("folder"); av.check("folder", kernel)'
         arguments = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
         return f"kernel({', '.join(arguments)})"
@@ -142,7 +142,7 @@ def _literal(value) -> str:
 
 
 def _plain(value):
-    """Nested lists of numbers; of a large array only the shape; numbers that are not finite as texts."""
+    """Return nested lists of numbers, only the shape of a large array, and texts for nan and infinities."""
     if not isinstance(value, np.ndarray):
         return strict(value)
     if value.size > 1000:
@@ -152,12 +152,12 @@ def _plain(value):
 
 @np.errstate(all="ignore")
 def _wide(array: np.ndarray) -> np.ndarray:
-    """An array in a format that all know."""
+    """Return a floating array in float64, and others unchanged."""
     return array.astype(np.float64) if array.dtype.kind not in "iub" else array
 
 
 def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
-    """Return the smallest and simplest case of the scope on which the kernel is still wrong in one of the same outputs."""
+    """Return the smallest and simplest case of the scope on which the kernel still has one of the same outputs wrong."""
     wrong = {miss.output for miss in run.misses}
     plain = min(PLAIN, max(miss.excess for miss in run.misses))
     recipe, best = run.prepared.recipe, run
@@ -175,7 +175,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
             and any(miss.output in wrong and miss.excess >= plain for miss in smaller.misses)
             and (apart or not convention(smaller))
             else None
-        )  # a convention is no bug
+        )  # a convention is not a mistake
 
     options = dict(recipe.options)
     seen = {str(Recipe(recipe.operator, options))}
@@ -185,7 +185,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         for smaller in _smaller(options, best):
             name = str(Recipe(recipe.operator, smaller))
             if name in seen:
-                continue  # the lengths that a formula takes grew back, or a default is longer
+                continue  # a formula restored the length, or a default is longer
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
@@ -209,8 +209,9 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
 
 
 def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
-    """The same options with one axis cut to where the error is, to half, or by one, most drastic first; then without
-    what is not needed."""
+    """Yield the options with one axis cut to the error's place, to half, or by one, largest cut first; then without unnecessary
+    options.
+    """
     case, op = run.prepared.case, run.prepared.case.operator
     axes = Axes(case)
     worst = next((miss for miss in run.misses if miss.index is not None), None)
@@ -226,7 +227,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     for axis, _ in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
-        # what is wrong behind whole blocks stays wrong without some of them
+        # an error behind whole blocks remains without some of the blocks
         power = 1 << (n - 1).bit_length() - 1
         for to in sorted({1, n // 2, n - 1, n - power, n - (power // 2 or 1)}):
             yield from axes.cut(options, axis, slice(0, to))
@@ -238,13 +239,13 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     yield from (options | {"rows": {k: v for k, v in rows.items() if k != name}} for name in rows)
     for name, value in case.inputs.items():
         if name in op.attributes and isinstance(value, tuple):
-            # tensors drawn anew have the shapes that an attribute changes
+            # tensors drawn anew get the shapes that an attribute implies
             free = {k: v for k, v in options.items() if not isinstance(v, np.ndarray)}
             yield from (kept | {name: few} for few in _lower(value) for kept in (options, free))
 
 
 def _lower(entries: tuple) -> Iterator[tuple]:
-    """Arrays of whole numbers with one entry nearer to 0, then with one entry alone."""
+    """Yield integer arrays with one entry nearer to 0, then with a single entry."""
     if {*map(type, entries)} != {int}:
         return
     for at, n in enumerate(entries):
@@ -252,12 +253,12 @@ def _lower(entries: tuple) -> Iterator[tuple]:
             if 0 <= less < n:
                 yield (*entries[:at], less, *entries[at + 1 :])
     if len(entries) > 1 and len({*entries}) == 1:
-        # last: one entry for several axes cannot be lowered for one of them
+        # last, because one entry for several axes cannot be lowered for one of them
         yield entries[:1]
 
 
 class Axes:
-    """The axes of the tensors of a case by the letters of their patterns: what has one name is cut together."""
+    """The axes of a case's tensors by the letters of their patterns; axes with the same name are cut together."""
 
     def __init__(self, case):
         self.op, self.bound = case.operator, bound(case)
@@ -272,11 +273,11 @@ class Axes:
         }
 
     def _listed(self, letter: str) -> bool:
-        """Whether an attribute lists the lengths of these axes: it is cut with them."""
+        """Return whether an attribute lists the lengths of these axes, and must be cut with them."""
         return isinstance(self.sizes[letter], tuple) and self.op.sizes[letter] in self.op.attributes
 
     def of(self, name: str) -> list[tuple[str, int]]:
-        """What each axis of a tensor is called: its letters, and its place among those of a starred one."""
+        """Return the name of each axis of a tensor: its letter, and its place among the axes of a starred letter."""
         pattern, axes = chosen(self.op.tensors[name].shape, self.bound), []
         for token in pattern.axes:
             letter = token.lstrip("*").removeprefix("1..")
@@ -288,7 +289,7 @@ class Axes:
         return axes
 
     def cut(self, options: dict, axis, part: slice) -> Iterator[dict]:
-        """Options with every tensor cut along an axis, and with the shapes that follow; none where a formula forbids it."""
+        """Yield options with every tensor cut along an axis and the shapes that follow; none if a formula forbids it."""
         cut, (token, place), formulas = dict(options), axis, self.op.sizes
         length = len(range(*part.indices(self.lengths[axis])))
         sizes = {
@@ -299,7 +300,7 @@ class Axes:
         if isinstance(self.sizes.get(token), tuple):
             sizes[token] = tuple(length if at == place else n for at, n in enumerate(sizes[token]))
             cut |= {formulas[token]: sizes[token]} if formulas.get(token) in options else {}
-        else:  # of a product the factor that no attribute gives
+        else:  # cut the factor of a product that no attribute gives
             rest = next(letter for letter in token.split("*") if letter not in formulas)
             sizes[rest] = length * sizes[rest] // max(self.lengths[axis], 1)
         try:
@@ -331,5 +332,5 @@ class Axes:
 
 
 def _fixed(case, options: dict, name: str) -> dict:
-    """All other drawn tensors as they are, so that one change changes nothing else."""
+    """Return all other drawn tensors unchanged, so that one change affects nothing else."""
     return {other: case.inputs[other] for other in case.floats(saved=False) if other != name}

@@ -1,7 +1,7 @@
 """Run a kernel on test cases one after another, judge each output, and keep the findings (`Evidence`) for the verdict.
 
-`Coverage` counts what the cases contained, so that a report can say what was not tried. `KernelUnderTest` runs a
-kernel on all of these cases, and on further ones for those who search for an explanation or a smaller counterexample.
+`Coverage` counts the contents of the cases, so that a report can say what was not tried. `KernelUnderTest` runs a kernel on
+these cases, and on others in searches for an explanation or a smaller counterexample.
 """
 
 import time
@@ -35,7 +35,7 @@ DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
     "nan": lambda wide, fmt: np.isnan(wide).any(),
     "inf": lambda wide, fmt: np.isinf(wide).any(),
-    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among others
+    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among other numbers
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
     message("numbers from 64 to 128"): lambda wide, fmt: (
         (np.abs(wide) >= 64) & (np.abs(wide) <= 128)
@@ -47,22 +47,25 @@ NUMBERS = {
         (wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)
     ).any(),
 }
-REPEATED = 3  # cases that are run twice
-LISTED = 3  # unmet conditions of a family
-KEPT = 4096  # elements of the outputs of a right case of a deep check that is remembered
+REPEATED = 3  # cases that run twice
+LISTED = 3  # unmet conditions listed per family
+KEPT = 4096  # elements of outputs that a deep check keeps of a right case
 LATE = message("stopped at the time limit: the rest of the cases was not run")
-WRONG_CASES = 12  # wrong cases of a deep check
+WRONG_CASES = 12  # wrong cases after which a deep check stops
 
 
 @dataclass
 class Coverage:
-    """What cases contained. `cases`: those of few elements; `calls`: how often the most repeated case was run; `shuffled`: whether
-    cases ran in another order, too."""
+    """The contents of cases.
+
+    `cases` holds the small ones; `calls` is how often the most repeated case ran; `shuffled` says whether cases also ran in
+    another order.
+    """
 
     cases: list[Case] = field(default_factory=list)
     elements: int = 0
     lengths: dict[str, set[int]] = field(default_factory=dict)
-    # by floating tensor the kinds of number that it held
+    # kinds of numbers by floating tensor
     numbers: dict[str, set[str]] = field(default_factory=dict)
     calls: int = 1
     shuffled: bool = False
@@ -78,7 +81,7 @@ class Coverage:
 
     @property
     def untried(self) -> list[str]:
-        """What no case contained, in words."""
+        """Return in words what no case contained."""
         longest = linked(
             "{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items())
         )
@@ -119,7 +122,7 @@ class Coverage:
         return text + [message("more than {n} calls with the same inputs", n=self.calls)]
 
     def _unmet(self) -> Iterator[str]:
-        """Which conditions that cases of the suite meet, or that were looked for, none of these cases met."""
+        """Yield the conditions of the suite, or other known ones, that none of these cases met."""
         if not self.cases:
             return
         op = self.cases[0].operator
@@ -146,7 +149,7 @@ _atoms = once_per_case(atoms)
 
 
 def _atoms_at(op, number: int, seed: int) -> Atoms:
-    """The atoms of a case of the suite; none of one that the operator does not take."""
+    """Return the atoms of a case of the suite; none if the operator refuses the case."""
     try:
         return _atoms(case_at(op.name, number, seed))
     except UNTAKEN:
@@ -155,8 +158,9 @@ def _atoms_at(op, number: int, seed: int) -> Atoms:
 
 @once_per_case
 def _contents(case: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
-    """Of a case the elements of its largest tensor, the kinds of number in each floating one, and the lengths by letter, of
-    a starred letter all together."""
+    """Return the size of a case's largest tensor, the kinds of numbers in each floating one, and lengths by letter (a starred
+    letter as one product).
+    """
     tensors = case.arrays
     numbers = {
         name: [
@@ -174,30 +178,30 @@ def _contents(case: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
 
 
 def _incomplete(lengths: set[int]) -> int | None:
-    """The smallest divisor of which some remainder was not among lengths that are larger."""
+    """Return the smallest divisor that lacks some remainder among larger lengths."""
     return next((d for d in DIVISORS if {n % d for n in lengths if n > d} != set(range(d))), None)
 
 
 @dataclass(eq=False)
 class Evidence:
-    """What a kernel did on its cases: the judged runs, and by each other mistake the first case where it was made."""
+    """The results of a kernel on its cases: judged runs, and the first case for each other fault."""
 
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
-    traces: dict[str, str] = field(default_factory=dict)  # of the errors among them
-    blamed: list[Ready | Prepared] = field(default_factory=list)  # the cases of all mistakes
-    # cases that the kernel, or the device, does not compute
+    traces: dict[str, str] = field(default_factory=dict)  # of errors among them
+    blamed: list[Ready | Prepared] = field(default_factory=list)  # cases of all faults
+    # cases that the kernel or device does not support
     refused: list[Ready | Prepared] = field(default_factory=list)
-    reasons: Counter = field(default_factory=Counter)  # of that
+    reasons: Counter = field(default_factory=Counter)  # of refusals
     tried: Coverage = field(default_factory=Coverage)
-    right: list[Traits] = field(default_factory=list)  # of cases that are right and were not kept
-    undecided: int = 0  # elements of these
+    right: list[Traits] = field(default_factory=list)  # traits of right cases that were not kept
+    undecided: int = 0  # elements in these cases
     silent: int = 0  # cases on which the kernel returned nothing
-    unrun: str = ""  # why some cases were not run
-    # seconds of the whole check, with the preparation of the cases
+    unrun: str = ""  # why some cases did not run
+    # seconds of the whole check, including the preparation of cases
     first_failure: float | None = None
     start: float = field(default_factory=time.monotonic)
-    earlier: float = 0.0  # seconds that went into the preparation of cases before
+    earlier: float = 0.0  # seconds spent preparing cases before
 
     @property
     def failed(self) -> bool:
@@ -212,7 +216,7 @@ class Evidence:
             place == trace and known.partition(":")[0] == fault.partition(":")[0]
             for known, place in self.traces.items()
         )
-        # the same kind of error of one line is said once: its words differ with the shapes
+        # report an error of one line once, because its words differ by shape
         if fault and not again:
             self.misbehaviour.setdefault(fault, str(case.recipe))
             self.traces.setdefault(fault, trace)
@@ -226,9 +230,9 @@ def examine(
     progress: Callable = noted,
     enough: float = float("inf"),
 ) -> Evidence:
-    """Run a kernel on cases, one after another, and judge what it returns.
+    """Run a kernel on cases, one after another, and judge its outputs.
 
-    A kernel that is wrong on some cases is not run on more after `enough` seconds of its own: then it is explained.
+    Once the kernel is wrong and has used `enough` seconds, it is not run further, but explained.
     """
     METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
     unlike = ""
@@ -277,10 +281,10 @@ def examine(
 def _examined(
     evidence: Evidence, tested: "KernelUnderTest", ready: Ready | Prepared
 ) -> tuple[Outcome, CaseRun | None, str]:
-    """Run a kernel on one case; return the outcome of the call, the judged outputs, and what else the kernel did wrong.
+    """Run a kernel on one case; return the outcome of the call, the judged outputs, and other faults.
 
-    The kernel runs first: a case that it does not support needs no truth, and computing the truth takes longer. Where the
-    product computes a case, the error code of a device is no excuse.
+    The kernel runs first: an unsupported case needs no truth, which takes longer to compute. If the product computes a case, an
+    error code of a device counts as a fault.
     """
     outcome = tested.call(ready.case, list(documented(ready.case)))
     refused = outcome.refused or outcome.by_code and not tested.scope.takes(ready.case)
@@ -288,7 +292,8 @@ def _examined(
         evidence.refused.append(ready)
         asked = outcome.misbehaviour.partition(": got ")[0]
         same = (why for why in evidence.reasons if why.partition(": got ")[0] == asked)
-        evidence.reasons[next(same, outcome.misbehaviour)] += 1  # what was got differs by the case
+        # the text after "got" differs by case
+        evidence.reasons[next(same, outcome.misbehaviour)] += 1
     evidence.silent += outcome.outputs is None and not refused
     fault = "" if refused else outcome.misbehaviour
     evidence.blame(fault, ready, outcome.trace)
@@ -307,10 +312,10 @@ def examine_deeper(
     end: float,
     progress: Callable = noted,
 ) -> None:
-    """Go on with the cases of a deep check, until some are wrong, and then run small ones again in another order; a kernel that
-    is slow is stopped at a time on the clock.
+    """Run the cases of a deep check until several are wrong or the time `end` is reached, then repeat small ones in another
+    order.
 
-    Of large cases only the wrong ones are kept: all of them together would fill the memory.
+    Large right cases are not kept, because together they would fill the memory.
     """
     wrong = 0
     for prepared in progress(cases, None):
@@ -333,7 +338,7 @@ def examine_deeper(
                 "stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong
             )
             return
-    # the first ones among them, run when all was new
+    # the first of them, which ran early
     small = [run for run in evidence.seen if 0 < run.size <= KEPT]
     again = repeated(
         tested.kernel, [(run.prepared, run.outputs) for run in small], tested.limit, end
@@ -349,10 +354,10 @@ def examine_deeper(
 
 @dataclass(eq=False)
 class KernelUnderTest:
-    """A kernel that is run on cases of a scope; a call is given up after `limit` seconds (None: never).
+    """A kernel that runs on cases of a scope; a call is abandoned after `limit` seconds (None: never).
 
-    `lost`: a call did not return and still runs in the background; the kernel is not called again. `wrong` are the runs on
-    further cases on which it is wrong.
+    `lost`: a call did not return and still runs in the background, so the kernel is not called again. `wrong` holds the wrong
+    runs on further cases.
     """
 
     kernel: Callable
@@ -363,7 +368,7 @@ class KernelUnderTest:
 
     @property
     def tiles(self) -> bool:
-        """Whether the kernel is a tile program, which may run on other cores, in other buffers and orders."""
+        """Whether the kernel is a tile program, which can run on other cores, buffers and orders."""
         return hasattr(self.kernel, "under")
 
     def call(self, case: Case, names: Sequence[str]) -> Outcome:
@@ -374,8 +379,8 @@ class KernelUnderTest:
     def run_on(self, ready: Ready, most: float = float("inf")) -> CaseRun | None:
         """Run the kernel on a case and judge its outputs.
 
-        Return None if the operator does not take the case, if the scope leaves it out, if its outputs have more than
-        `most` elements, or if the kernel returns nothing. The kernel runs first, because computing the truth takes longer.
+        Return None if the operator or the scope refuses the case, if its outputs have more than `most` elements, or if the
+        kernel returns nothing. The kernel runs first, because computing the truth takes longer.
         """
         if self.lost or not ready.counts(most):
             return None

@@ -1,9 +1,9 @@
 """Explain a kernel's wrong numbers: by a known mistake, else by the smallest change of the right formulas that gives the same
 numbers.
 
-A change explains a kernel only if it gives the kernel's numbers, up to the kernel's own rounding, on every case that was
-run, and on fresh cases where the kernel can be called. Changes that no case distinguishes are all listed. A fault is
-named confidently only if it agrees with the kernel on every case, and no other fault does.
+A change explains a kernel only if it gives the kernel's numbers, up to the kernel's own rounding, on every case that ran, and
+on fresh cases if the kernel can be called. Changes that no case distinguishes are all listed. A fault is named confidently only
+if it alone agrees with the kernel on every case.
 """
 
 import random
@@ -48,13 +48,13 @@ from aclnn_viz.operators.faults.edits import Edit, anywhere, edits
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.words.messages import kept, linked, message, tr
 
-ODD = 0.02  # the share of 16-bit elements that float32 rounding may put on the other side of a tie
+ODD = 0.02  # largest share of 16-bit elements that float32 rounding moves across a tie
 NO_FAULT = message("none of the known faults")
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The likeliest mistake. `name` is that of a fault, or None; `confident` says whether no case contradicts it."""
+    """The likeliest mistake: `name` of a fault or None; `confident` if no case contradicts it."""
 
     name: str | None
     confident: bool
@@ -75,9 +75,9 @@ class Diagnosis:
 def diagnose(
     op, seen: Sequence[CaseRun], tested: KernelUnderTest | None = None, silent: int = 0
 ) -> Diagnosis:
-    """Compare what a wrong kernel returned with every named fault; `tested` runs it on a case where the fault would be hidden.
+    """Compare a wrong kernel's outputs with every named fault; `tested` also runs the kernel on fresh cases.
 
-    `silent` is the number of cases on which the kernel returned nothing: no fault explains that, so none is certain.
+    `silent` is the number of cases on which the kernel returned nothing: no fault explains these, so none is certain.
     """
     known = {
         fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit
@@ -119,7 +119,7 @@ def diagnose(
 
 
 def as_candidate(op, fault: Fault) -> Candidate:
-    """A named fault as a candidate of an explanation: for a kernel that has it everywhere or under a condition."""
+    """Return a named fault as a candidate, for kernels that have it everywhere or under a condition."""
     wrong = faulty_kernel(op, fault)
     return Candidate(
         "named fault",
@@ -145,10 +145,10 @@ def law_of(
     fresh: Sequence[CaseRun],
     others: Sequence[CaseRun] = (),
 ) -> tuple[Condition | None, bool]:
-    """What wrong cases have in common, unless fresh or other ones contradict it, and whether fresh ones confirm it."""
+    """Return the common property of wrong cases unless other cases contradict it, and whether fresh ones confirm it."""
     full = [
         run.traits for run in seen if not run.misses and run.size
-    ]  # where there are no elements nothing can be wrong
+    ]  # a case without elements cannot be wrong
     law = separating([run.traits for run in seen if run.misses], [*full, *right])
     runs, more = (
         [(run.prepared.case, bool(run.misses)) for run in some if run.size]
@@ -160,10 +160,10 @@ def law_of(
 
 
 def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
-    """Whether a fault explains what a kernel returned for one case.
+    """Return whether a fault explains a kernel's outputs for one case.
 
-    `wrong` is the page with the fault. It must return the same numbers, up to rounding; and where the judge found the
-    kernel wrong, it must find `wrong` wrong, too.
+    `wrong` is the page with the fault. It must return the same numbers, up to rounding, and where the judge found the kernel
+    wrong, it must find `wrong` wrong, too.
     """
     single, inputs = is_single(run.outputs), run.prepared.case.inputs
     return (
@@ -174,7 +174,7 @@ def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
 
 
 def _in_float32(wrong: Callable) -> Callable:
-    """A kernel that computes in float32 what it is given in float64: there a point may come to lie on a pixel."""
+    """Return a kernel that computes float64 inputs in float32, where a point may round onto a pixel."""
 
     def kernel(**inputs):
         outputs = wrong(
@@ -194,7 +194,7 @@ def _gives(fault: Fault, wrong: Callable, run: CaseRun, inputs: dict, single: bo
     try:
         with np.errstate(all="ignore"):
             outputs = wrong(**inputs)
-    except Exception:  # whatever a broken page raises
+    except Exception:  # a broken page may raise anything
         return False
     if outputs.keys() != run.outputs.keys() or any(
         outputs[name].shape != value.shape or outputs[name].dtype != value.dtype
@@ -211,14 +211,14 @@ def _gives(fault: Fault, wrong: Callable, run: CaseRun, inputs: dict, single: bo
 
 
 def _wrong(misses: Iterable[Miss]) -> dict[str, None]:
-    """The outputs of misses, in their order."""
+    """Return the outputs of misses in order."""
     return dict.fromkeys(miss.output for miss in misses)
 
 
 def _alike(
     fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool
 ) -> bool:
-    """Whether two outputs are the same number up to the rounding of float32 in another order.
+    """Return whether two outputs agree up to float32 rounding in another order.
 
     `single` says that float64 outputs were computed in float32.
     """
@@ -249,12 +249,11 @@ def _right_on_hidden(op, fault: Fault, tested: KernelUnderTest) -> bool:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A change of the right kernel that explains a wrong one: in words, and its `line` with what stands there before and
-    after, if it is one of the page.
+    """A change of the right kernel that explains a wrong one: its words, and for an edit the `line` with its old and new text.
 
-    `equal` are other changes that give the same numbers on every case; `condition` says where it applies, if not everywhere;
-    `evidence` on how many cases it gives the kernel's numbers; `holds(run)` whether it does so on another. `yours` is the edit
-    of the reader's own kernel that mends it, where its source can be read and there is one.
+    `equal` lists other changes with the same numbers on every case; `condition` says where it applies, if not everywhere;
+    `evidence` counts the cases that agree; `holds(run)` tests another. `yours` is an edit of the reader's own kernel that mends
+    it, if its source can be read and one is found.
     """
 
     kind: str
@@ -271,7 +270,7 @@ class Explanation:
 
     @property
     def brief(self) -> str:
-        """In one line as what the kernel behaves, and where."""
+        """The behaviour of the kernel and its condition in one line."""
         after, change = kept(self.after), self.text
         if self.line:
             words = " ".join(after.key.split())
@@ -298,7 +297,7 @@ class Explanation:
 
     @classmethod
     def of_form(cls, text: str, seen: Sequence[CaseRun]) -> "Explanation":
-        """Of runs of which nothing but the form is wrong, what `text` says."""
+        """Return the explanation `text` for runs in which only the form is wrong."""
         return cls(
             "form",
             text,
@@ -311,7 +310,7 @@ class Explanation:
 
     @property
     def mends(self) -> bool:
-        """Whether it says how the reader's kernel becomes right, and not as what it behaves."""
+        """Whether it says how to mend the reader's kernel, rather than how it behaves."""
         return self.kind == "mended"
 
     def __str__(self) -> str:
@@ -338,9 +337,9 @@ def explain(
     fresh: Callable[[], list[CaseRun]] = list,
     right: Sequence[Traits] = (),
 ) -> Explanation | None:
-    """Search for what explains the failing cases among those seen; None when nothing does within a budget.
+    """Search for an explanation of the failing cases; None if nothing explains them within the budget.
 
-    `fresh()` are runs of the kernel on cases on which nothing was found; `right` describes more cases on which it is right.
+    `fresh()` returns runs of the kernel on cases outside the search; `right` describes further cases on which it is right.
     """
     failing = sorted((run for run in seen if run.misses and run.usable), key=lambda run: run.size)
     if all(run.subtle for run in failing):
@@ -348,7 +347,7 @@ def explain(
     passing = sorted(
         (run for run in seen if not run.misses and run.usable), key=lambda run: run.size
     )
-    # A kernel may compute in the format that it is given, or in float32 where it is given float64.
+    # A kernel may compute in the format of its inputs, or in float32 for float64 inputs.
     wide = [run for run in failing if not run.narrow]
     sharp = {run.dtype for run in wide if run.dtype != "float64"} or {"float64"}
     if not wide:
@@ -398,7 +397,7 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
 
 
 def of_fault(op, fault: Fault, cases: int) -> Explanation:
-    """The explanation that a named fault is."""
+    """Return a named fault as an explanation."""
     return _in_words([as_candidate(op, fault)], cases)
 
 
@@ -409,7 +408,7 @@ def _agree(candidates: Iterable[Candidate], failing: list[CaseRun]) -> Iterator[
 
 
 def _named(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Named faults; those that are edits are looked through with all others."""
+    """Yield named faults; those that are edits are searched with all others."""
     known = (as_candidate(op, fault) for fault in faults(op.name) if not fault.edit)
     yield from _agree(budget.within(known), failing)
 
@@ -425,8 +424,9 @@ def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Single edits; if none of them fits, those of which only the outputs that are wrong feel something: a kernel may
-    compute each output by itself."""
+    """Yield single edits; if none fits, edits applied only to the wrong outputs, because a kernel may compute each output
+    separately.
+    """
     wrong = frozenset(miss.output for run in failing for miss in run.misses)
     alone = wrong if wrong < {name for run in failing for name in run.outputs} else None
     some = budget.within(_reached(edits(op.page), failing))
@@ -442,7 +442,7 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
-    """The edits of lines that all failing cases execute: in one that does not, the page would be right."""
+    """Return the edits of lines that all failing cases execute; elsewhere an edit would change nothing."""
     lines = frozenset.intersection(*(frozenset(run.executed) for run in leaders(failing)))
     return (
         edit
@@ -463,7 +463,7 @@ def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _anywhere(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Other expressions in the place of any, and one more factor: of what is a floating tensor where the page is run."""
+    """Yield edits with other expressions in any place, or with one more factor that is a floating tensor when the page runs."""
     floats = failing[0].floats
     some = [
         edit
@@ -478,12 +478,12 @@ def _exchanged(op, failing, passing, budget) -> Iterator[Candidate]:
     yield from _agree(budget.within(exchanges(some)), failing)
 
 
-# Those that try little come first.
+# the shortest searches come first
 STAGES = (_named, _plain, _edited, _sums, _constants, _anywhere, _exchanged)
 
 
 def _conditional(candidate: Candidate, failing, passing, right) -> Condition | None:
-    """Where a candidate applies that agrees with all failing cases, and not with some on which the kernel is right."""
+    """Return the condition under which a candidate applies that agrees with all failing cases, but not with some right ones."""
     outside = [other for other in passing if not candidate.same(other)]
     if not outside or len(failing) < 2:
         return None
@@ -493,18 +493,18 @@ def _conditional(candidate: Candidate, failing, passing, right) -> Condition | N
 
 
 def _within(candidate: Candidate, condition: Condition | None, run: CaseRun) -> bool:
-    """Whether a run agrees with a condition: where it holds the kernel computes what the candidate does, elsewhere it is right."""
+    """Return whether a run fits a condition: where it holds, the kernel behaves like the candidate; elsewhere it is right."""
     outside = condition and not condition.holds(run.prepared.case)
     return outside and not run.misses or candidate.same(run)
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
-    """Whether no fresh case is wrong outside of a condition."""
+    """Return whether no fresh case is wrong outside the condition."""
     return not any(run.misses and condition.holds(run.prepared.case) is False for run in fresh)
 
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:
-    """Small cases of the scope with other numbers, with their options mixed, and with other lengths."""
+    """Yield small cases of the scope with other numbers, with mixed options, and with other lengths."""
     others, mixed = tested.scope.unseen(seed, DRAWN)
     lengths = _of_other_lengths(tested.scope, seed)
     for cases, count in ((others, FRESH), (mixed, MIXED), (lengths, FRESH)):
@@ -515,7 +515,7 @@ def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[C
 
 
 def _of_other_lengths(scope: Scope, seed: int) -> Iterator[Ready]:
-    """Cases whose last axis has a length that the suite has not: a law of lengths may hold of those by chance."""
+    """Yield cases whose last axis has a length outside the suite, because a law of lengths may fit the suite by chance."""
     rng = random.Random(seed)
     for ready in () if scope.shapes else scope.unseen(seed, 0)[0]:
         if shape := ready.recipe.options.get("shape"):

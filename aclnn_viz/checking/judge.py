@@ -1,16 +1,15 @@
-"""Judge a kernel's outputs: tell which values of each element are right on a test case, and which outputs are wrong.
+"""Judge a kernel's outputs: compute the right values of each element on a test case, and find the wrong outputs.
 
-Each element has an interval: the truth, and around it a rigorous bound of what float32 arithmetic may add. The bound is
-that of the textbook page, and of the other expressions that right kernels are known to evaluate (the device's,
-PyTorch's), with float32 everywhere, coordinates included, and sums taken one term after another. `FREEDOM` times as much
-is allowed, because a kernel may write the same formula in another order. A 16-bit output must then be the nearest number
-of its format to some value of the interval: rounding once costs nothing, rounding twice or cutting does.
+Each element has an interval: the truth with a rigorous bound of float32 errors on both sides. The bound covers the textbook
+page and the other expressions that right kernels evaluate (the device's, PyTorch's), with float32 everywhere, coordinates
+included, and sequential sums. `FREEDOM` times as much is allowed, because a kernel may write the same formula in another order.
+A 16-bit output must then be the nearest number of its format to some value of the interval: rounding once is free, rounding
+twice or truncating is not.
 
-Inputs that are nan, infinite or at the ends of their format leave more open. Where right evaluations disagree whether a
-result is finite (the page in float64, the kit's kernel, that of the device, and the page on inputs moved by less than
-float32 can tell), nothing is judged. A nan may come out wherever a nan has come in that the element depends on, and so
-may what the device returns there; where a nan is right but the result is 0 for all finite numbers, the kernel may have
-skipped the element.
+Inputs that are nan, infinite or at the ends of their format leave more open. If right evaluations disagree whether a result is
+finite, nothing is judged; these are the page in float64, the kit's kernel, the device's, and the page on inputs moved within
+float32's precision. A nan is right wherever the element depends on an input nan, and so is the device's result there. Where a
+nan is right but the result is 0 for all finite numbers, the kernel may have skipped the element.
 """
 
 import time
@@ -43,19 +42,19 @@ FLOAT32 = Plan(
 )
 JITTER = 2.0**-21
 DRAWS = 4
-FAR = 2.0**120  # numbers whose products overflow in float32 in one order and not in another
-COARSE = 2.0**-6  # of a result that went through subnormal numbers
+FAR = 2.0**120  # products of such numbers may overflow in float32, depending on their order
+COARSE = 2.0**-6  # relative error of a result computed through subnormal numbers
 NEAR_ZERO = 2.0**-100
-# what XLA and other devices take for 0, below 2^-126, times what an exponent of exp may be
+# XLA and other devices flush numbers below 2^-126 to 0; times the largest exponent of exp
 FLUSHED = 2.0**-118
 
 
 @dataclass(frozen=True, eq=False)
 class Expected:
-    """What is known of one output: `truth` and `allowed` (float64), its format, and where nothing can be said.
+    """The expectation of one output: `truth` and `allowed` (float64), its format, and the undecided elements.
 
-    For special inputs masks tell where a nan, an infinity or a zero is right, too, and where a zero must be positive;
-    `another` is a second right value, nan where there is none.
+    For special inputs masks tell where a nan, an infinity or a zero is right, too, and where a zero must be positive; `another`
+    is a second right value, nan where there is none.
     """
 
     truth: np.ndarray
@@ -78,7 +77,7 @@ class Expected:
             )
 
     def misses(self, actual: np.ndarray) -> np.ndarray:
-        """Where the values of an output, of the right shape and dtype, are wrong."""
+        """Return the mask of wrong values in an output of the right shape and dtype."""
         low, high = self.interval
         with np.errstate(all="ignore"):
             wide = actual.astype(np.float64)
@@ -93,9 +92,9 @@ class Expected:
         return ~(right | self.undecided)
 
     def used(self, actual: np.ndarray) -> float:
-        """The largest part that a finite error takes of what is allowed: at most 1 where nothing is wrong.
+        """Return the largest share of the allowance that a finite error uses: at most 1 if nothing is wrong.
 
-        The half of a step that storing 16 bits may cost is free: a correctly rounded number uses nothing.
+        The half step of 16-bit storage is free: a correctly rounded number uses nothing.
         """
         fmt, wide = float_format(self.dtype), actual.astype(np.float64)
         with np.errstate(all="ignore"):
@@ -110,7 +109,7 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A case with all that is needed to judge a kernel on it, when that was found out, and in how many seconds."""
+    """A case with everything needed to judge a kernel on it; `made_at` is the time, `seconds` the cost of that."""
 
     recipe: Recipe
     case: Case
@@ -125,7 +124,7 @@ class Prepared:
 
 @dataclass(frozen=True, eq=False)
 class Miss:
-    """One output that is wrong on a case: how, where, and the element that is farthest off, in units of the allowed."""
+    """One wrong output of a case: the problem, the wrong places, and the worst element with its error in allowances."""
 
     output: str
     problem: str
@@ -137,7 +136,7 @@ class Miss:
 
 
 def once_per_case(function: Callable) -> Callable:
-    """Keep what a function finds out about a case as long as the case is there: other kernels are run on the same ones."""
+    """Cache a function's results for a case while the case exists, because other kernels run on the same cases."""
     known: WeakKeyDictionary = WeakKeyDictionary()
 
     @wraps(function)
@@ -152,13 +151,13 @@ def once_per_case(function: Callable) -> Callable:
 
 @once_per_case
 def bound(case: Case) -> dict:
-    """All parameters of a case by their names, with the defaults of those that are left out."""
+    """Return all parameters of a case by name, with defaults for omitted ones."""
     return case.operator.bind(case.inputs)
 
 
 @once_per_case
 def documented(case: Case) -> dict:
-    """The outputs that a case asks for, in the vendor's order: the shape and format of each."""
+    """Return shape and format of each requested output, in the vendor's order."""
     return case.operator.arrange_backward(**bound(case)).results
 
 
@@ -169,10 +168,10 @@ def prepared(
     signs: bool = False,
     around: Callable = lambda page: page,
 ) -> Prepared:
-    """Find out what is right on a case for a kernel of a precision; None: any that computes in float32.
+    """Compute what is right on a case for a kernel of a given precision; None means any that computes in float32.
 
-    With `signs` those of zeros count, where every order of products gives them. `around(page)` is what stands for each page of
-    another expression, where the operator's own page is not that of its folder.
+    `signs` includes the signs of zeros where every order of products agrees. `around(page)` replaces each page of another
+    expression if the operator's own page is not that of its folder.
     """
 
     def adapted(plan: Plan) -> Plan:
@@ -207,7 +206,7 @@ def prepared(
                 allowed,
                 FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
             )
-        if narrow:  # a tie may go either way: Atlas A2 rounds some outputs away from zero
+        if narrow:  # ties may go either way: Atlas A2 rounds some outputs away from zero
             allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
         if case.dtype != "float64":
             allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)
@@ -234,7 +233,7 @@ def explained(
     actual: np.ndarray,
     around: Callable = lambda page: page,
 ) -> np.ndarray:
-    """Where an output is what a peer's documented difference says; `around` as for `prepared`."""
+    """Return where an output equals a peer's documented difference; `around` as for `prepared`."""
     if difference.plan is not None:
         return ~replace(
             prepared(ready.recipe, ready.case, difference.plan, around=around).expected[output],
@@ -249,7 +248,7 @@ def explained(
 
 
 def pages(op) -> set:
-    """The expressions that a kernel may use: None is the textbook's, the others those of the device and of peers."""
+    """Return the expressions that a kernel may use: None for the textbook's, the others from the device and peers."""
     return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 
 
@@ -260,13 +259,13 @@ def suite_recipes(name: str) -> tuple[Recipe, ...]:
 
 @lru_cache(maxsize=400)
 def case_at(name: str, number: int, seed: int) -> Case:
-    """A case of the suite; each has a seed of its own, so that no two repeat the same numbers."""
+    """Return a case of the suite; each has its own seed, so numbers never repeat."""
     return suite_recipes(name)[number].case(1000 * seed + number)
 
 
 @lru_cache(maxsize=400)
 def prepared_at(name: str, number: int, seed: int) -> Prepared:
-    """A case of the suite, judged; what was prepared before is kept, for the next kernel."""
+    """Return a prepared case of the suite, cached for the next kernel."""
     return prepared(suite_recipes(name)[number], case_at(name, number, seed))
 
 
@@ -277,7 +276,7 @@ def prepared_suite(op, seed: int):
 
 
 def judge(prepared: Prepared, outputs: dict[str, np.ndarray]) -> list[Miss]:
-    """Return what is wrong with the outputs of a kernel on a case."""
+    """Return the wrong outputs of a kernel on a case."""
     misses = [
         Miss(name, message("{output} is missing", output=name))
         for name in prepared.expected
@@ -340,7 +339,7 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
 
 
 def in_float64(inputs: dict) -> dict[str, np.ndarray]:
-    """The floating arrays among inputs, widened."""
+    """Return the floating arrays among inputs, widened to float64."""
     return {
         name: value.astype(np.float64)
         for name, value in inputs.items()
@@ -349,7 +348,7 @@ def in_float64(inputs: dict) -> dict[str, np.ndarray]:
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
-    """Return what is expected with what special inputs leave open; `device` is the plan of the judge's product."""
+    """Return the expectation with the freedom that special inputs give; `device` is the plan of the judge's product."""
     floats = in_float64(inputs)
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
@@ -429,15 +428,18 @@ def _wide(op, inputs: dict, floats: dict) -> dict:
 
 
 def _kind(values) -> np.ndarray:
-    """0 for a number, 1 and 2 for the infinities, 3 for a nan."""
+    """Return 0 for a number, 1 and 2 for the infinities, 3 for a nan."""
     wide = np.asarray(values).astype(np.float64)
     return np.where(np.isnan(wide), 3, np.where(np.isinf(wide), 1 + (wide < 0), 0))
 
 
 def _far(op, inputs, floats, expected, saved: bool) -> dict:
-    """Any overflow is right and subnormal numbers cost digits. Of what depends on a far number only that is judged which
-    is proportional to it: a coordinate, for one, may overflow before it is mirrored. Where only forward made far numbers, as
-    the maximum of a row that is hidden whole, all that does not depend on them is judged as ever."""
+    """Accept any overflow, and the digits that subnormal numbers lose.
+
+    An element that depends on a far number is judged only if it is proportional to it: a coordinate, for example, may overflow
+    before it is mirrored. If only forward made far numbers, such as the maximum of a fully masked row, other elements are
+    judged as usual.
+    """
     rng, distant = np.random.default_rng(0), {}
 
     def with_far(change):
@@ -472,7 +474,7 @@ def _far(op, inputs, floats, expected, saved: bool) -> dict:
 
 
 def _signs(op, inputs, floats, expected) -> dict:
-    """Where a zero is the product of the upstream gradient with 0, and so positive in whatever order."""
+    """Return where a zero is the product of the upstream gradient and 0, and so positive in any order."""
     turned = {name: -value if name in op.upstream else value for name, value in floats.items()}
     with np.errstate(all="ignore"):
         first, other = (_wide(op, inputs, some) for some in (floats, turned))

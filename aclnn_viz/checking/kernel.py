@@ -1,7 +1,7 @@
-"""Turn whatever a user gives as a kernel (a function, a file, C++, a device) into one function that takes the vendor's
-parameters by name.
+"""Turn any form of a user's kernel (a function, a file, C++, a device) into a function that takes the vendor's parameters by
+name.
 
-Nothing behind it asks again whether a kernel is a function, a name, a file, C++, a device, a capsule or a folder.
+Later code need not distinguish functions, names, files, C++, devices, capsules and folders.
 """
 
 import importlib.util
@@ -33,14 +33,14 @@ MAKERS = {
     "signature": "aclnn_viz.devices.signatures",
     "C++": "aclnn_viz.tiles.cpp",
 }
-CLEAR = 0.25  # of the allowed error: what other saved tensors may take of it
+CLEAR = 0.25  # share of the allowed error that other saved tensors may use
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A function that takes the vendor's parameters by name; the device that computes it, if there is one.
+    """A function that takes the vendor's parameters by name, and the device that computes it, if any.
 
-    A folder of cases has no function: the outputs that lie there stand for it.
+    A folder of cases has no function: its outputs replace one.
     """
 
     function: Callable | None
@@ -49,13 +49,13 @@ class Kernel:
 
 
 def _maker(kind: str):
-    """The module that makes kernels of a kind, loaded when one is asked for: judging a function needs none of them."""
+    """Import the module that makes a kind of kernel, on demand because functions need none."""
     return import_module(MAKERS[kind])
 
 
 @contextmanager
 def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterator[Kernel]:
-    """What a person gives as a kernel, as one; a device that it names is open within the block."""
+    """Yield a user's kernel as a `Kernel`; a device that it names is open within the block."""
     if files.names_cases(what) and os.path.isdir(what):
         yield Kernel(None, folder=Path(what))
         return
@@ -88,9 +88,10 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
 
 
 def _saving(op: Operator, function: Callable, **inputs) -> dict:
-    """The gradients of a Function, which saves its own tensors; NotSupported where it cannot be judged by the saved ones.
+    """Return the gradients of a Function that saves its own tensors; raise NotSupported if the given saved tensors cannot judge
+    it.
 
-    Exact gradients of exact tensors are others than those of tensors from another epsilon, or of 16 bits.
+    Gradients from exact saved tensors differ from those with another epsilon, or from 16-bit ones.
     """
     bound = op.bind(inputs)
     bound |= in_float64(bound)
@@ -111,7 +112,7 @@ def _saving(op: Operator, function: Callable, **inputs) -> dict:
 
 
 def names_device(name: str | Path) -> bool:
-    """Whether a text names a device, or the file of a capsule, and no function of a file or module.
+    """Return whether a text names a device or a capsule file, not a function of a file or module.
 
     >>> names_device("atlas:1"), names_device("math:sqrt")
     (True, False)
@@ -120,13 +121,13 @@ def names_device(name: str | Path) -> bool:
 
 
 def differences(teller, op: Operator) -> Iterator[str]:
-    """How a device, or another's implementation, is documented to differ from the vendor."""
+    """Yield the documented differences between a device, or another implementation, and the vendor."""
     for how in getattr(teller, "differences", lambda op: ())(op):
         yield message("{device} is documented to differ: {how}", device=teller.name, how=how)
 
 
 def load_kernel(name: str, op=None) -> Callable:
-    """Return the function that "path/to/file.py:function" or "package.module:function" names.
+    """Return the function named by "path/to/file.py:function" or "package.module:function".
 
     "path/to/file.cpp:entry" is an Ascend C kernel of the operator `op`, which runs on the tile machine.
 
@@ -197,7 +198,7 @@ def _misnamed(got: str, fix: str) -> ValueError:
 
 
 def _module_of_file(path: Path):
-    """The module of a file, which may import those beside it, as a program does, also when its functions run."""
+    """Import a file as a module that may import its neighbours, even later when its functions run."""
     if (folder := str(path.parent.absolute())) not in sys.path:
         sys.path.append(folder)
     spec = importlib.util.spec_from_file_location(path.stem, path)
@@ -207,5 +208,5 @@ def _module_of_file(path: Path):
 
 
 def is_prototype(signature) -> bool:
-    """Whether a signature is the prototype of a C function."""
+    """Return whether a signature is the prototype of a C function."""
     return isinstance(signature, str) and "(" in signature

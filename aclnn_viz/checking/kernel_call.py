@@ -1,4 +1,4 @@
-"""Call somebody else's kernel safely: with a time limit, on copies of the inputs, whatever kind of arrays it returns."""
+"""Call a user's kernel safely: with a time limit, on copies of the inputs, and with any kind of returned arrays."""
 
 import threading
 import time
@@ -22,31 +22,31 @@ from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.storage.output_memory import FILL
 from aclnn_viz.words.messages import Message, linked, message
 
-# the kernel, or a record, has no answer to this case
+# the kernel or a capsule does not support this case
 REFUSALS = (NotImplementedError, StoredError)
-GUARD, CANARY = 64, 0xFF  # bytes around each input, and what stands there: nan in every format, -1
-FRAMES = 5  # of a traceback
+# bytes around each input, and their value: nan in every floating format, -1 in integers
+GUARD, CANARY = 64, 0xFF
+FRAMES = 5  # of a traceback, at most
 FOLDER = Path(__file__).parent
-LONGEST = 500  # characters of an exception's text, and of the name of an output
-OTHERS = 50  # outputs by name that nobody asked for are named, more are counted
+LONGEST = 500  # of an exception's text and of an output's name
+OTHERS = 50  # unrequested outputs that are named; further ones are counted
 NOTHING = message("returns None where an array is expected")
-# bytes that make finite, unlike numbers in every format, and how near to these an output is taken for what they left
+# fill bytes that make finite, distinct numbers in every format, and the tolerance to recognise them
 FILLS, SAME = (0x3F, 0x41), 0.02
-BLOCKS = 8  # of a size that NumPy keeps
-REUSED = 2**16  # elements of an output whose memory comes again
+BLOCKS = 8  # blocks per size that NumPy caches
+REUSED = 2**16  # elements of an output whose memory is reused
 KEPT = message("leaves {n} of {all} elements unwritten, the first {place}")
 ADDED = message("adds to memory that it never cleared, in {n} of {all} elements, the first {place}")
-# cases that a deep check runs again in another order, and how often it runs one of them
+# cases that a deep check repeats in another order, and how often it repeats one
 AGAIN, TIMES = 40, 20
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one call did: its outputs as NumPy arrays, or what it did wrong in place of returning them.
+    """The result of one call: its outputs as NumPy arrays, or its fault.
 
-    `fatal`: there is no use in calling the kernel again. `refused`: the kernel said that it does not compute this case, for that reason;
-    `by_code`: a device said so, by an error that is `misbehaviour` where its product computes it. `trace` tells where an
-    error was raised.
+    `fatal`: calling the kernel again is useless. `refused`: the kernel does not support this case. `by_code`: a device said so
+    by an error code, which is `misbehaviour` if its product computes the case. `trace` says where an error was raised.
     """
 
     outputs: dict[str, np.ndarray] | None
@@ -60,8 +60,8 @@ class Outcome:
 def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | None) -> Outcome:
     """Call `kernel(**case.inputs)`; `names` are the expected outputs in the vendor's order.
 
-    Without a limit the call stays in this thread, as devices want it; a kernel that turns out to call a device from
-    another one is called again in this.
+    Without a limit the call stays in this thread, as devices require; a kernel that fails because it calls a device from
+    another thread is called again in this one.
     """
     guarded = {name: Guarded(value) for name, value in case.arrays.items()}
     copies = case.inputs | {name: guard.copy for name, guard in guarded.items()}
@@ -77,7 +77,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         return Outcome(None, printable(str(error))[:LONGEST] or type(error).__name__, refused=True)
     if error is not None:
         trace = _trace(error)
-        uncalled = isinstance(error, TypeError) and not trace  # not one line of the kernel was run
+        uncalled = isinstance(error, TypeError) and not trace  # no line of the kernel ran
         said = next(
             (
                 message("{name}: {what}", name=type(error).__name__, what=part)
@@ -101,7 +101,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
-        # what a kernel returns may be of any class, and raise SystemExit
+        # the returned object may be of any class, and raise SystemExit
         text = next((part for part in problem.args if isinstance(part, Message)), None)
         return Outcome(
             None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
@@ -120,7 +120,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
 def outputs_alone(
     kernel: Callable, case: Case, names: Sequence[str]
 ) -> dict[str, np.ndarray] | None:
-    """What a kernel returns on copies of the inputs, None where it fails: as `run` says, without asking what else it does."""
+    """Return the outputs of a kernel on copies of the inputs, None if it fails; other faults are not checked."""
     copies = case.inputs | {
         name: value.copy() if value.flags.c_contiguous else Guarded(value).copy
         for name, value in case.arrays.items()
@@ -137,7 +137,7 @@ def outputs_alone(
 def repeats(
     kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None
 ) -> str:
-    """Return how a second call, which finds other memory, differs from the first, or an empty text."""
+    """Return the difference between the first call and a second one with other memory, or ""."""
     again = run(filled(kernel, case, FILLS[0]), case, names, seconds).outputs
     if again is None:
         return message("is not deterministic: the second call with the same inputs fails")
@@ -155,7 +155,7 @@ def repeats(
 
 
 def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float | None) -> str:
-    """Return which outputs are those of the call before although half of the gradient has the other sign, or an empty text."""
+    """Return which outputs equal the previous call's although half of the gradient changed sign, or ""."""
     case = ready.case
     turned = {n: np.array(case.arrays[n]) for n in case.operator.upstream if n in case.arrays}
     for value in turned.values():
@@ -176,14 +176,15 @@ def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float 
 
 
 def filled(kernel: Callable, case: Case, byte: int) -> Callable:
-    """A kernel that finds a byte in the memory of its outputs, and in what NumPy hands out again."""
+    """Return a kernel whose outputs' memory, and memory that NumPy reuses, is filled with a byte."""
     elements = {prod(result.documented_shape) for result in documented(case).values()}
 
     def call(**inputs):
         token = FILL.set(byte)
         try:
             for size in (width * n for n in elements if n <= REUSED for width in (2, 4, 8)):
-                [np.full(size, byte, np.uint8) for _ in range(BLOCKS)]  # free again, as they are
+                # freed at once with their contents
+                [np.full(size, byte, np.uint8) for _ in range(BLOCKS)]
             return kernel(**inputs)
         finally:
             FILL.reset(token)
@@ -194,7 +195,7 @@ def filled(kernel: Callable, case: Case, byte: int) -> Callable:
 def fault_of_memory(
     kernel: Callable, case: Case, names: Sequence[str], seconds: float | None
 ) -> str:
-    """Tell which output keeps what its memory held, or adds to it, and at which element; an empty text if none does."""
+    """Return which output keeps or adds to its memory's old contents, with the first element, or ""."""
     low, high = (run(filled(kernel, case, byte), case, names, seconds).outputs for byte in FILLS)
     for name in names if low and high else ():
         if name not in low or name not in high or low[name].shape != high[name].shape:
@@ -216,10 +217,11 @@ def fault_of_memory(
 def named(
     returned, names: Sequence[str], every: Sequence[str] = (), taken: Callable | None = None
 ) -> dict[str, np.ndarray]:
-    """Return outputs by name from a dict, or from an array or sequence in the vendor's order; all of them are copies, or as `taken`.
+    """Return outputs by name from a dict, or from an array or sequence in the vendor's order; they are copies, or as `taken`
+    returns.
 
-    A list of numbers is an array where one is expected. Of `every` output, in that order, those that `names` does not
-    ask for may be there, or None, and are dropped: PyTorch computes some that are masked out.
+    A list of numbers counts as an array. Outputs in `every` that `names` does not request may be present or None, and are
+    dropped: PyTorch computes some masked ones.
 
     >>> named(np.float32([1]), ["out"])
     {'out': array([1.], dtype=float32)}
@@ -253,7 +255,7 @@ def named(
                 else message("returns {n} outputs instead of {right}: {outputs}", **text)
             )
         outputs = dict(zip(names, parts))
-    # one that stands where another was asked for is a mistake, to be named
+    # an unrequested output in place of another is a fault to report
     if outputs.keys() >= set(asked):
         outputs = {
             name: value for name, value in outputs.items() if name in asked or name not in every
@@ -267,11 +269,12 @@ def named(
 
 
 def to_numpy(value) -> np.ndarray:
-    """Return a copy, in the host's byte order, of an array of any library: NumPy, torch (bfloat16 too), or whatever
-    speaks DLPack. Raises TypeError for anything else."""
+    """Return a copy, in native byte order, of an array of NumPy, torch (bfloat16 too), or any DLPack library; else raise
+    TypeError.
+    """
     try:
         array = np.asarray(as_array(value))
-    except Exception as error:  # of any library
+    except Exception as error:  # any library may raise anything
         raise TypeError(
             message(
                 "returns {kind}, which NumPy cannot take: {error}",
@@ -286,11 +289,12 @@ def to_numpy(value) -> np.ndarray:
             else type(value).__name__
         )
         raise TypeError(message("returns {kind} where an array of numbers is expected", kind=text))
-    return array.astype(array.dtype.newbyteorder("="))  # a kernel may use its arrays again
+    # copied, because a kernel may reuse its arrays
+    return array.astype(array.dtype.newbyteorder("="))
 
 
 def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.ndarray]:
-    """The outputs, where bfloat16 is expected also from a library that lacks it and returns its bits."""
+    """Return the outputs, reading uint16 bits as bfloat16 where that is expected."""
     if all(value.dtype != np.uint16 for value in outputs.values()):
         return outputs
     expected = documented(case)
@@ -303,7 +307,7 @@ def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.nda
 
 
 def _trace(error: BaseException) -> str:
-    """The lines of the kernel's own files that led to an error, the last one first to blame."""
+    """Return the lines of the kernel's own files that led to an error."""
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -329,12 +333,12 @@ def _in_words(error: BaseException) -> str:
 
 
 class Guarded:
-    """A copy of an array with guards before and behind, and in the gaps of a strided one: whoever reads them reads nan."""
+    """A copy of an array with guards around it and in the gaps of a strided one, where reads find nan."""
 
     def __init__(self, value: np.ndarray):
         self.value = value
         gaps = 1 + (value.ndim == 1 and value.strides[0] != value.itemsize)
-        # in the order of the original
+        # in the original order of axes
         strides = np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)
         count = gaps * value.nbytes
         self._memory = np.full(count + 2 * GUARD, CANARY, np.uint8)
@@ -343,7 +347,7 @@ class Guarded:
         self._before = self._memory.copy()
 
     def changed(self) -> str:
-        """What of it is not as it was, in bits."""
+        """Return what the kernel changed in it, bit by bit, or ""."""
         if np.array_equal(self._memory, self._before):
             return ""
         written = self.copy.tobytes() != self.value.tobytes()
@@ -351,7 +355,7 @@ class Guarded:
 
 
 def _limited(call: Callable, seconds: float | None):
-    """Call in a thread that is left behind when it takes too long: Python cannot stop it."""
+    """Call in a thread, which is abandoned if it takes too long, because Python cannot stop it."""
     box: dict = {}
 
     def work():
@@ -363,7 +367,7 @@ def _limited(call: Callable, seconds: float | None):
 
     if seconds is None:
         work()
-        if isinstance(box.get("error"), KeyboardInterrupt):  # which stops the check
+        if isinstance(box.get("error"), KeyboardInterrupt):  # it stops the check
             raise box["error"]
         return box.get("returned"), box.get("error"), True
     thread = threading.Thread(target=work, daemon=True)
@@ -373,8 +377,9 @@ def _limited(call: Callable, seconds: float | None):
 
 
 class Repeated(NamedTuple):
-    """What differed, in bits, when cases were run again, and with which case; how often the first of them was run again,
-    and whether all came in another order."""
+    """The bitwise differences when cases ran again: the fault, its case, the number of repeats, and whether all ran in another
+    order.
+    """
 
     fault: str
     where: str
@@ -385,7 +390,7 @@ class Repeated(NamedTuple):
 def repeated(
     kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float
 ) -> Repeated:
-    """Run cases again, last ones first, and the first of them many times, until a time on the clock."""
+    """Run cases again in reverse order, and the first many times, until a time on the clock."""
     others = ran[:AGAIN][::-1]
     done = 0
     for ready, first in [*others, *ran[:1] * TIMES]:
@@ -412,7 +417,7 @@ def repeated(
 
 
 def bits_alike(a, b) -> bool:
-    """Nans are alike, zeros of another sign are not."""
+    """Return whether arrays have equal bits, counting all nans as equal."""
     return (
         a is not None
         and a.shape == b.shape

@@ -11,7 +11,7 @@ from itertools import combinations
 from aclnn_viz.operators.faults.edits import Change, replacements, statements
 
 CASTS = {"astype", "to", "half", "bfloat16", "float"}
-# Functions that are taken for others in kernels, beside those on pages.
+# functions confused in kernels, beside those confused on pages
 FUNCTIONS = {
     "floor": ("rint",),
     "rint": ("floor", "trunc"),
@@ -33,13 +33,13 @@ AXES = tuple(map(ast.Constant, (0, 1, -1, -2, None)))
 TRAILING = (
     "tuple(range(-{}.ndim, 0))",
     "tuple(range(-len({}), 0))",
-)  # of a tensor, or as many as an attribute lists
+)  # for a tensor's last axes, or for as many as an attribute lists
 
 
 def edits_of_kernels(
     tree: ast.FunctionDef, names: tuple[str, ...]
 ) -> Iterator[tuple[ast.stmt, Change]]:
-    """Every such edit of a function, beside the statement that it changes; `names` are those that its expressions may use."""
+    """Yield every such edit of a function with the statement that it changes; `names` may occur in its expressions."""
     parts = {
         ast.unparse(node): copy.deepcopy(node)
         for node in ast.walk(tree)
@@ -60,7 +60,7 @@ def edits_of_kernels(
 
 
 def _axes_of(names: tuple[str, ...]) -> list[ast.expr]:
-    """Some axes; and the last ones, as many as a tensor has, or as an attribute lists."""
+    """Return some axes, and the last ones: as many as a tensor has, or as an attribute lists."""
     texts = (text.format(name) for name in names for text in TRAILING)
     return [*AXES, *(ast.parse(text, mode="eval").body for text in texts)]
 
@@ -70,7 +70,7 @@ def _along(node: ast.AST) -> bool:
 
 
 def _on_other_axes(value: ast.expr, names: tuple[str, ...]) -> Iterator[ast.expr]:
-    """An expression that goes over the same axes in several places, and over others in all of them."""
+    """Yield an expression with the same axes in several places replaced by others in all of them."""
     texts = [ast.unparse(node.value) for node in ast.walk(value) if _along(node)]
     for text in dict.fromkeys(each for each in texts if texts.count(each) > 1):
         for axes in (*map(ast.Constant, ((2, 3), (-2, -1))), *_axes_of(names)):
@@ -88,7 +88,7 @@ def _others(
     names: tuple[str, ...],
     factors: tuple[ast.expr, ...],
 ) -> Iterator[tuple[str, ast.expr]]:
-    """What may stand in the place of an expression."""
+    """Yield possible replacements of an expression."""
     if _along(parent):
         yield from (("axis", axes) for axes in _axes_of(names))
     if field == "test" and isinstance(node, ast.Name):
@@ -137,7 +137,7 @@ def _of_sides(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _numbers(value) -> list:
-    """Numbers by which a constant may be off."""
+    """Return numbers with which a constant may be confused."""
     if isinstance(value, bool):
         return []
     if isinstance(value, int):
@@ -147,7 +147,7 @@ def _numbers(value) -> list:
 
 
 def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """One function in the place of another, and a call left out."""
+    """Yield another function in place of one, and the argument without the call."""
     match call.func:
         case ast.Attribute(value=inner, attr=name) if name in CASTS:
             yield "format", inner
@@ -165,7 +165,7 @@ def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 def _with_more(
     node: ast.expr, parent: ast.AST, field: str, factors: tuple[ast.expr, ...]
 ) -> Iterator[tuple[str, ast.expr]]:
-    """An expression with one factor more, and what a statement computes with one term more."""
+    """Yield an expression with one more factor, or the value of a statement with one more term."""
     stored = isinstance(parent, ast.Assign | ast.AugAssign | ast.Return)
     summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
     if stored or summand or isinstance(parent, ast.Call) and field != "func":
@@ -202,7 +202,7 @@ def _in_block(
                 yield put("stores", at, ast.copy_location(ast.Assign([target], value), statement))
             case ast.Assign(targets=[ast.Name()]):
                 for place, later in enumerate(block[at + 1 :], at + 1):
-                    if isinstance(later, ast.For):  # into the loop
+                    if isinstance(later, ast.For):  # move a statement into the loop
                         new = [*block[at + 1 : place], loop(later, [statement, *later.body])]
                         yield put("cleared", at, *new, upto=place + 1)
             case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:

@@ -1,9 +1,8 @@
-"""Find the edit of a user's own kernel after which it is right on every test case, to show what to correct.
+"""Find the edit of a user's own kernel after which it is right on every test case, to show the correction.
 
-Where the source of a kernel can be read, and it computes with array libraries alone, each of its lines is edited, like those of a
-page. An edit counts only if the kernel is right with it on all cases that were run, and on fresh ones. Nothing is changed but
-copies in memory. Where a library compiles for each shape, edits are tried with NumPy's functions in the place of its own, and what
-mends there again with its own.
+If a kernel's source can be read, and it only computes with array libraries, each of its lines is edited like a page's. An edit
+counts only if the kernel is then right on all cases that ran, and on fresh ones. Only copies in memory change. If a library
+compiles for each shape, edits are tried with NumPy's functions first, and successful ones again with the library.
 """
 
 import ast
@@ -46,7 +45,7 @@ from aclnn_viz.words.messages import linked, message
 
 COMPILING = "jax"
 LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
-# What an edited copy must not do: reach files, processes, or code from texts.
+# actions forbidden to an edited copy: reaching files, processes, or code from texts
 FORBIDDEN = {
     "open",
     "exec",
@@ -94,7 +93,7 @@ STATEMENTS = (
     ast.Raise,
     ast.Assert,
 )
-# kinds of edits that are tried last, in this order, as there are many of each
+# kinds of edits tried last, in this order, because there are many of each
 LAST = ("inserted", "name", "multiplied", "added")
 WORDS = re.compile(r"\w+|\S")
 IDLE, LONGER = re.compile(r"[+-] 0(?:\.0)?\b|[*/] 1(?:\.0)?\b"), 9
@@ -108,7 +107,7 @@ class Unreadable(Exception):
 
 
 class _Quick:
-    """A module of a library that compiles: NumPy's functions where it has them, else the module's own, which return NumPy's arrays."""
+    """A stand-in for a compiling library: NumPy's functions where they exist, else its own with NumPy results."""
 
     def __init__(self, module: ModuleType):
         self._module = module
@@ -117,7 +116,7 @@ class _Quick:
         own = getattr(self._module, name)
         if isinstance(own, ModuleType):
             return _Quick(own)
-        if name in ("asarray", "array"):  # which may make float32 of float64
+        if name in ("asarray", "array"):  # these could turn float64 into float32
             return lambda value, dtype=None: np.array(
                 value, dtype or own(np.empty(0, np.asarray(value).dtype)).dtype
             )
@@ -135,7 +134,7 @@ def _as_numpy(function: Callable) -> Callable:
 
 
 def _at(function) -> Callable:
-    """`function.at`, with values of a shape that fits: others end the process, in NumPy 2."""
+    """Return `function.at` with values broadcast to a fitting shape: others crash the process in NumPy 2."""
 
     def called(target, index, *values):
         if isinstance(function, np.ufunc):
@@ -153,7 +152,7 @@ def _loops(block: list[ast.stmt]) -> Iterator[ast.For]:
 
 @dataclass(eq=False)
 class Source:
-    """The functions of a kernel: itself, and those of its file that it calls; `built()` makes a kernel of what they now say."""
+    """The functions of a kernel: itself, and those of its file that it calls; `built()` compiles their present trees."""
 
     kernel: Callable
     probe: CaseRun
@@ -170,7 +169,7 @@ class Source:
         self.entry = self._taken(inner)
 
     def _taken(self, function) -> str:
-        """Take a function and those that it calls; those of other files are read, but not edited."""
+        """Add a function and those that it calls; those of other files are read, but not edited."""
         if not isinstance(function, FunctionType):
             raise Unreadable
         name = function.__name__
@@ -231,7 +230,7 @@ class Source:
             self._taken(value)
 
     def built(self, quick: bool = False) -> Callable:
-        """Compile the syntax trees as they are now, and return their kernel; `quick` with NumPy's functions in place of those of a library that compiles."""
+        """Compile the present syntax trees and return their kernel; `quick` uses NumPy instead of a compiling library."""
         left = [TURNS]
 
         def bounded(items):
@@ -254,7 +253,7 @@ class Source:
         return kernel
 
     def _space(self, quick: bool) -> dict:
-        """What the names of the functions stand for."""
+        """Return the values of the functions' global names."""
         return self._names | {
             name: _Quick(value) for name, value in self._names.items() if quick and _compiles(value)
         }
@@ -267,7 +266,7 @@ class Source:
         return space
 
     def quick(self, run: CaseRun) -> bool:
-        """Whether the kernel uses a library that compiles, and has the same outputs wrong on a case without it."""
+        """Return whether the kernel uses a compiling library, and without it has the same outputs wrong on a case."""
         modules = (
             value for function in self.functions.values() for value in function.__globals__.values()
         )
@@ -306,15 +305,15 @@ class Source:
         return _outputs(kernel, self.probe.prepared)
 
     def executed(self, run: CaseRun, quick: bool) -> dict[int, dict]:
-        """The lines that the kernel executes on the case of a run, each with what the names stand for when it first does.
+        """Return the lines that the kernel executes on a run's case, with the names' values at first execution.
 
-        No edit of another line mends it.
+        An edit of another line cannot mend it.
         """
         lines: dict[int, dict] = {}
 
         def watch(frame, *_):
             code = frame.f_code
-            # a comprehension has names of its own
+            # a comprehension has its own names
             if code.co_filename == EDITED and not code.co_name.startswith("<"):
                 if frame.f_lineno not in lines:
                     lines[frame.f_lineno] = self._space(quick) | frame.f_locals
@@ -335,30 +334,29 @@ class Source:
 
 @dataclass(frozen=True, eq=False)
 class Mend:
-    """An edit of the reader's kernel after which it is right: where, what stands there and what should; `equal` are other edits
-    that mend it, too."""
+    """An edit after which the reader's kernel is right: its place, old and new text; `equal` lists other edits that work."""
 
     line: str
     before: str
     after: str
     kernel: Callable = field(repr=False)
     equal: tuple[str, ...] = ()
-    cases: int = 0  # on which it is right
+    cases: int = 0  # cases on which it is right
 
     @property
     def size(self) -> int:
-        """How much changes; what adds a 0, or multiplies with 1, stands for something simpler."""
+        """The size of the change; adding 0 or multiplying by 1 counts more, because a simpler edit exists."""
         idle = len(IDLE.findall(self.after)) - len(IDLE.findall(self.before))
         return distance(self.before, self.after) + LONGER * max(idle, 0)
 
     @property
     def leaves_out(self) -> bool:
-        """Whether nothing new stands in the line."""
+        """Whether the edit only removes text."""
         before = iter(WORDS.findall(self.before))
         return all(word in before for word in WORDS.findall(self.after))
 
     def right(self, run: CaseRun) -> bool:
-        """Whether the mended kernel is right on the case of a run."""
+        """Return whether the mended kernel is right on a run's case."""
         return _right(self.kernel, run)
 
     def __str__(self) -> str:
@@ -381,7 +379,7 @@ def _outputs(kernel: Callable, prepared: Prepared) -> dict[str, np.ndarray] | No
 
 
 def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
-    """The outputs that a kernel has wrong on the case of a run; None if it returns nothing."""
+    """Return the outputs that a kernel has wrong on a run's case, None if it returns nothing."""
     outputs = _outputs(kernel, run.prepared)
     if outputs is None:
         return None
@@ -389,7 +387,7 @@ def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
 
 
 def _judged(prepared: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
-    """The run in which a kernel returned outputs; where it is given float64, the digits of float32 are enough."""
+    """Return the judged run of a kernel's outputs; for float64, float32's precision suffices."""
     run = CaseRun(prepared, outputs, judge(prepared, outputs))
     right = run.misses and in_documented_form(run).right_in_float32
     return replace(run, misses=()) if right else run
@@ -401,7 +399,7 @@ def _right(kernel: Callable, run: CaseRun) -> bool:
 
 @contextmanager
 def _limited_memory():
-    """Let what an edited kernel allocates fail beyond MEMORY, where the system can: an edit may make a tensor endless."""
+    """Limit an edited kernel's allocations to MEMORY if the system can, because an edit may make a tensor huge."""
     try:
         import resource
 
@@ -425,7 +423,7 @@ class _FreshCase:
 
     @cached_property
     def page(self) -> CaseRun:
-        """The numbers of the right page."""
+        """The run of the right page."""
         case = self.ready.case
         METER.add(PAGE, case)
         with np.errstate(all="ignore"):
@@ -447,8 +445,11 @@ class _FreshCase:
         return self.ready.prepare()
 
     def shows(self, changed: Callable, kernel: Callable) -> bool:
-        """Whether an edited kernel is wrong here, by more than a convention. Where the kernel itself fails, nothing is asked of it;
-        where it gives the page's numbers, up to rounding, it is right; only else the truth is needed."""
+        """Return whether an edited kernel is wrong here by more than a convention.
+
+        If the kernel itself fails, the case does not count. An edit with the page's numbers, up to rounding, is right; only
+        otherwise the truth is needed.
+        """
         page = self.page
         outputs = _outputs(changed, page.prepared)
         if outputs is None:
@@ -467,9 +468,9 @@ class _FreshCase:
 
 
 class FreshCases:
-    """Small cases that the check of a kernel did not see, most with mixed options, on which an edit of it must be right, too.
+    """Small cases outside the check, most with mixed options, on which an edit of the kernel must be right, too.
 
-    The case that last showed an edit to be wrong comes first: most edits that survive the check are wrong on the same ones.
+    The case that last rejected an edit comes first, because it rejects most others.
     """
 
     def __init__(self, kernel: Callable, scope: Scope, seed: int, dtypes: set[str]):
@@ -483,7 +484,7 @@ class FreshCases:
         self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
 
     def right(self, changed: Callable) -> bool:
-        """Whether an edited kernel is right on all of them."""
+        """Return whether an edited kernel is right on all of them."""
         for at, case in enumerate(itertools.chain(tuple(self.cases), self._more())):
             if case.shows(changed, self.kernel):
                 self.cases.insert(0, self.cases.pop(at))
@@ -503,14 +504,13 @@ def mend(
     fresh: FreshCases,
     budget: Budget,
 ) -> Mend | None:
-    """The smallest edit, or one an output, after which a kernel is right on all cases; None where there is none, where its
-    source cannot be read, or does more than compute."""
+    """Return the smallest edit, or one per output, that makes a kernel right on all cases; None if its source is unsuitable."""
     try:
         source = Source(
             kernel, max(failing, key=lambda run: max(miss.excess for miss in run.misses))
         )
         same = source.outputs_of(source.built())
-    except Exception:  # whatever a part of a kernel raises outside of its place
+    except Exception:  # the kernel may raise anything outside its usual place
         return None
     outputs = source.probe.outputs
     if (
@@ -522,12 +522,12 @@ def mend(
     with _limited_memory() as limited:
         pass
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of Python, to which some edits look odd
+        warnings.simplefilter("ignore")  # Python warns of odd edits
         return _edited(source, failing, passing, fresh, budget) if limited else None
 
 
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:
-    """The smallest edit that mends all; of a kernel with several wrong outputs else one edit each."""
+    """Return the smallest edit that mends everything, or else, for several wrong outputs, one edit each."""
     cases, mends, group = [*failing, *passing], [], ""
     probe = max(failing[:SEVERAL], key=lambda run: len({miss.output for miss in run.misses}))
     wrong = {miss.output for miss in probe.misses}
@@ -544,7 +544,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
             with change.made():
                 _glance(statement, lines)
                 changed = source.built(quick)
-        except Exception:  # an edit that is no Python
+        except Exception:  # an edit that is not valid Python
             continue
         left = _wrong(changed, probe)
         if left is None or not left < wrong:
@@ -552,10 +552,11 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         before = head(statement)
         with change.made():
             after, new = head(statement), ast.unparse(source.trees[name]).splitlines()
-        # other statements in a block: the lines from the first to the last that differ
+        # several statements of a block: compare the lines from the first to the last that differ
         if after == before:
             old = ast.unparse(source.trees[name]).splitlines()
-            start = len(commonprefix([old, new]))  # 1 or more: both begin with the same name
+            # at least 1, because both begin with the same name
+            start = len(commonprefix([old, new]))
             end = len(commonprefix([old[: start - 1 : -1], new[: start - 1 : -1]]))
             before, after = (
                 "; ".join(map(str.strip, some[start : len(some) - end])) for some in (old, new)
@@ -608,8 +609,8 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
                         else mend.after,
                     )
                     for mend, _, statement in some
-                }  # two edits of one statement are one text
-            except Exception:  # two edits that do not go together
+                }  # two edits of one statement form one text
+            except Exception:  # incompatible edits
                 continue
         if (
             all(_right(changed, run) for run in cases)
@@ -628,7 +629,7 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
 
 
 def _glance(statement: ast.AST, lines: dict[int, dict]) -> None:
-    """Raise what an edited statement raises where it is first executed: most edits fail there, and a kernel takes longer."""
+    """Evaluate an edited statement at its first execution: most edits fail there, which is faster than running the kernel."""
     expression = (
         statement
         if isinstance(statement, ast.Dict)
@@ -657,7 +658,7 @@ def _glance(statement: ast.AST, lines: dict[int, dict]) -> None:
 def _edits(
     source: Source, lines: Collection[int]
 ) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
-    """Every edit of some lines of the functions of a kernel, those of kinds with many last."""
+    """Yield every edit of some lines of a kernel's functions, with frequent kinds last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
     for name, tree in source.trees.items():
         names = names_of(tree)
@@ -671,7 +672,7 @@ def _edits(
                     line in lines for line in range(statement.lineno, statement.end_lineno + 1)
                 )
             ):
-                continue  # one side of a product stands for both
+                continue  # one side of a product suffices
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))
             else:

@@ -1,7 +1,8 @@
-"""Count what a check does in runs, not in seconds, so that the answers are the same on every machine and under every load.
+"""Count the work of a check in runs, not in seconds, so that the answers are the same on every machine and under every load.
 
-A run of a page counts PAGE, one of a kernel KERNEL, one of its statements GLANCE, and a case whose truth is not known yet
-CASE, each as many times more as the case has elements above PORTION. Only a kernel that is itself very slow is left before: `METER.slow` then says so.
+A run of a page counts PAGE, one of a kernel KERNEL, one of its statements GLANCE, and a case whose truth is unknown CASE; each
+grows by the case's elements / PORTION. A search ends early only for a kernel that is very slow itself, which `METER.slow`
+records.
 """
 
 import ctypes
@@ -14,13 +15,13 @@ from contextlib import contextmanager, suppress
 from aclnn_viz.cases import Case
 
 GLANCE, PAGE, KERNEL, CASE, PORTION = 0.3, 1, 2, 20, 32768
-# of so many runs the kernel's own calls may take a second, of fewer no less: one that takes longer is slow
+# a kernel is slow if its calls take more than a second per SLOWEST runs of a budget; small budgets count as FEW_RUNS
 SLOWEST, FEW_RUNS = 750, 750
-SHARED = 5  # of elapsed time that part counts: a kernel may wait, or others use the processor
+SHARED = 5  # divisor of elapsed time: a kernel may wait, or others use the processor
 
 
 class Meter(threading.local):
-    """What was done in this thread: `runs`, the `seconds` of kernels, and whether one of them was too `slow` for a search."""
+    """The work of this thread: `runs`, the `seconds` of kernels, and whether one was too `slow` for a search."""
 
     runs = seconds = 0.0
     slow = False
@@ -43,18 +44,18 @@ METER = Meter()
 
 @contextmanager
 def memory_given_back(large: bool) -> Iterator[None]:
-    """Behind a block with large arrays, give those that are gone back to the system: the allocator of Linux keeps them."""
+    """Return freed memory to the system after a block with large arrays, because Linux's allocator keeps it."""
     try:
         yield
     finally:
         if large:
             gc.collect()
-            with suppress(AttributeError, OSError):  # another system's
+            with suppress(AttributeError, OSError):  # another system's C library
                 ctypes.CDLL(None).malloc_trim(0)
 
 
 class Budget:
-    """How many runs a search may take."""
+    """The runs that a search may use."""
 
     def __init__(self, runs: float):
         self.end, self.latest = METER.runs + runs, METER.seconds + max(runs, FEW_RUNS) / SLOWEST
@@ -67,7 +68,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """The runs that are left of it."""
+        """The remaining runs."""
         return max(0.0, self.end - METER.runs)
 
     def within(self, items: Iterable) -> Iterator:

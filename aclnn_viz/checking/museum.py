@@ -1,4 +1,4 @@
-"""`museum`: show mistakes of published kernels, each replayed by a test that does not see it and by one that does."""
+"""`museum`: show mistakes of published kernels, each replayed by a test that misses it and by one that detects it."""
 
 import re
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.tables import as_html, as_text, wrapped
 from aclnn_viz.words.messages import kept, message, tr
 
-COMPARISON = {"rtol": 1e-3, "atol": 1e-5, "outputs": None}  # of a test, unless it names its own
+COMPARISON = {"rtol": 1e-3, "atol": 1e-5, "outputs": None}  # default comparison of a test
 EDIT = message("the mistake (+) in the place of the right line (-)")
 
 
 @dataclass(frozen=True)
 class Test:
-    """A case and a comparison, as somebody writes a test; `outputs` are those compared, None for all."""
+    """A case and a comparison, like a written test; `outputs` are those compared, None for all."""
 
     operator: str
     options: dict
@@ -39,7 +39,7 @@ class Test:
         return case(self.operator, **{"dtype": "float32"} | options)
 
     def wrong(self, kernel) -> str:
-        """What it finds wrong with a kernel: the element that is farthest from the right one; an empty text if it passes."""
+        """Return the test's complaint about a kernel: its worst element; "" if it passes."""
         rtol, atol, outputs = ((COMPARISON | self.options)[name] for name in COMPARISON)
         inputs = self.case.inputs
         right, returned = operator(self.operator).backward(**inputs), kernel(**inputs)
@@ -74,8 +74,9 @@ class Test:
 
 @dataclass(frozen=True, eq=False)
 class Piece:
-    """A mistake of a published kernel: the fault with its thread, how long it lived, what hid it (empty where the thread does
-    not say), a test that does not see it, and the smallest case found that does."""
+    """A mistake of a published kernel: the fault with its thread, its lifetime, what hid it ("" if the thread does not say), a
+    test that misses it, and the smallest case found that detects it.
+    """
 
     operator: str
     fault: Fault
@@ -85,7 +86,7 @@ class Piece:
     seen: Test
 
     def rows(self) -> dict[str, str]:
-        """What there is to say of it, by heading; both tests are run now, on our page with the mistake."""
+        """Return the description by heading; both tests run now, on our page with the mistake."""
         kernel, unsaid, passes = (
             faulty_kernel(self.operator, self.fault),
             tr("the thread does not say"),
@@ -150,7 +151,7 @@ def _said(name, what) -> str:
 
 
 class Museum(tuple):
-    """Pieces of the museum: a list of them as text, all of each in a notebook."""
+    """Pieces of the museum: printed as a list, shown in full in a notebook."""
 
     def __str__(self) -> str:
         heads = [tr("operator"), tr("fault"), tr("thread")]

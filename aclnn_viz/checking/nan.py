@@ -1,8 +1,8 @@
-"""Find where the first nan or infinity of a wrong output comes from: the operation that makes it, how it passes on, and where
-others are lost.
+"""Find the source of the first nan or infinity in a wrong output: the operation that makes it, its path, and where others are
+lost.
 
-Each element has an address, in memory or as a number of Python. A kernel is run once more with every operation in sight: what one
-makes of finite operands begins a chain of links, what it makes of others goes on with theirs.
+Each element has an address, in memory or as a Python number. A kernel runs once more with every operation watched: a result of
+finite operands begins a chain of links, other results extend the chains of their operands.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,12 +21,12 @@ from aclnn_viz.checking.operations import WATCH, Operation, watched
 from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.words.messages import linked, message, tr
 
-TILES = "aclnn_viz.checking.tile_operations"  # loaded for a tile program alone
-WATCHED = 1024  # elements of one result that are not finite
-WORK = 20_000_000  # elements of all results that are watched; each counts as `WATCHED` at least
-SHOWN = 3  # operations through which one passes, and in which others end
+TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
+WATCHED = 1024  # nonfinite elements watched in one result, at most
+WORK = 20_000_000  # elements of all watched results; each counts as at least `WATCHED`
+SHOWN = 3  # operations listed on the path, and at the ends of others
 EMPTY = {"empty", "empty_like", "new_empty"}
-# an element of their result is made of many of an operand, although the shapes may be the same
+# each result element may depend on many elements of an operand, even of the same shape
 MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
 UNWRITTEN = message("memory that nobody wrote")
 MADE = message("{what}: the first {value:g} is made in {place}: {code}, of {operands}")
@@ -38,14 +38,14 @@ NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity
 
 
 class Part(NamedTuple):
-    """Elements of an operand or a result: their addresses, their values, and what they are called."""
+    """Elements of an operand or a result: their addresses, values and name."""
 
     at: np.ndarray
     values: np.ndarray
     name: str = ""
 
     def chosen(self, place) -> "Part":
-        """Those at an index."""
+        """Return the elements at an index."""
         return Part(*(np.asarray(array[place]) for array in self[:2]), self.name)
 
     @property
@@ -54,7 +54,7 @@ class Part(NamedTuple):
 
 
 class Link(NamedTuple):
-    """What made an element that is not finite; `first` where no operand is, or where it is nan and none of them."""
+    """The origin of a nonfinite element; `first` if all operands are finite, or if it is nan and none of them is."""
 
     operation: Operation
     value: float
@@ -65,12 +65,12 @@ class Link(NamedTuple):
 
 
 class Unseen(Exception):
-    """There is too much to watch, or elements have no address that stays."""
+    """There is too much to watch, or elements have no stable address."""
 
 
 @dataclass(frozen=True)
 class NanOrigin:
-    """Where a nan or an infinity comes from that is wrong, or where one is lost that is right.
+    """The origin of a wrong nan or infinity, or the place where a right one is lost.
 
     Attributes
     ----------
@@ -90,8 +90,9 @@ class NanOrigin:
 
 
 def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
-    """Where the first nan or infinity comes from, in the first run in which one is wrong, or is lost; else the memory that nobody
-    wrote of which the first wrong element is made; None where that cannot be seen."""
+    """Return the origin of the first wrong or lost nan or infinity, else of unwritten memory in the first wrong element; None
+    if invisible.
+    """
     runs = [run for run in runs if run and run.misses and run.usable]
     for run in runs:
         for miss in run.misses:
@@ -112,11 +113,11 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
             names = list(run.prepared.expected), case.operator.outputs
             outputs = named(watched(kernel, trail.made, **deepcopy(case.inputs)), *names, part)
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
-    except Exception:  # whatever a kernel raises, or its source that is not there
+    except Exception:  # the kernel may raise anything, or its source is missing
         return None
     actual, truth = (float(values[output][index]) for values in (run.outputs, run.truth))
     if not (tiles or at in trail.links or np.isfinite(actual)):
-        at = next(reversed(trail.links), at)  # what is wrapped around a kernel copies its outputs
+        at = next(reversed(trail.links), at)  # a wrapper of the kernel copies its outputs
     chain, link = [], trail.links.get(at)
     while link:
         chain.insert(0, link)
@@ -134,7 +135,7 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         file, line, made = "", 0, message(NOWHERE, what=what)
     else:
         file, line, code, _, place = first.operation
-        # what a loop goes over is only named
+        # the iterable of a loop is only named
         chain = [
             link.operation
             for link in chain
@@ -155,19 +156,19 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
 
 
 def _shown(what: str, operations: Iterable[Operation]) -> list[str]:
-    """A line of the operations of the first few lines; none without any."""
+    """Return a line of the first few operations, or none."""
     lines = {operation.place: said(operation) for operation in operations}
     some = [*lines.values()][:SHOWN]
     return [message(what, operations=linked("{some}; {more}", some))] * bool(some)
 
 
 def said(operation: Operation) -> str:
-    """An operation with its place."""
+    """Return an operation with its place as text."""
     return message("{place}: {code}", place=operation.place, code=operation.code)
 
 
 def part(value, name: str = "") -> Part | None:
-    """An array, a number or a list of them, with a copy of its values; None for anything else."""
+    """Return the part of an array, a number or a list of these, with copied values; None for other types."""
     if isinstance(value, list | tuple):
         parts = [*filter(None, map(part, value))]
         arrays = (np.concatenate([*map(np.ravel, arrays)]) for arrays in [*zip(*parts)][:2])
@@ -178,30 +179,30 @@ def part(value, name: str = "") -> Part | None:
         return None
     at = np.array(-id(value)) if scalar else addresses(array)
     if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
-        raise Unseen  # a copy of what lies on a device
+        raise Unseen  # a copy of an array on a device
     return Part(at, array.astype(np.float64), name)
 
 
 def addresses(array: np.ndarray) -> np.ndarray:
-    """Where each element lies in memory."""
+    """Return the address of each element in memory."""
     steps = np.tensordot(np.int64(array.strides), np.indices(array.shape), 1)
     return np.asarray(array.ctypes.data + steps)
 
 
 class Trail:
-    """The links of all elements that are not finite, by address, and the operations in which such elements end."""
+    """The links of all nonfinite elements by address, and the operations in which such elements end."""
 
     def __init__(self):
         self.links: dict[int, Link] = {}
         self.ends: dict[tuple, Operation] = {}
         self.latest: Link | None = None
-        self.kept: list = []  # what an address would else be given to anew
+        self.kept: list = []  # kept alive, so that no address is reused
         self.left = WORK
 
     def note(
         self, operation: Operation, operands: Sequence[Part], result: Part, mixed=False, origin=""
     ):
-        """Note what an operation made of its operands, as these were before; `origin` is of what else, in words or as a Link."""
+        """Record an operation with its operands' earlier values; `origin` names another source, in words or as a Link."""
         self.left -= max(result.at.size, WATCHED)
         if self.left < 0:
             raise Unseen
@@ -234,7 +235,7 @@ class Trail:
         return Link(operation, value, texts, bool(texts) and made, index, before)
 
     def made(self, operation: Operation, function: Callable, given: list, call: Callable):
-        """Make an operation of a Python kernel, and note it."""
+        """Run an operation of a Python kernel, and record it."""
         if WATCH in getattr(getattr(function, "__code__", None), "co_names", ()):
             return call()
         name = getattr(function, "__name__", "")
@@ -256,7 +257,7 @@ class Trail:
         elif name in EMPTY:
             as_array(result)[...] = np.nan
             operands, origin, leaves = [], UNWRITTEN, [part(result)]
-        for value, before in zip(given, parts):  # what is written into an operand
+        for value, before in zip(given, parts):  # an operand written by the operation
             if before and hasattr(value, "shape") and value is not result:
                 after = part(value)
                 if (changed := ~same(before.values, after.values)).any():
@@ -267,18 +268,18 @@ class Trail:
 
 
 def _index(place):
-    """An index as NumPy takes it."""
+    """Return an index in NumPy's form."""
     if isinstance(place, tuple):
         return tuple(map(_index, place))
     return as_array(place) if hasattr(place, "shape") else place
 
 
 def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -> tuple:
-    """The elements of an operand of which one of a result is made, as far as the shapes tell."""
+    """Return the index of the operand elements that make one result element, as far as the shapes tell."""
     ours = values.shape
     if ours != shape and values.size == np.prod(shape, dtype=int):
         return np.unravel_index(np.ravel_multi_index(index, shape), ours)
-    pairs, free = [*zip(index, shape)], [(0, -1)] * (len(ours) - len(shape))  # of a sum over axes
+    pairs, free = [*zip(index, shape)], [(0, -1)] * (len(ours) - len(shape))  # for a sum over axes
     pairs = pairs + free if ours[: len(shape)] == shape else free + pairs
     return tuple(
         i if n == m else 0 if n == 1 else slice(None)
@@ -287,14 +288,14 @@ def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -
 
 
 def _ended(held: np.ndarray, wrong: np.ndarray) -> bool:
-    """Whether what is not finite in an operand is finite in the result."""
+    """Return whether a nonfinite element of an operand is finite in the result."""
     with suppress(ValueError):
         return bool((np.broadcast_to(held, wrong.shape) & ~wrong).any())
     return bool(held.any() and not wrong.any())
 
 
 def _text(operand: Part) -> str:
-    """What an operand is at an element; nothing for a number that stands in the code."""
+    """Return name and value of an operand's elements; "" for a literal number."""
     with suppress(ValueError):
         float(operand.name or "a")
         return ""

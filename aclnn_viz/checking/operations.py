@@ -1,8 +1,8 @@
-"""Watch a Python kernel run, to trace its numbers: each call, operator, index and store is handed, with its line, to a function
-that carries it out.
+"""Watch a Python kernel run, to trace its numbers: each call, operator, index and store is passed, with its line, to a function
+that executes it.
 
-For one call its functions, and those of its folder that they call, have code that is compiled anew from their source. What they call
-in other folders runs as it is.
+For one call, its functions, and those of its folder that they call, get code compiled anew from their source. Functions of
+other folders run unchanged.
 """
 
 import ast
@@ -24,17 +24,17 @@ from aclnn_viz.words.messages import message
 
 WATCH = "_operation"
 WATCHER = ast.Name(WATCH, ast.Load())
-# By the name of its node what an operator is called in Python's module, where that is another name.
+# names of operators in Python's module `operator` by AST node, where they differ
 OPERATORS = dict(
     Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
 )
-APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}  # they look at who calls them
+APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}  # they inspect their caller
 KIT = Path(__file__).parents[1]
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
 
 
 class Operation(NamedTuple):
-    """Where it stands, how it reads, and what its operands are called there."""
+    """An operation: file and line, source text, and the names of its operands."""
 
     file: str
     line: int
@@ -44,14 +44,14 @@ class Operation(NamedTuple):
 
 
 def place_of(file: str, line: int) -> str:
-    """A line as people name it: in a cell of a notebook without the file, which has a number for a name."""
+    """Return a line in a reader's form: a notebook cell has a number for a file name, which is omitted."""
     if re.fullmatch(r"\d+\.py", name := Path(file).name):
         return message("line {line}", line=line)
     return message("{file}, line {line}", file=name, line=line)
 
 
 class _Handed(ast.NodeTransformer):
-    """Hands each operation of a tree over, by its number in `operations`."""
+    """A transformer that passes each operation to the watcher, by its number in `operations`."""
 
     def __init__(self, file: str, operations: list[Operation]):
         self.file, self.operations = file, operations
@@ -65,10 +65,10 @@ class _Handed(ast.NodeTransformer):
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
         parts = [number, called, *map(self._value, operands)]
         call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
-        return ast.copy_location(call, node)  # of a decorator
+        return ast.copy_location(call, node)  # keeps the position for decorators
 
     def _value(self, node: ast.expr) -> ast.expr:
-        """An index as a value, and what a generator gives as a list, which can be looked at."""
+        """Return an index as a value, and a generator as a list, which can be inspected."""
         match node:
             case ast.Slice() | ast.Tuple():
                 index = ast.Attribute(WATCHER, "index", ast.Load())
@@ -106,7 +106,7 @@ class _Handed(ast.NodeTransformer):
         return super().visit(node)
 
     def _rows(self, node: ast.expr) -> ast.expr:
-        """What a loop goes over, with each of its elements an operation's."""
+        """Return a loop's iterable with each element passed through an operation."""
         match node:
             case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
                 node.args = [*map(self._rows, args)]
@@ -123,7 +123,7 @@ class _Handed(ast.NodeTransformer):
 
 
 def _rows(value):
-    """The elements of an array as a list, that they may be looked at; anything else as it is."""
+    """Return an array's elements as a list, to inspect them; other values unchanged."""
     return list(value) if hasattr(value, "shape") else value
 
 
@@ -135,7 +135,9 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions(value, known: dict[FunctionType, CodeType]) -> None:
-    """Add the functions that a value holds or calls, with their code: of its closure, of its folder, methods of classes of its file."""
+    """Add the functions that a value holds or calls, with their code: of its closure, its folder, and methods of its file's
+    classes.
+    """
     parts: list = []
     match value:
         case partial():
@@ -163,9 +165,9 @@ def _folder(code: CodeType) -> Path:
 
 
 def watched(kernel: Callable, watch: Callable, **inputs):
-    """What a kernel returns where `watch(operation, function, operands, call)` makes each operation, by `call()`.
+    """Run a kernel so that `watch(operation, function, operands, call)` executes each operation by `call()`; return its result.
 
-    OSError without a source, KeyError where it is another.
+    Raises OSError without a source, KeyError if the source differs.
     """
     operations: list[Operation] = []
     known: dict[FunctionType, CodeType] = {}
@@ -175,7 +177,7 @@ def watched(kernel: Callable, watch: Callable, **inputs):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
         called, operands = operations[number], [*args, *options.values()]
-        if len(called.operands) > len(operands):  # the array of which it is a method
+        if len(called.operands) > len(operands):  # a method's array
             operands.insert(0, getattr(function, "__self__", None))
         return watch(called, function, operands, lambda: function(*args, **options))
 

@@ -1,4 +1,4 @@
-"""Put together the result of a check from what was found, and show it as text, in a notebook and as JSON."""
+"""Build the result of a check from its evidence, and show it as text, in a notebook and as JSON."""
 
 import html
 import json
@@ -46,12 +46,12 @@ from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 ALLOWING = message(
     "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
 )
-REASONS = 3  # of refusals, the most frequent first
+REASONS = 3  # the most frequent refusals that are shown
 
 
 @dataclass(frozen=True)
 class Unsupported:
-    """The cases for which a kernel says that it does not support them, what these have in common, and what the `others` have."""
+    """The cases that a kernel does not support, their common property, and that of the `others`."""
 
     cases: tuple[str, ...]
     common: str
@@ -156,23 +156,23 @@ class CheckResult:
     coverage: Coverage
     as_tiles: bool
     nan: NanOrigin | None = None
-    trials: object | None = None  # Trials of a tile program
+    trials: object | None = None  # of a tile program
     notes: tuple[str, ...] = ()
     reasons: dict[str, int] = field(default_factory=dict)
 
     @cached_property
     def untried(self) -> list[str]:
-        """What this depth did not try: first conditions of the page, of rows and of lengths."""
+        """What this depth did not try: first conditions of the page, then of rows and of lengths."""
         return self.coverage.untried + [NOT_AS_TILES] * self.as_tiles
 
     @property
     def stopped(self) -> bool:
-        """Whether some cases were not run."""
+        """Whether some cases did not run."""
         return bool(self.unrun)
 
     @property
     def cause(self) -> str:
-        """In one line why the kernel is wrong, as far as that was found; an empty text for a right one."""
+        """The reason why the kernel is wrong in one line, if found; "" for a right one."""
         found = self.explanation
         if found and (yours := found.yours):
             shown = message(
@@ -198,7 +198,7 @@ class CheckResult:
         return "\n".join([*self._found(), *self._counts(), *self._where(), *self._tried()])
 
     def _found(self) -> Iterator[str]:
-        """The verdict, its cause, what explains it, and the smallest case."""
+        """Yield the verdict, its cause, the explanation, and the smallest case."""
         explanation, diagnosis = self.explanation, self.diagnosis
         yield self._verdict()
         if explanation and self.cause != diagnosis.text:
@@ -215,7 +215,7 @@ class CheckResult:
             yield "\n" + tr("smallest counterexample: {text}", text=self.counterexample) + "\n"
 
     def _counts(self) -> Iterator[str]:
-        """What was judged, and what was not."""
+        """Yield lines on the judged cases and the others."""
         if self.scope:
             yield tr("judged on {scope}", scope=self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
@@ -233,7 +233,7 @@ class CheckResult:
             yield tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
 
     def _where(self) -> Iterator[str]:
-        """What the kernel does wrong, in which cases, and in which regions."""
+        """Yield lines on the kernel's faults, their cases and regions."""
         for what, where in self.misbehaviour.items():
             yield tr("the kernel {did} (first with {where})", did=what, where=where)
             yield from (f"  {line}" for line in tr(self.traces.get(what, "")).splitlines())
@@ -257,7 +257,7 @@ class CheckResult:
             )
 
     def _tried(self) -> Iterator[str]:
-        """Of a right kernel, what its cases cannot show."""
+        """Yield for a right kernel what its cases cannot show."""
         if self.passed or self._right_on_part:
             if self.trials:
                 yield tr(self.trials.text)
@@ -436,7 +436,7 @@ NOT_AS_TILES = message(
 )
 
 
-@np.errstate(all="ignore")  # a nan of an output may be one that signals
+@np.errstate(all="ignore")  # an output may hold a signalling nan
 def conclude(
     evidence: Evidence,
     seed: int,
@@ -450,9 +450,9 @@ def conclude(
     depth: Depth = DEPTHS["normal"],
     trials=None,
 ) -> CheckResult:
-    """Return the result for what was seen; `small` is the shrunken counterexample, if the kernel could be called.
+    """Return the result for the evidence; `small` is the shrunken counterexample, if the kernel could be called.
 
-    With `allowed` cases that the kernel does not support may be among them; those of a `device` are counted as such.
+    `allowed` accepts unsupported cases; `device` counts them as refused by a device.
     """
     op, seen = scope.op, evidence.seen
     wrong = [run for run in seen if run.misses]
@@ -505,29 +505,28 @@ def conclude(
 
 
 def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
-    """Of a tile program with hazards what it leaves on the first case that shows one."""
+    """Yield the run of a tile program's outputs on the first case that shows a hazard."""
     for blamed in evidence.blamed[:1] if tested.tiles else ():
         prepared = blamed if isinstance(blamed, Prepared) else blamed.prepare()
-        with suppress(Exception):  # whatever a program raises
+        with suppress(Exception):  # a program may raise anything
             outputs = tested.kernel.left(**blamed.case.inputs)
             yield CaseRun(prepared, outputs, judge(prepared, outputs))
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
-    """The smallest of wrong runs, one that shows more than a convention if there is one."""
+    """Return the smallest wrong run, preferring one that shows more than a convention."""
     return min(wrong, key=lambda run: (bool(convention(run)), run.elements), default=None)
 
 
 def _telling(seen: Sequence[CaseRun]) -> list[CaseRun]:
-    """Without those in which only a convention differs, and those in float64 that are right to the digits of float32, if others
-    are wrong by more."""
+    """Return the runs without pure conventions and float64 runs right to float32's precision, if others are more wrong."""
     more = [run for run in seen if not run.misses or not convention(run)]
     less = [run for run in more if not (run.misses and in_documented_form(run).right_in_float32)]
     return next((some for some in (less, more) if any(run.misses for run in some)), list(seen))
 
 
 def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
-    """What is to be said of wrong cases in which only a convention differs."""
+    """Return notes on wrong cases in which only a convention differs."""
     counts = Counter(filter(None, map(convention, wrong)))
     alone = counts.total() == len(wrong)
     return tuple(
@@ -543,7 +542,7 @@ def _joined(text: str) -> str:
 
 
 def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | None:
-    """What a kernel does wrong with the memory of its outputs, if it does."""
+    """Return the diagnosis of a fault with the memory of outputs, or None."""
     if tested is None or tested.lost:
         return None
     prepared = small.prepared
@@ -553,10 +552,10 @@ def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | No
 
 
 def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iterator[str]:
-    """Whether a tile program is wrong for an approximate instruction, for rounding in 16 bits, or for its formula."""
+    """Yield whether a tile program is wrong due to an approximate instruction, 16-bit rounding, or its formula."""
     if small and tested and (cause := getattr(tested.kernel, "cause", None)):
         prepared = small.prepared
-        with suppress(Exception):  # whatever a program raises
+        with suppress(Exception):  # a program may raise anything
             why = cause(
                 lambda outputs: not judge(prepared, outputs),
                 prepared.case.dtype in ("float16", "bfloat16"),
@@ -568,7 +567,7 @@ def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iter
 def _explained(
     op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float, small: CaseRun
 ) -> tuple[Diagnosis, Explanation | None]:
-    """The likeliest mistake, and the change that explains it and the `small` case; of numbers that do not fit, once they do."""
+    """Return the likeliest mistake, and the change that explains it and the `small` case; misfits are first put in form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
     dtypes = {run.prepared.case.dtype for run in seen}  # a kernel in float32 is wrong in float64
 
@@ -619,7 +618,7 @@ def _explained(
         explanation = Explanation.of_mend(yours)
     if not explanation:
         others = in_formats(tested.wrong if tested else ())
-        # of a wrong form no law
+        # a wrong form has no law
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)
@@ -632,7 +631,7 @@ def _explained(
 
 
 def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnosis, Explanation]:
-    """What is said of runs that are right once they are in the documented form."""
+    """Return the diagnosis for runs that are right once they have the documented form."""
     missing = any(
         run.outputs.keys() < before.prepared.expected.keys() for run, before in zip(seen, given)
     )

@@ -1,8 +1,8 @@
-"""`same_bits`: test whether a row gets the same bits in any batch, at any place, on any cores, threads and calls; if not, say
-where and why.
+"""`same_bits`: test whether a row gets the same bits in any batch, at any place, on any cores, threads and calls; if not,
+report where and why.
 
-A row comes in batches of several sizes, at several places, with other neighbours, on other cores, in other orders. Its bits must stay.
-Why they do not, two recordings of the kernel tell: which sums were cut at other places, which lines ran in one of them alone.
+A row appears in batches of several sizes, at several places, with other neighbours, on other cores, in other orders. Its bits
+must stay. Two recordings of the kernel explain a change: sums cut at other places, or lines that ran in only one of them.
 """
 
 import json
@@ -30,11 +30,11 @@ from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
-# the row that is looked at, rows of a batch in which it moves, of one for all cores that are tried, and of the largest
+# the tested row, the batch in which it moves, the batch for all tried cores, and the largest batch
 ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
-# What is varied, and its first value, with which the others are compared.
+# each variation, with its first value as the reference
 ON_TILES = (
     (message("another number of cores"), "cores", 1, 2, 7),
     (message("another order"), "schedule", "eager", "late", 0, 1),
@@ -53,7 +53,7 @@ UNSEEN = message("no operation was seen that tells why")
 
 
 class Step(NamedTuple):
-    """An operation of a recording: the shapes of what it reads, and whether it adds them up, or adds atomically."""
+    """An operation of a recording: the shapes of its operands, and whether it adds them up, or adds atomically."""
 
     operation: Operation
     shapes: tuple[tuple[int, ...], ...]
@@ -63,7 +63,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Change:
-    """What changes the bits of a row: `what` in words, the output, the rows of the smallest batch in which it does, and why."""
+    """A cause of changed bits: `what` in words, the output, the smallest batch that shows it, and the reason."""
 
     what: str
     output: str
@@ -123,7 +123,7 @@ class SameBits:
 
 
 class View(NamedTuple):
-    """Rows of a batch that are computed, which of them is looked at (None: all), and what is varied with its value."""
+    """Rows of a batch, the tested one among them (None: all), and a variation with its value."""
 
     first: int = ROW
     count: int = BATCH
@@ -133,7 +133,7 @@ class View(NamedTuple):
 
 
 class _Case:
-    """A case with rows of their own; `along` has the axis of rows of each output."""
+    """A case with independent rows; `along` gives the row axis of each output."""
 
     def __init__(self, base: Case, kernel: Callable, attributes: dict):
         self.base, self.kernel, self.axes, self.known = base, kernel, Axes(base), {}
@@ -161,7 +161,7 @@ class _Case:
         }
 
     def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
-        """What the kernel computes of a view; None where it fails."""
+        """Return the kernel's results for a view, None if it fails."""
         if again or view not in self.known:
             rows, kernel, how = self.cut(view), self.kernel, dict(view.how)
             if how:
@@ -171,7 +171,7 @@ class _Case:
         return self.known[view]
 
     def recorded(self, view: View) -> list[Step]:
-        """The operations of the kernel on a view."""
+        """Return the operations of the kernel on a view."""
         inputs, steps = self.cut(view).inputs, []
         if hasattr(self.kernel, "under"):
             return import_module(TILES).steps(self.kernel, inputs, dict(view.how))
@@ -182,13 +182,13 @@ class _Case:
             steps.append(Step(operation, shapes, getattr(function, "__name__", "") in SUMS))
             return call()
 
-        with suppress(Exception):  # whatever a kernel raises, or its source that is not there
+        with suppress(Exception):  # the kernel may raise anything, or its source is missing
             watched(self.kernel, watch, **inputs)
         return steps
 
 
 def _in_threads(kernel: Callable, threads: int) -> Callable:
-    """A kernel that runs in several threads at once, each with as many of PyTorch's."""
+    """Return a kernel that runs in several threads at once, each with as many threads of PyTorch."""
     torch = sys.modules.get("torch")
 
     def call(**inputs):
@@ -206,8 +206,8 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 
 
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
-    """What is changed, and two views between which it is."""
-    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH  # what tiles do takes its time
+    """Yield each variation with the two views that it compares."""
+    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH  # tile programs are slow
     large, whole_batch = View(count=few), View(0, few, place=None)
     yield CALLS, rows, rows
     yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
@@ -276,7 +276,7 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
 
 
 def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
-    """Cases of which rows do not depend on each other, for the first attributes of the suite with which there are any."""
+    """Return cases with independent rows, for the first attributes of the suite that have any."""
     small = case(op, seed=seed).inputs
     shape = small.get(op.first, small[op.like]).shape
     attributes = (
@@ -295,7 +295,7 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
 
 
 def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
-    """Why bits may differ between two views, by what the kernel does on each, the likeliest first."""
+    """Yield reasons why bits may differ between two views, from the kernel's operations on each, likeliest first."""
     runs = [rows.recorded(view) for view in (first, second)]
     steps = sum(runs, [])
     yield from (_at(ATOMIC, step) for step in steps if step.atomic)
@@ -319,7 +319,7 @@ def _at(reason: str, step: Step, **shapes) -> str:
 
 
 def _fit(ours: tuple, theirs: tuple, count: int, other: int) -> bool:
-    """Whether shapes differ by the number of rows alone."""
+    """Return whether shapes differ only by the number of rows."""
     return all(
         a[1:] == b[1:] and (a[:1] == b[:1] or a[0] * other == b[0] * count)
         for a, b in zip(ours, theirs)

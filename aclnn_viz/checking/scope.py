@@ -1,4 +1,5 @@
-"""Choose on which test cases a kernel is judged: formats, attributes, shapes and product (`Scope`), and how many (`Depth`).
+"""Choose the test cases on which a kernel is judged: formats, attributes, shapes and product (`Scope`), and their number
+(`Depth`).
 
 `quick` takes a second or two, `normal` runs the suite, `deep` adds large sizes, remainders and special numbers.
 """
@@ -45,25 +46,25 @@ from aclnn_viz.operators.products import (
 )
 from aclnn_viz.words.messages import kept, linked, message
 
-# cases: where fewer have the wanted attributes or formats, others are drawn anew with them
+# if fewer cases have the wanted attributes or formats, others are drawn with them
 CASES_WANTED = 40
-QUICK_ELEMENTS = 2000  # elements of a case that a quick check may run
+QUICK_ELEMENTS = 2000  # elements of a case in a quick check, at most
 QUICK_CASES = 20
-# elements that a deep check adds, and how many more each of its cases counts
+# elements that a deep check adds, and the fixed cost of each case in elements
 DEEP, EACH = 7 * 2**22, 2**13
-MIXING = 0.5  # the chance that a case takes an option of another one
+MIXING = 0.5  # the chance that a case takes an option from another one
 
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """The options that select which cases of the suite count. `left_out` maps each reason for leaving cases out to their
-    number; `notes` are remarks of a list of cases about what it cannot express.
+    """The options that select cases of the suite. `left_out` counts omitted cases by reason; `notes` are a list's remarks about
+    what it cannot express.
 
-    `soc` and `cann` are whose operator is taken for the measure; `beyond` judges what that refuses, too. `dtypes` are
-    formats; `where` maps attributes to the value that they must have, and optional tensors to None (left out) or True
-    (given), a list to its alternatives. `shapes` replaces the shapes of the suite; `limits` maps a tensor to the greatest number of
-    elements, or to a shape with the greatest lengths (None: any). `plan` is the precision that the kernel is meant to
-    have: a Plan, "device" for that of the product, None for that of any careful float32 kernel.
+    `soc` and `cann` name the operator that sets the standard; `beyond` also judges cases that it refuses. `dtypes` are formats;
+    `where` maps attributes to required values, and optional tensors to None (absent) or True (given), a list to its
+    alternatives. `shapes` replaces the suite's shapes; `limits` maps a tensor to its greatest number of elements, or to a shape
+    of greatest lengths (None: any). `plan` is the kernel's intended precision: a Plan, "device" for the product's, None for any
+    careful float32 kernel.
     """
 
     op: Operator
@@ -91,7 +92,7 @@ class Scope:
         plan=None,
         beyond=False,
     ) -> "Scope":
-        """Check the options of `check`; ValueError for one that names nothing of the operator, TypeError for a kind."""
+        """Return the scope of `check`'s options; raise ValueError for unknown names, TypeError for wrong types."""
         op = operator(op)
         dtypes = (dtypes,) if isinstance(dtypes, str) else dtypes
         _check_kinds(where, limits, dtypes, shapes)
@@ -135,12 +136,12 @@ class Scope:
 
     @property
     def chosen(self) -> bool:
-        """Whether anything was asked for beside a product."""
+        """Whether any option but the product was given."""
         return bool(self.dtypes or self.where or self.shapes or self.limits)
 
     @property
     def modes(self) -> list[dict]:
-        """The attributes of which some small case counts."""
+        """The attributes for which some small case is selected."""
         return [mode for mode in self.op.modes if _counts(self, mode)] or [{}]
 
     @property
@@ -149,7 +150,7 @@ class Scope:
 
     @property
     def text(self) -> str:
-        """What counts, in words."""
+        """The selection in words."""
         parts = [
             message("everything that the formula means")
             if self.beyond
@@ -183,7 +184,7 @@ class Scope:
         return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *unknown, *self.notes])
 
     def reason(self, case: Case) -> str:
-        """Why a case does not count, an empty text if it does."""
+        """Return why a case is not selected, "" if it is."""
         if self.dtypes and case.dtype not in self.dtypes:
             return f"dtype={case.dtype!r}"
         values = bound(case)
@@ -200,13 +201,13 @@ class Scope:
         return "" if self.beyond else _refused(case, self.soc, self.cann)
 
     def takes(self, case: Case) -> bool:
-        """Whether the product computes a case."""
+        """Return whether the product computes a case."""
         return not _refused(case, self.soc, self.cann)
 
     def cases(self, seed: int) -> list["Ready"]:
-        """The cases to run, each with a seed of its own; what does not count is put into `left_out`."""
+        """Return the cases to run, each with its own seed; count others in `left_out`."""
         kept = list(self._drawn(whole("seed", seed)))
-        if not kept:  # what is asked for, or the plainest case, tells why
+        if not kept:  # the requested shapes, or the plainest case, show the reason
             for shape in self.shapes or (None,):
                 dtype = (self.dtypes or (FLOAT32.name,))[0]
                 if why := self.reason(case(self.op, dtype, shape=shape, **self._single())):
@@ -215,7 +216,7 @@ class Scope:
         return kept
 
     def among(self, cases: Iterable[tuple[Recipe, Case]]) -> list["Ready"]:
-        """Those of given cases that count; what does not is put into `left_out`."""
+        """Return the selected ones of given cases; count others in `left_out`."""
         kept = [
             Ready(self, recipe, None, case.seed, case)
             for recipe, case in cases
@@ -226,7 +227,7 @@ class Scope:
         return kept
 
     def admits(self, case: Case) -> bool:
-        """Whether a given case counts; if not, why is put into `left_out`."""
+        """Return whether a given case is selected; if not, count the reason in `left_out`."""
         main = case.inputs[self.op.like].shape
         why = self.reason(case) or (
             message("shape {shape}", shape=main)
@@ -238,15 +239,17 @@ class Scope:
         return not why
 
     def others(self, seed: int) -> Iterator["Ready"]:
-        """The same with other numbers; what was left out is known."""
+        """Yield the same cases with other numbers, without counting omissions again."""
         return replace(self, left_out=Counter())._drawn(seed)
 
     def unseen(self, seed: int, most: int) -> tuple[Iterator["Ready"], Iterator["Ready"]]:
-        """What a check with a seed does not draw: others, and at most so many with mixed options (of given shapes none)."""
+        """Return cases that a check with this seed does not draw: others, and at most `most` with mixed options (none for given
+        shapes).
+        """
         return self.others(seed + 1), islice(self.mixed(seed + 1), 0 if self.shapes else most)
 
     def mixed(self, seed: int) -> Iterator["Ready"]:
-        """Endlessly many cases that take each option from another one of the suite: they break what holds there by chance."""
+        """Yield endlessly many cases with each option from another case of the suite, to break coincidences there."""
         rng, suite = random.Random(seed), suite_recipes(self.op.name)
         known: dict[str, list] = {}
         for recipe in suite:
@@ -289,14 +292,14 @@ class Scope:
         try:
             why = self.reason(ready.case)
         except (ValueError, TypeError, ZeroDivisionError) as error:
-            # a shape that these options do not have
+            # a shape that these options forbid
             why, counted = str(error), counted and ready.number is not None
         if why and counted:
             self.left_out[why] += 1
         return not why
 
     def _of_shapes(self) -> Iterator[dict]:
-        """Every shape with every format and with the attributes that the stated recipes have, each once."""
+        """Yield every shape with every format and with all attributes of the stated recipes, each once."""
         names = {p.name for p in self.op.parameters if p.kind != "tensor"}
         modes = {
             repr(mode): mode
@@ -310,7 +313,7 @@ class Scope:
                     yield {"shape": tuple(shape), "dtype": dtype, **mode, **self._single()}
 
     def _single(self) -> dict:
-        """What `where` leaves no choice in."""
+        """Return the options that `where` fixes to one value."""
         tensors = {p.name for p in self.op.parameters if p.kind == "tensor"}
         return {
             name: value
@@ -319,7 +322,7 @@ class Scope:
         }
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:
-        """The cases of the suite drawn anew with the attributes and formats that are asked for."""
+        """Yield the suite's cases redrawn with the requested attributes and formats."""
         seen = {str(ready.recipe) for ready in kept}
         for number, ready in enumerate(suite):
             dtype = ready.recipe.options.get("dtype", FLOAT32.name)
@@ -336,10 +339,10 @@ class Scope:
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """A recipe with its seed: the case, and the case with all that is needed to judge a kernel on it, when asked for.
+    """A recipe with its seed, which makes the case, and prepares it for judging, on demand.
 
-    `number` is its place in the suite, None for another one; `seed` that of the check, or of the case; `given` the case,
-    if it is not to be drawn.
+    `number` is its place in the suite, None for other cases; `seed` is the check's or the case's; `given` is the case unless it
+    is to be drawn.
     """
 
     scope: Scope
@@ -359,7 +362,7 @@ class Ready:
         )
 
     def counts(self, most: float) -> bool:
-        """Whether the operator and the scope take the case, and its outputs have at most `most` elements."""
+        """Return whether operator and scope accept the case, and its outputs have at most `most` elements."""
         try:
             return sum(
                 prod(result.documented_shape) for result in documented(self.case).values()
@@ -375,7 +378,7 @@ class Ready:
 
 
 def nothing_left(scope: Scope) -> ValueError:
-    """The error of a check whose cases are all left out."""
+    """Return the error for a check with all cases omitted."""
     text = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
     return ValueError(
         problem(
@@ -388,7 +391,7 @@ def nothing_left(scope: Scope) -> ValueError:
 
 @once_per_case
 def _refused(case: Case, soc: str, cann: str) -> str:
-    """Why the product does not take a case: its format, where another format of it is taken, or the library's words."""
+    """Return why the product refuses a case: its format, if others are accepted, or the library's words."""
     why = refusal(case.operator, case.inputs, product_of(soc), Version.parse(cann))
     if "data type" in why or why.startswith("status"):
         return message("dtype={dtype!r}, which {soc} refuses", dtype=case.dtype, soc=soc)
@@ -421,7 +424,7 @@ def _check_kinds(where, limits, dtypes, shapes) -> None:
 
 
 def _wanted(parameter, value):
-    """What a parameter may be asked to have: of an optional tensor None, left out, or True, given; or several of such."""
+    """Return a checked requirement on a parameter: a value, None or True for an optional tensor, or several of these."""
     if isinstance(value, (list, set, frozenset)):
         return type(value)(_wanted(parameter, each) for each in value)
     if parameter.kind != "tensor":
@@ -454,7 +457,7 @@ def _within(shape: tuple[int, ...], limit) -> bool:
 
 
 def _cast(value, dtype: str):
-    """A floating array of an option in another format."""
+    """Return a floating array of an option in another format."""
     if isinstance(value, np.ndarray) and value.dtype.kind in "fV":
         with np.errstate(all="ignore"):
             return np.asarray(round_to(value.astype(np.float64), float_format(dtype)))
@@ -463,9 +466,11 @@ def _cast(value, dtype: str):
 
 @dataclass(frozen=True)
 class Depth:
-    """Seconds after which no case starts, that a call may take, and all calls of a kernel that is wrong before it is explained;
-    how many runs the search of an explanation may take, and that of a smaller counterexample; up to how
-    many elements a tile program is tried in other orders."""
+    """Limits of a check: seconds for starting cases, for one call, and for a wrong kernel's calls before it is explained.
+
+    Also the runs to search for an explanation and a smaller counterexample, and the largest tile case, in elements, tried in
+    other orders.
+    """
 
     name: str
     seconds: float
@@ -487,14 +492,14 @@ DEPTHS = {
 
 
 def depth_named(name: str) -> Depth:
-    """Raises ValueError for a name that is none."""
+    """Return the depth of a name; raise ValueError for others."""
     if not isinstance(name, str) or name not in DEPTHS:
         raise ValueError(problem(f"depth is one of {', '.join(DEPTHS)}", repr(name), "choose one"))
     return DEPTHS[name]
 
 
 def few(cases: Sequence[Ready]) -> list[Ready]:
-    """Small cases, as few as show every format and every value of every option, and a shape for each rank."""
+    """Return few small cases that together show every format, every value of every option, and a shape for each rank."""
     kept, seen = [], set()
     for ready in cases:
         shown = {
@@ -510,9 +515,9 @@ def few(cases: Sequence[Ready]) -> list[Ready]:
 
 
 def deeper(scope: Scope, seed: int, make: Callable | None = None) -> Iterator[Prepared]:
-    """Yield the cases that a deep check adds, as many as it has elements for: the next one from the series that has had the fewest.
+    """Yield the cases that a deep check adds within its elements, always from the series with the fewest so far.
 
-    `make` stands for `prepared_step`.
+    `make` replaces `prepared_step`.
     """
     dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
@@ -532,7 +537,7 @@ def deeper(scope: Scope, seed: int, make: Callable | None = None) -> Iterator[Pr
 
 
 def _counts(scope: Scope, mode: dict) -> bool:
-    """Whether some small case with these attributes counts, in whatever format."""
+    """Return whether some small case with these attributes is selected, in any format."""
     base = scope.op.shapes[0] if scope.op.shapes else {"shape": default_shape(scope.op)}
     options = fitted(scope.op, base | mode)
     return any(
@@ -542,7 +547,7 @@ def _counts(scope: Scope, mode: dict) -> bool:
 
 
 def prepared_step(scope: Scope, step: Step, seed: int) -> Prepared | None:
-    """A step that counts, judged; None for one that does not, or that the operator does not take."""
+    """Return the prepared case of a step, None if it is not selected or the operator refuses it."""
     try:
         recipe = step.recipe(scope.op)
         case = recipe.case(seed)

@@ -1,10 +1,12 @@
-"""`check_sealed`: judge an untrusted kernel in a process of its own, and say what the kernel does besides computing.
+"""`check_sealed`: judge an untrusted kernel in a separate process, and report what it does besides computing.
 
-The kernel's process knows no answer: truth and bounds are in this one. It has limits of time and memory, and is ended when it reads
-what the kit knows of operators, starts a process, sends a signal, opens a connection, writes files, or exchanges functions. A kernel that is
-right on the suite is run again on the same cases in another order and on lengths that the suite has not. The seed is drawn anew each time.
+The kernel's process knows no answer: truth and bounds stay in this one. It has limits of time and memory, and is ended when it
+reads the kit's knowledge of operators, starts a process, sends a signal, opens a connection, writes files, or replaces
+functions. A kernel that is right on the suite runs again on the same cases in another order and on lengths outside the suite.
+The seed is drawn anew each time.
 
-This finds mistakes and shortcuts. It is no protection from a hostile program of the same user, which may use the system's own calls.
+This finds mistakes and shortcuts. It does not protect from a hostile program of the same user, which may make system calls
+directly.
 """
 
 import json
@@ -40,9 +42,9 @@ from aclnn_viz.words.messages import Message, english, message, tr
 CHILD = Path(__file__).with_name("sealed_process.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
 FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
-PATIENCE = 1.0  # seconds that a process which closed its socket may take to end
-PRINTED = 2000  # characters that are shown of what a kernel prints
-REORDERED_SECONDS = 8.0  # seconds for cases in another order
+PATIENCE = 1.0  # seconds for a process to end after closing its socket
+PRINTED = 2000  # characters shown of a kernel's output
+REORDERED_SECONDS = 8.0  # for cases in another order
 STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it),
@@ -67,13 +69,13 @@ ALIKE = {
 class Stopped(RuntimeError):
     """The kernel's process has ended; the text says why."""
 
-    __module__ = "builtins"  # which texts leave out
+    __module__ = "builtins"  # texts print this module's name as none
 
 
 class Sealed:
-    """A kernel FILE.py:FUNCTION in a process of its own, called as any kernel; `happened` says what else it did.
+    """A kernel FILE.py:FUNCTION in a separate process, called like any kernel; `happened` lists its other actions.
 
-    `counts` are in how many calls it returned an input, or zeros.
+    `counts` says in how many calls it returned an input, or zeros.
     """
 
     def __init__(self, name: str, seconds: float = SECONDS, memory: int = MEMORY):
@@ -104,12 +106,12 @@ class Sealed:
                 stderr=self.output,
                 pass_fds=[theirs.fileno()],
             )
-        # of a process that sends byte by byte
+        # for a process that sends byte by byte
         late = Timer(self.seconds + PATIENCE, self.process.kill)
         late.start()
         try:
             self._receive()
-        except Stopped:  # each call will say so
+        except Stopped:  # each call will report it
             pass
         except BaseException:
             self.__exit__()
@@ -120,7 +122,7 @@ class Sealed:
 
     def __exit__(self, *_) -> None:
         self.process.end()
-        with suppress(OSError):  # it may hold what was not sent
+        with suppress(OSError):  # unsent data may raise
             self.stream.close()
         self.channel.close()
         self.output.seek(0)
@@ -136,7 +138,7 @@ class Sealed:
             name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value)
             for name, value in inputs.items()
         }
-        with suppress(OSError):  # it has ended: what it left says why
+        with suppress(OSError):  # it has ended; its last message says why
             send(self.stream, pickle.dumps(sent))
         reply, body = self._receive()
         try:
@@ -157,7 +159,7 @@ class Sealed:
                         kinds=printable(", ".join(kinds))[:200],
                     )
                 ] = None
-        except Exception:  # whatever a file that is none raises
+        except Exception:  # a malformed file may raise anything
             self._stop(message("sends what is no answer"))
         if "raised" in reply:
             self._raise(reply)
@@ -173,7 +175,7 @@ class Sealed:
         )
 
     def _receive(self) -> tuple[dict, bytes]:
-        """The next message of the process; Stopped where there is none."""
+        """Return the next message of the process; raise Stopped if there is none."""
         self.channel.settimeout(self.seconds)
         try:
             head, body = receive(self.stream, self.memory)
@@ -183,7 +185,7 @@ class Sealed:
         except (struct.error, OSError):
             try:
                 status = self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:  # which closed the socket, and lives on
+            except subprocess.TimeoutExpired:  # it closed the socket but still runs
                 self._stop(message("sends what is no answer"))
             self._stop(
                 message("ends its process with status {status} before it answers", status=status)
@@ -199,7 +201,7 @@ class Sealed:
                 if line and isinstance(line, int)
                 else what
             )
-        if "raised" in reply and "answer" not in reply:  # as the file was loaded
+        if "raised" in reply and "answer" not in reply:  # an error while loading the file
             self._stop(
                 message(
                     "cannot be loaded: {error}",
@@ -218,7 +220,7 @@ class Sealed:
             raise NotImplementedError(reply["text"])
         if name == "MemoryError":
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
-        # not one line of the kernel was run
+        # no line of the kernel ran
         uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply
         kind = (
             TypeError
@@ -239,7 +241,7 @@ class Sealed:
         )
 
     def _compare(self, inputs: dict, outputs: list[np.ndarray]) -> None:
-        """Count calls whose answer is none, and see whether the same inputs get the same answer."""
+        """Count calls that return inputs or zeros, and record whether equal inputs get equal answers."""
         taken = [
             array.tobytes() if isinstance(array, np.ndarray) else repr(array)
             for array in inputs.values()
@@ -253,7 +255,7 @@ class Sealed:
 
     @property
     def alike(self) -> list[Message]:
-        """What is odd about the answers and holds for each of them, as messages."""
+        """Return the oddities that all answers share, as messages."""
         return [
             text
             for name, text in ALIKE.items()
@@ -262,7 +264,7 @@ class Sealed:
 
 
 def _placed(value: np.ndarray) -> tuple:
-    """What np.ndarray takes to make an array anew in its memory, with what lies before and behind it."""
+    """Return np.ndarray's arguments to rebuild an array with the memory around it."""
     memory = value
     while isinstance(memory.base, np.ndarray):
         memory = memory.base
@@ -281,8 +283,8 @@ def _placed(value: np.ndarray) -> tuple:
 class SealedResult:
     """Whether a kernel is right, and what it did besides computing.
 
-    `happened` are sentences about the kernel that keep it from passing, `notes` those that do not; `printed` is what it wrote to its
-    output; `result` is what `check` found, of the run that decided.
+    `happened` are sentences that keep the kernel from passing, `notes` are others; `printed` is its output; `result` is the
+    deciding run of `check`.
     """
 
     passed: bool
@@ -293,7 +295,7 @@ class SealedResult:
 
     @property
     def verdict(self) -> str:
-        """In one line: right, or why not."""
+        """The verdict in one line: right, or why not."""
         text = {"operator": self.result.operator, "seed": self.result.seed}
         if self.passed:
             return tr("{operator}: right, in a process of its own (seed {seed})", **text)
@@ -315,7 +317,7 @@ class SealedResult:
     __repr__ = __str__
 
     def to_json(self) -> str:
-        """Return everything as JSON text, in English; what `check` found is in `check`."""
+        """Return everything as JSON text in English; the result of `check` is under `check`."""
         with english():
             verdict = self.verdict
         return json.dumps(
@@ -350,12 +352,12 @@ def check_sealed(
     progress=None,
     **asked,
 ) -> SealedResult:
-    """Judge a kernel FILE.py:FUNCTION in a process of its own, which may take `seconds` a call and `memory` bytes.
+    """Judge a kernel FILE.py:FUNCTION in a separate process, which may use `seconds` per call and `memory` bytes.
 
-    `asked` are the options of `check` that say what counts. Without a `seed` one is drawn, so that no kernel knows the cases.
-    The kernel may import NumPy, PyTorch and what else is installed, and aclnn_viz, but nothing that holds the kit's answers.
-    Results that vary from call to call pass, with a note, if each is right.
-    Raises FileNotFoundError for a file that is not there, ValueError and TypeError as `check` does.
+    `asked` are the options of `check` that select cases. Without a `seed` one is drawn, so that no kernel knows the cases. The
+    kernel may import NumPy, PyTorch, other installed packages and aclnn_viz, except modules with the kit's answers. Results
+    that vary from call to call pass, with a note, if each is right. Raises FileNotFoundError for a missing file, ValueError and
+    TypeError as `check` does.
 
     >>> import pathlib, tempfile
     >>> file = pathlib.Path(tempfile.mkdtemp()) / "mine.py"
@@ -417,7 +419,7 @@ def check_sealed(
 
 
 def _right(result: CheckResult) -> bool:
-    """Whether nothing is wrong but that results vary."""
+    """Return whether nothing is wrong except that results vary."""
     only_varies = bool(result.misbehaviour) and all(map(_varies, result.misbehaviour))
     return (
         result.passed
@@ -429,14 +431,14 @@ def _right(result: CheckResult) -> bool:
 
 
 def _varies(fault: Message) -> bool:
-    """Whether what a kernel did wrong is that outputs differ from call to call: outputs alone show no other mistake."""
+    """Return whether a fault is only that outputs differ from call to call."""
     return set(getattr(fault, "values", ())) == {"outputs"}
 
 
 def _again(
     op, sealed: Sealed, scope: Scope, result: CheckResult, depth: str
 ) -> tuple[CheckResult, list[Message]]:
-    """The same cases in another order, and cases of other lengths; the result of the first run unless one of these is wrong."""
+    """Run the same cases in another order, and cases of other lengths; return the first result unless one of these is wrong."""
     rng = Random(result.seed)
     same = list(scope.others(result.seed))
     same = few(same) if depth == "quick" else same

@@ -1,9 +1,9 @@
-"""Run one untrusted kernel as a process: it gets inputs from a socket, sends back outputs, and stops when the kernel does more
+"""Run one untrusted kernel as a process: it gets inputs from a socket, returns outputs, and stops when the kernel does more
 than compute.
 
-Run as a file, so that it loads nothing of the kit that holds an answer. What the kernel may not do is seen by an audit hook, which
-Python cannot remove: what was done is sent to the judge, and the process ends before it is done. Functions of NumPy, of the kit and of
-Python that were exchanged are found after each call. Nothing that is sent back is code: names, formats, and bytes of arrays.
+It runs as a file, so that it loads no part of the kit with an answer. An audit hook, which Python cannot remove, sees forbidden
+actions: it reports them to the judge and ends the process before they happen. Replaced functions of NumPy, of the kit and of
+Python are found after each call. No code is sent back: only names, formats, and bytes of arrays.
 """
 
 import builtins
@@ -30,7 +30,7 @@ from aclnn_viz.children import end_with_parent
 from aclnn_viz.storage.foreign_arrays import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
-# What of the kit may be read: its own modules and packages that hold no operator. Other copies of the kit are known by their names.
+# Parts of the kit that may be read: its own modules and packages without operators. Names identify other copies of the kit.
 LEGAL = re.compile(
     re.escape(KIT)
     + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_process.py)"
@@ -49,7 +49,7 @@ KINDS = {
     }.items()
     for event in events
 }
-# What starts or reaches another process and is seen by no audit hook.
+# calls that start or reach another process without an audit event
 UNSEEN = {
     "_posixsubprocess.fork_exec": "process",
     "signal.pidfd_send_signal": "signal",
@@ -58,7 +58,7 @@ UNSEEN = {
     "posix.sched_setaffinity": "settings",
     "posix.setpriority": "settings",
 }
-# What gives a path another meaning, of Python and of the C library.
+# calls that change the meaning of paths, in Python and in the C library
 VIEWS = {"chroot", "mount", "pivot_root", "setns", "unshare"}
 UNSEEN |= {f"posix.{name}": "settings" for name in VIEWS}
 CHANGES = {
@@ -71,7 +71,7 @@ FRAMES = 5
 
 
 def watcher(channel, file: str):
-    """The audit hook, which holds all that it needs: what a kernel exchanges in modules does not reach it."""
+    """Return the audit hook, a closure over all that it needs, out of reach of replaced module attributes."""
     send, leave, frame_of = channel.sendall, os._exit, sys._getframe
     real, join, listed, isdir = os.path.realpath, os.path.join, os.listdir, os.path.isdir
     free = tempfile.gettempdir() + "/", "/dev/null", "/dev/tty"
@@ -100,7 +100,7 @@ def watcher(channel, file: str):
             path, mode, flags = arguments
             if isinstance(path, int):
                 return
-            # the path of os.open may begin in a folder that is open
+            # a path given to os.open may be relative to an open folder
             begun = listed(opened) if mode is None else ()
             folders = [real(opened + each) for each in begun if isdir(opened + each)]
             places = {named(path), *(named(path, place) for place in folders)}
@@ -133,7 +133,7 @@ def watcher(channel, file: str):
 
 
 def functions() -> list[tuple[ModuleType, dict]]:
-    """What modules hold that a kernel has no business to exchange."""
+    """Return the contents of modules that a kernel must not replace."""
     return [
         (module, dict(vars(module)))
         for name, module in list(sys.modules.items())
@@ -163,7 +163,7 @@ def send(file, head: bytes, body: bytes = b"") -> None:
 
 
 def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
-    """The head and the body of the next message; struct.error at the end."""
+    """Return head and body of the next message; raise struct.error at the end."""
     head, body = struct.unpack("<qq", file.read(16))
     if not 0 <= head <= most or not 0 <= body <= most:
         raise ValueError("a message is too long")
@@ -171,7 +171,7 @@ def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
 
 
 def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
-    """What a kernel returned, as names and copies of arrays, and these arrays; what lies is asked for its memory."""
+    """Return a kernel's result as names and copies of arrays, and the arrays themselves."""
     keys = list(returned.keys()) if hasattr(returned, "keys") else None
     numbers = isinstance(returned, list) and all(
         isinstance(each, (int, float, list)) for each in returned
@@ -213,7 +213,7 @@ def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
 
 
 def raised(error: BaseException, file: str) -> dict:
-    # which would read this file
+    # looking up lines would read this file
     found = traceback.StackSummary.extract(
         traceback.walk_tb(error.__traceback__), lookup_lines=False
     )
@@ -231,8 +231,8 @@ def bound(memory: int) -> None:
 
 
 def hooked(channel, file: str):
-    """The audit hook, and what ends the process, which stands in the place of what no hook sees."""
-    # Names that a kernel sets in this module or in `builtins` do not reach the hook.
+    """Install the audit hook, and functions that end the process in place of calls without audit events."""
+    # names that a kernel sets in this module or in `builtins` do not reach the hook
     watch, stop = FunctionType(
         watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))}
     )(channel, file)
@@ -267,12 +267,12 @@ def main(number: str, memory: str, name: str) -> None:
     except BaseException as error:
         send(stream, json.dumps(raised(error, file)).encode())
         return
-    left: list[tuple[str, np.ndarray, bytes]] = []  # of the call before: what it had and gave
+    left: list[tuple[str, np.ndarray, bytes]] = []  # inputs and outputs of the previous call
     while True:
         if found := ask(held):
             stop("exchanged", found)
         try:
-            given = pickle.loads(receive(stream)[0])  # the judge's; nothing that goes back is
+            given = pickle.loads(receive(stream)[0])  # from the judge; nothing sent back is pickled
         except struct.error:
             return
         for what, array, bits in left:
@@ -290,7 +290,7 @@ def main(number: str, memory: str, name: str) -> None:
                 returned = kernel(**inputs)
                 head, arrays, places = answered(returned)
         except BaseException as error:
-            # a kernel, and what it returns, may raise anything, SystemExit included
+            # a kernel, and its result, may raise anything, SystemExit included
             head = raised(error, file) | ({} if returned is answered else {"returned": True})
             arrays = {}
         if found := ask(held):

@@ -42,7 +42,7 @@ def _one_place(place: int):
 
 
 def _over_last(run: CaseRun) -> Callable:
-    """Over the last of several axes: of the page's, or of those of the caller's tensor that are one on the page."""
+    """Return a reduction over the last of several axes: the page's, or the caller's that the page flattens."""
     case = run.prepared.case
     block = case.inputs[case.operator.like].shape[-1]
 
@@ -64,7 +64,7 @@ def _carried(whole, values, **options):
 
 
 def _length_of(change: Callable[[int, list[int], list[int]], int]):
-    """A mean that is divided by another length of its array."""
+    """Return a mean divided by another length of its array."""
 
     def reduce(whole, values, **options):
         if whole.__name__ != "mean":
@@ -124,7 +124,7 @@ def _candidate(site: Edit, words: str, reduce_of: Callable[[CaseRun], Callable])
 
 
 def sites(op: Operator, probe: CaseRun) -> Iterator[Edit]:
-    """Every sum of a page, and those of a function that go over the same axes together: another function is called there."""
+    """Yield edits that replace each sum of a page, and all sums of a function over the same axes, by another function."""
     for unit in units(op.page):
         alike: dict[str, list[Edit]] = {}
         holder = statements(unit.tree)
@@ -143,13 +143,13 @@ def sites(op: Operator, probe: CaseRun) -> Iterator[Edit]:
 
 
 def over_fewer(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
-    """The page with a sum, or all that go over the same axes, over the last of them alone, as they are on the page or in the case."""
+    """Return candidates with a sum, or all over the same axes, taken over the last axis only, on the page or in the case."""
     words = message("over the last of the axes alone")
     return (_candidate(site, words, _over_last) for site in sites(op, probe))
 
 
 def reduced(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
-    """The page with one of its sums, or all that go over the same axes, taken otherwise."""
+    """Yield candidates with one sum, or all over the same axes, computed another way."""
     ways = list(_ways())
     for site in sites(op, probe):
         for words, reduce in ways:

@@ -23,11 +23,11 @@ MIXED = (
     "SoftMax",
     "Broadcast",
     "Transpose",
-)  # in names of what moves or mixes elements
+)  # parts of names of instructions that move or mix elements
 
 
 class Watched(Eager):
-    """The order of the program, with every instruction noted; `starts` says where in memory a tensor of global memory begins."""
+    """The program's order, with every instruction recorded; `starts` holds the address of each tensor in global memory."""
 
     def __init__(self, trail: Trail):
         self.trail, self.starts = trail, {}
@@ -43,7 +43,7 @@ class Watched(Eager):
                     links.setdefault(at, Link(operation, np.nan, (UNWRITTEN,), True))
         instruction.land()
         writes = _parts(core, instruction.writes)
-        # of a result in several parts each has its own operands
+        # each part of a divided result has its own operands
         share = len(reads) // len(writes) if writes and not len(reads) % len(writes) else len(reads)
         for number, (memory, write) in enumerate(writes):
             if memory is not core.ub:
@@ -65,7 +65,7 @@ def _operation(instruction: Instruction) -> Operation:
 
 
 def _parts(core, spans) -> list[tuple]:
-    """The elements of accesses, each with its memory, under the names of their tensors; without those that are scratch."""
+    """Return the elements of accesses with their memory, named by their tensors, without scratch."""
     parts = []
     for memory, span in spans:
         dtype = core.formats.get((memory, span))
@@ -75,7 +75,7 @@ def _parts(core, spans) -> list[tuple]:
 
 
 def _tile(core, memory, span, dtype) -> str | Message:
-    """What a tensor is called, and from which element on: that of global memory, or a buffer's."""
+    """Return a tensor's name and first element, in global memory or in a buffer."""
     if memory is not core.ub:
         return f"{memory.name}[{span.start // dtype.itemsize}]"
     blocks = (block for pipe in core.pipes for block in pipe.buffers)
@@ -90,7 +90,7 @@ def _tile(core, memory, span, dtype) -> str | Message:
 
 
 def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
-    """The instructions of a run: what they read, whether they add elements up, or add atomically."""
+    """Return the instructions of a run: shapes of operands, and whether they sum elements or add atomically."""
     recorded = []
     for instruction in launch(program, **how, **inputs).trace:
         name, reads = instruction.name, _parts(instruction.core, instruction.reads)
@@ -101,7 +101,7 @@ def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
 
 
 def watched(program: Program, trail: Trail, inputs: Mapping) -> dict[str, Part]:
-    """Run a tile program with its instructions in sight; return its outputs, whatever hazards it shows."""
+    """Run a tile program with its instructions watched; return its outputs, despite any hazards."""
     order = Watched(trail)
     run = launch(program, schedule=order, traced=False, **inputs)
     outputs = {name: part(array) for name, array in run.outputs.items()}

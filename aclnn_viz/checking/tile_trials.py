@@ -1,8 +1,7 @@
-"""Try a tile program (an Ascend C kernel) on what usually breaks one: tails, long rows, few and many cores, small buffers,
-every order of a short run.
+"""Try a tile program (an Ascend C kernel) where such programs usually break: tails, long rows, few and many cores, small
+buffers, every order of a short run.
 
-The order in which independent parts take effect, and the cores and bytes that a launch offers, are choices of the device: a
-program that is right must not depend on them.
+The device chooses the order of independent parts, and the cores and bytes of a launch: a right program must not depend on them.
 """
 
 from dataclasses import dataclass, field
@@ -17,22 +16,22 @@ from aclnn_viz.tiles.platforms import BLOCK, Platform
 from aclnn_viz.tiles.program import HazardError, Program, explore
 from aclnn_viz.words.messages import Message, linked, message
 
-TAILS = (1, 15, 31)  # bytes behind the last whole block, in whole elements, but one at least
-# bytes of a Unified Buffer: the first in which the tiling fits is taken
+TAILS = (1, 15, 31)  # bytes after the last whole block, as whole elements but at least one
+# bytes of a Unified Buffer; the first in which the tiling fits is used
 SMALL_BUFFERS = (16384, 32768, 65536)
 SEEDS = FEW_CORES = 3
-SLOW = 30.0  # seconds of a program's own, after which no other case starts
-ORDERS = 100  # of a short run, before it is said that there are more
-# of a tiling that does not take so few cores or bytes: no device has so few
+SLOW = 30.0  # seconds of the program itself, after which no other case starts
+ORDERS = 100  # of a short run, before the report says that there are more
+# a tiling refuses so few cores or bytes, which no device has
 UNFIT = ValueError, ZeroDivisionError
 
 
 @dataclass
 class Trials:
-    """What a tile program was tried on: lengths of rows by format, cores, bytes of the buffer, orders; how many `runs`.
+    """The trials of a tile program: lengths of rows by format, cores, bytes of the buffer, orders; `runs` counts them.
 
-    `orders` are the schedules, a number is a seed; `explored` (a case, its cores, how many orders, whether these are all) of short runs in every order;
-    `late` says that the program is slow and was not run on all.
+    `orders` are the schedules, where a number is a seed; `explored` lists short runs in every order (case, cores, number of
+    orders, whether these are all); `late` says that the program is slow and did not run on all.
     """
 
     runs: int = 0
@@ -45,7 +44,7 @@ class Trials:
 
     @property
     def text(self) -> Message:
-        """In words: for these lengths, cores, buffers and orders it holds."""
+        """The lengths, cores, buffers and orders for which the program is right, in words."""
         some = [
             message(
                 "{lengths} ({dtype})",
@@ -87,7 +86,7 @@ class Trials:
 
 
 def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence) -> Trials:
-    """Run a tile program on what breaks programs, of at most so many elements, until something is wrong, which the evidence then says."""
+    """Try a tile program on difficult cases of at most `most` elements until one is wrong, and record that in the evidence."""
     program, scope = tested.kernel, tested.scope
     full, trials, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.dtypes or ("float32", "float16", "bfloat16")
@@ -137,7 +136,7 @@ def _short(size: int) -> list[int]:
 
 
 def _smallest(program: Program, ready: Prepared, full: Platform) -> int:
-    """A small buffer in which the tiling fits."""
+    """Return a small buffer size in which the tiling fits."""
     for size in SMALL_BUFFERS:
         try:
             program.under(unified_buffer=size)(**ready.case.inputs)
@@ -150,7 +149,7 @@ def _smallest(program: Program, ready: Prepared, full: Platform) -> int:
 def _try(
     program: Program, ready: Prepared, how: dict, trials: Trials, evidence: Evidence, length: int
 ):
-    """Run and judge a program once; what was tried, and what is wrong, is noted."""
+    """Run and judge a program once; record the trial and any fault."""
     wrong = ""
     try:
         outputs = METER.timed(lambda: program.under(**how)(**ready.case.inputs))
@@ -186,7 +185,7 @@ def _try(
 def _explore(
     program: Program, scope: Scope, step: Step, seed: int, trials: Trials, evidence: Evidence
 ):
-    """Every order of a short run on three cores: sums of three depend on their order."""
+    """Run every order of a short run on three cores: sums of three terms depend on their order."""
     ready = prepared_step(scope, step, seed)
     if ready is None or evidence.failed:
         return

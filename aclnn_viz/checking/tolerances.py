@@ -1,9 +1,9 @@
-"""Find tolerances for tests: the tightest that no right kernel breaks, and which wrong kernels a given one lets pass.
+"""Find tolerances for tests: the tightest that no right kernel breaks, and the wrong kernels that a given one lets pass.
 
-A test asks |actual - exact| <= atol + rtol * |exact| of every element, as numpy.allclose and torch.testing.assert_close do; exact
-is the value in float64, not rounded to the output's format. The rigorous bound of each element is a point (|exact|, bound):
-a pair (rtol, atol) is sound where its line lies above all points. Of all sound lines the tightest is the one that allows
-least on average, an edge of the upper hull of the points.
+A test requires |actual - exact| <= atol + rtol * |exact| of every element, like numpy.allclose and torch.testing.assert_close;
+exact is the value in float64, not rounded to the output's format. The rigorous bound of each element is a point (|exact|,
+bound): a pair (rtol, atol) is sound if its line lies above all points. The tightest sound line allows least on average; it is
+an edge of the upper hull of the points.
 """
 
 import json
@@ -28,15 +28,15 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 
-DRAWN = 4  # cases, where none are given
-LEAST_FACTOR = 1.0 + 2.0**-40  # what the rounding of a test's own arithmetic may take of a pair
+DRAWN = 4  # if none are given
+LEAST_FACTOR = 1.0 + 2.0**-40  # covers the rounding of a test's own arithmetic
 
 
 @dataclass(frozen=True)
 class Pair:
-    """rtol and atol of one output (`output`, or all of them): what is sound, and what the sampled right kernels needed.
+    """rtol and atol of one output (`output`, or all of them): the sound pair, and the pair that sampled right kernels needed.
 
-    `rtol_alone` is the least rtol that is sound without atol, inf where there is none.
+    `rtol_alone` is the least sound rtol for atol 0, inf if there is none.
     """
 
     output: str
@@ -50,10 +50,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Passing:
-    """A wrong kernel and a tolerance: `used` is the largest part of what is allowed that it takes; up to 1 it passes.
+    """A wrong kernel under a tolerance: `used` is the largest share of the allowance that it uses; up to 1 it passes.
 
-    `beyond` is its largest error over the bound of right kernels: up to 1 these inputs do not show the mistake, and no sound
-    tolerance finds it there.
+    `beyond` is its largest error over the bound of right kernels; up to 1 these inputs do not show the mistake, and no sound
+    tolerance detects it there.
     """
 
     fault: str
@@ -65,7 +65,7 @@ class Passing:
 class Tolerance:
     """The tightest sound `rtol` and `atol` of an operator on its `cases`; `pairs` has them by output.
 
-    `upstream` is the largest size of the gradients that come in: backward operators are linear in them, so atol grows with it.
+    `upstream` is the largest size of incoming gradients: backward operators are linear in them, so atol grows with it.
     `passing` are the named faults that `let_through` lets pass, the smallest first; `caught` are the others.
     """
 
@@ -84,12 +84,12 @@ class Tolerance:
 
     @property
     def smallest(self) -> Passing | None:
-        """Of the faults that pass the smallest that is wrong beyond rounding on these cases."""
+        """The smallest passing fault that is wrong beyond rounding on these cases."""
         return next((passing for passing in self.passing if passing.beyond > 1.0), None)
 
     @property
     def notes(self) -> list[str]:
-        """In words what holds of the numbers."""
+        """The meaning of the numbers in words."""
         said = [
             tr(
                 "|actual - exact| <= atol + rtol * |exact| for every element; exact is in float64, not rounded to {dtype}",
@@ -175,7 +175,7 @@ class Tolerance:
     __repr__ = __str__
 
     def to_json(self) -> str:
-        """Return everything as JSON text, in English; infinities become strings."""
+        """Return everything as JSON text in English; infinities become strings."""
         with english():
             content = asdict(self) | {
                 "notes": self.notes,
@@ -294,7 +294,7 @@ def tolerance(
 
 
 def _upstream(op, cases) -> float:
-    """The largest number in the upstream gradients of cases."""
+    """Return the largest number in the upstream gradients of cases."""
     return max(
         float(np.max(np.abs(case.inputs[name].astype(np.float64)), initial=0.0))
         for case in cases
@@ -305,7 +305,7 @@ def _upstream(op, cases) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """One output of a case: exact values, bounds, and which elements are known and finite."""
+    """One output of a case: exact values, bounds, and the mask of known finite elements."""
 
     case: Case
     output: str
@@ -332,7 +332,7 @@ def _pair(pair) -> tuple[float, float]:
 
 
 def _plans(op, plan) -> list[Plan]:
-    """The plans that right kernels may follow."""
+    """Return the plans that right kernels may follow."""
     if plan is None:
         return [replace(FLOAT32, page=page) for page in pages(op)]
     return [
@@ -348,7 +348,8 @@ def _points(op, allowed: list[Plan], case: Case):
         envelopes = [envelope(op, plan, **case.inputs) for plan in allowed]
         for name, exact in truth.items():
             wide = np.asarray(exact, np.float64)
-            # Bounds are from the exact number, a test compares with its high part: in float64 they are as much apart as kernels are.
+            # Bounds are relative to the exact number, but a test compares with its high part; in float64 the difference is as
+            # large as kernels' errors.
             bound = (
                 np.max([each[name].bound for each in envelopes], axis=0)
                 + exact.error
@@ -365,7 +366,7 @@ def _points(op, allowed: list[Plan], case: Case):
 
 
 def _samples(op, allowed: list[Plan]):
-    """Right kernels: the plans, and sums in every order where any is allowed."""
+    """Yield right kernels: the plans, with sums in every order if any is allowed."""
     free = allowed[0].name == FLOAT32.name
     for plan in allowed:
         for order in ORDERS if free else (plan.order,):
@@ -391,7 +392,7 @@ def _row(name: str, points: list[_Points], seen: list) -> Pair:
 
 
 def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
-    """The (rtol, atol), neither negative, with bounds <= atol + rtol * sizes everywhere that allows least on average.
+    """Return the nonnegative (rtol, atol) with bounds <= atol + rtol * sizes everywhere that allows least on average.
 
     >>> rtol, atol = line(np.array([0.0, 1.0, 2.0]), np.array([0.5, 0.5, 1.0]))
     >>> round(rtol, 6), round(atol, 6)
@@ -403,7 +404,8 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     left, right = (
         int(np.argmax(np.where(side, bounds, -1.0))) for side in (sizes <= middle, sizes >= middle)
     )
-    while True:  # from below to the edge of the hull over the middle: each step lifts it there
+    # move from below to the hull's edge over the middle; each step lifts the line there
+    while True:
         rtol = (
             (bounds[right] - bounds[left]) / (sizes[right] - sizes[left])
             if sizes[right] > sizes[left]
@@ -425,13 +427,13 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
 
 
 def _judged(op, cases: list[Case], points: list[_Points], limits: tuple[float, float]):
-    """The faults that a tolerance lets pass, the smallest first, and those that it does not."""
+    """Return the faults that a tolerance lets pass, the smallest first, and the others."""
     passing = []
     for fault in faults(op):
         kernel, used, beyond = faulty_kernel(op, fault), 0.0, 0.0
         for drawn in cases:
             outputs = {}
-            # whatever a broken page raises: a test finds that, too
+            # a broken page may raise anything, which a test would notice, too
             with np.errstate(all="ignore"), suppress(Exception):
                 outputs = kernel(**drawn.inputs)
             for point in points:
@@ -447,7 +449,7 @@ def _judged(op, cases: list[Case], points: list[_Points], limits: tuple[float, f
 
 
 def _parts(actual, point: _Points, limits: tuple[float, float]) -> tuple[float, float]:
-    """The largest error over what is allowed, and over the bound of right kernels; inf where values cannot be compared."""
+    """Return the largest error over the allowance, and over the bound of right kernels; inf for incomparable values."""
     if actual is None or actual.shape != point.exact.shape:
         return math.inf, math.inf
     rtol, atol = limits

@@ -1,15 +1,16 @@
-"""`triage`: sort the backward calls of a dumped training run by what explains their errors: rounding, the device's numerics, or
-nothing.
+"""`triage`: sort the backward calls of a dumped training run by the explanation of their errors: rounding, the device's
+numerics, or none.
 
-A backward entry of msProbe's layout is paired with its forward entry, which holds the inputs. What PyTorch saved between them (a
-mean, a maximum) is in no entry: the forward page computes it, and the judge allows for the rounding of that, too. `backward.output`
-lists the gradients of the last function that autograd recorded, so the API `cross_entropy` is judged as nll_loss. A module's entry
-names no attributes: the kit takes those with which the forward page gives the dumped output, and allows for their last digits.
+A backward entry in msProbe's layout is paired with its forward entry, which holds the inputs. No entry holds tensors that
+PyTorch saved in between (a mean, a maximum): the forward page computes them, and the judge allows for their rounding, too.
+`backward.output` lists the gradients of the last function that autograd recorded, so the API `cross_entropy` is judged as
+nll_loss. A module's entry names no attributes: the kit uses those with which the forward page gives the dumped output, and
+allows for their last digits.
 
-An operator's `peer.py` says in `DUMPED` which calls belong to it: {name of an API or a module: "its parameters in PyTorch's order"}.
-A parameter that the vendor calls otherwise has the vendor's name after a colon ("weight: gamma"). A parameter that the operator does
-not have is ignored; with "!" after its name a call that passes it is not judged; with "=1" it is 1 in all elements where the call
-passes none. In place of the text may stand a pair of it and a function, which returns further inputs.
+`DUMPED` in an operator's `peer.py` lists its calls: {name of an API or a module: "its parameters in PyTorch's order"}. A
+parameter with another name at the vendor has that name after a colon ("weight: gamma"). A parameter that the operator lacks is
+ignored; with "!" after its name a call that passes it is not judged; with "=1" it is 1 in all elements if the call omits it.
+Instead of the text there may be a pair of it and a function that returns further inputs.
 """
 
 import json
@@ -56,9 +57,9 @@ BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), me
 ENTRY = re.compile(
     r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)"
 )
-# that modules are made with
+# with which modules are made
 EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)
-# of the last place of the largest number, by which float32 arithmetic differs where it is arranged otherwise
+# units in the last place of the largest number by which other arrangements in float32 differ
 UNITS = 16.0
 HEADER = (
     message("place"),
@@ -75,9 +76,9 @@ NOTE = message(
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """One backward call: its place and name in the dump, the verdict and why; `used` is the part of what is allowed.
+    """One backward call: its place and name in the dump, the verdict with its reason, and the used share of the allowance.
 
-    `case` and `outputs` are those of the first call that was judged, and of the first that is not explained.
+    `case` and `outputs` are kept for the first judged call and for the first unexplained one.
     """
 
     place: str
@@ -92,9 +93,9 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Triage:
-    """Every backward call of a dump that an operator of the kit has, in the order of execution; prints as a table.
+    """Every backward call of a dump for which the kit has an operator, in order of execution; prints as a table.
 
-    `notes` say what is wrong with a dump as a whole, `others` counts calls of which the kit has no operator.
+    `notes` list faults of a whole dump, `others` counts calls without an operator in the kit.
     """
 
     calls: tuple[Call, ...]
@@ -103,7 +104,7 @@ class Triage:
 
     @property
     def first(self) -> Call | None:
-        """The first call that is not explained."""
+        """The first unexplained call."""
         return next((call for call in self.calls if call.verdict in (WRONG, SUSPECT)), None)
 
     @property
@@ -112,7 +113,7 @@ class Triage:
 
     @property
     def passed(self) -> bool:
-        """Whether numbers were judged, and all is explained and whole."""
+        """Whether numbers were judged, and all are explained and complete."""
         return (
             bool({ROUNDING, DEVICE} & {*self.counts})
             and not {*BAD} & {*self.counts}
@@ -152,7 +153,7 @@ class Triage:
         ]
 
     def rows(self, each: bool = False) -> list[list[str]]:
-        """The table: each call that is not explained, and the others together unless `each` is asked for."""
+        """Return the table: a row for each unexplained call, and for the others by group unless `each` is set."""
         groups: dict[tuple, list[Call]] = {}
         for call in self.calls:
             groups.setdefault(
@@ -185,7 +186,7 @@ class Triage:
         return as_html(self.head, map(tr, HEADER), self.rows(each), self.remarks)
 
     def to_html(self) -> str:
-        """One page of HTML, whole, with every call."""
+        """Return one self-contained HTML page with every call."""
         return page(
             self.head, self._repr_html_(each=True), "margin:1.5em; overflow-x:auto", language_here()
         )
@@ -206,9 +207,9 @@ class Triage:
         )
 
     def write(self, folder, force: bool = False) -> Call:
-        """Write the first call that is not explained, else the first that was judged, as a case of `check` with its outputs.
+        """Write the first unexplained call, else the first judged one, as a case of `check` with its outputs.
 
-        Raises ValueError where no call was judged by its numbers, FileExistsError where something is.
+        Raises ValueError if no call was judged by its numbers, FileExistsError for a folder with contents.
         """
         call = next(
             (judged for judged in (self.first, *self.calls) if judged and judged.case), None
@@ -232,10 +233,10 @@ class Triage:
 
 
 def triage(folder, call: str | None = None, progress: Callable = lambda calls: calls) -> Triage:
-    """Judge every backward call of a dump in msProbe's layout that is one of an operator of the kit.
+    """Judge every backward call in a dump of msProbe's layout for which the kit has an operator.
 
-    `folder` is the dump_path of a run, or a step or rank in it. Of `call`, a name such as "Functional.silu.0", only that call is
-    judged. Files are read, and nothing in them is run. Raises FileNotFoundError and ValueError for what is no dump, or has no such call.
+    `folder` is a run's dump_path, or a step or rank in it. `call`, such as "Functional.silu.0", selects one call. Files are
+    read, and nothing in them is executed. Raises FileNotFoundError and ValueError if there is no dump or no such call.
     """
     need(
         call,
@@ -274,7 +275,7 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
     calls, kept = [], set()
     for judged in progress(pending):
         result = judged()
-        # a run has more numbers than memory holds
+        # a run has more numbers than fit the memory
         spare = {"case": None, "outputs": None} if (result.verdict == WRONG) in kept else {}
         kept |= {result.verdict == WRONG} if result.case else set()
         calls.append(replace(result, **spare))
@@ -282,12 +283,12 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
 
 
 def _plain(key: str) -> str:
-    """The name of an API or of a module's class, alike: LayerNorm and layer_norm."""
+    """Return the name of an API or of a module's class in one spelling, as for LayerNorm and layer_norm."""
     return re.sub(r"[123]d$", "", key).replace("_", "").lower()
 
 
 def _judged(dump: Dump, stem: str, forward: str, backward: str, ops: list) -> Call:
-    """The verdict on a call, whatever is wrong with its entries and files."""
+    """Return the verdict on a call, whatever is wrong with its entries and files."""
     ways, reasons, call = (
         [dump.entries.get(name) for name in (forward, backward)],
         [],
@@ -322,7 +323,7 @@ def _judged(dump: Dump, stem: str, forward: str, backward: str, ops: list) -> Ca
 
 
 def _by_statistics(forward: dict, backward: dict) -> tuple[str, str] | None:
-    """What statistics show without numbers; None for nothing."""
+    """Return what statistics show without numbers, or None."""
     came = [
         *chain.from_iterable(
             tensors(forward.get(name)) for name in ("input_args", "input_kwargs", "parameters")
@@ -343,8 +344,8 @@ def _finite(described: dict) -> bool:
 
 
 def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:
-    """Judge a call as one of an operator; raises ValueError or TypeError where it is none, or not known to be one."""
-    # PyTorch returns first what has a gradient
+    """Judge a call as one of an operator; raise ValueError or TypeError if it is not, or not certainly."""
+    # PyTorch returns the output with a gradient first
     gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))
     outputs, upstream, returned = (
         dict(zip(gives, forward.get("output", []))),
@@ -363,7 +364,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
             )
         )
     inputs, lost = _given(dump, op, how, forward, outputs, upstream)
-    # of a module
+    # attributes of a module
     chosen = (
         _attributes(op, inputs, _value(dump, outputs[gives[0]])) if "parameters" in forward else {}
     )
@@ -389,7 +390,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
 def _given(
     dump: Dump, op: Operator, how, forward: dict, outputs: dict, upstream: dict
 ) -> tuple[dict, dict]:
-    """What went into a call by the vendor's names, and which saved tensors the dump lacks."""
+    """Return a call's inputs by the vendor's names, and the saved tensors that the dump lacks."""
     how, more = (how, dict) if isinstance(how, str) else how
     inputs = _named(
         dump,
@@ -433,7 +434,7 @@ def _given(
 def _verdict(
     op: Operator, called: Case, ready: Prepared, gradients: dict, misses: list, around, lost: dict
 ) -> tuple[str, str]:
-    """Whether a device, another arrangement, or saved tensors of 16 bits explain gradients that are off."""
+    """Return whether a device, another arrangement, or 16-bit saved tensors explain wrong gradients."""
     if verdict := _by_device(
         op, ready, gradients, {miss.output: miss.wrong for miss in misses}, around
     ):
@@ -469,7 +470,7 @@ def _verdict(
 
 
 def _value(dump: Dump, held):
-    """An argument as an entry holds it: a tensor with its numbers, a number, a text, or a tuple of such."""
+    """Return an argument of an entry: a tensor with its numbers, a number, a text, or a tuple of these."""
     if isinstance(held, list):
         return tuple(_value(dump, each) for each in held)
     if not isinstance(held, dict) or "shape" not in held:
@@ -486,7 +487,7 @@ def _value(dump: Dump, held):
 
 
 def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
-    """The arguments of a call by the vendor's names, from PyTorch's parameters in order."""
+    """Return a call's arguments by the vendor's names, from PyTorch's ordered parameters."""
     order = [
         re.fullmatch(r"\s*(\w+)(!?)(?:=(\S+?))?(?:: (\w+))?", part).groups()
         for part in how.split(",")
@@ -521,7 +522,7 @@ def _named(dump: Dump, op: Operator, how, args: list, kwargs: dict) -> dict:
 
 
 def _as_cast(op: Operator, inputs: dict, output) -> dict:
-    """What autocast makes of floating inputs: the dump shows them before it, and the output behind it."""
+    """Return floating inputs as autocast converts them: the dump shows inputs before it, the output after."""
     fmt = next(
         (fmt for fmt in FORMATS if output and output.get("dtype") == f"torch.{fmt.name}"), None
     )
@@ -542,13 +543,13 @@ def _as_cast(op: Operator, inputs: dict, output) -> dict:
 
 
 def _near(called: Case) -> float:
-    """The part of the largest number by which an output that was stored and one that is repeated may differ."""
+    """Return the difference allowed between a stored and a recomputed output, relative to the largest number."""
     fmt = float_format(called.dtype)
     return (2.0 if fmt.bits == 16 else UNITS) * fmt.unit_roundoff
 
 
 def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
-    """The attributes with which a module's forward page gives the output that was dumped; ValueError where none does."""
+    """Return the attributes with which a module's forward page gives the dumped output; raise ValueError if none do."""
     x, unknown = (
         inputs[op.first],
         [p for p in op.forward_parameters if p.name in op.attributes and p.name not in inputs],
@@ -601,8 +602,8 @@ def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
 
 
 def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case, Callable]:
-    """The case of an operator whose page makes the saved tensors that are lost by its forward page, and what does so to any page."""
-    # no bound knows a maximum
+    """Return a case whose page computes lost saved tensors by its forward page, and the function that so changes any page."""
+    # bounds do not cover a maximum
     if (
         not lost
         or op.first not in {p.name for p in op.parameters}
@@ -622,7 +623,7 @@ def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case,
         def backward(xp, **values):
             taken = known | values
             for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]:
-                if name not in taken:  # on which only the output of forward depends, a bias
+                if name not in taken:  # only the output of forward depends on these, such as a bias
                     taken[name] = xp.zeros((1,) * len(op.page.AXES[name]), values[op.first].dtype)
             saved = forward(
                 xp,
@@ -640,7 +641,7 @@ def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case,
 
 
 def _moved(called: Case, lost: dict) -> dict[str, np.ndarray]:
-    """How far gradients move with the saved tensors that are lost, when those are rounded to 16 bits."""
+    """Return how far gradients move when the lost saved tensors are rounded to 16 bits."""
     rng, unit = np.random.default_rng(0), float_format(called.dtype).unit_roundoff
     wide = called.inputs | in_float64(called.inputs)
     still, *moved = (
@@ -662,7 +663,7 @@ def _moved(called: Case, lost: dict) -> dict[str, np.ndarray]:
 def _loosened(
     ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})
 ) -> Prepared:
-    """What is expected of gradients in the formats that they have, with a part of the largest number and `more` granted."""
+    """Return the expectation for gradients in their formats, with a share of the largest number and `more` allowed."""
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:
@@ -695,7 +696,7 @@ def _loosened(
 def _by_device(
     op: Operator, ready: Prepared, gradients: dict, wrong: dict, around: Callable
 ) -> tuple[str, str] | None:
-    """Which documented numerics of a device or a library give the gradients; None where none does."""
+    """Return which documented numerics of a device or a library give the gradients, or None."""
     dtype = ready.case.dtype
     for differences in registry.own("peer", op.name, "DIFFERENCES", {}).values():
         left, seen = dict(wrong), []
@@ -716,7 +717,7 @@ def _by_device(
     }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         envelopes = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
-        # both are so near the exact number
+        # both are this close to the exact number
         right = {
             name: Expected(
                 each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided

@@ -1,7 +1,7 @@
 """Describe where and how far outputs are wrong, when no change of the formulas explains them.
 
-A description says which outputs have another name, shape or format than documented, where and under which attributes
-elements are wrong, what the numbers resemble, and at which lengths the kernel is wrong.
+A description lists outputs with another name, shape or format than documented, where and under which attributes elements are
+wrong, what the numbers resemble, and at which lengths the kernel is wrong.
 """
 
 import random
@@ -30,29 +30,28 @@ from aclnn_viz.words.messages import linked, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
-CHANCE = (
-    0.05  # what is said of where or when a kernel is wrong must be rarer than this by chance alone
-)
+CHANCE = 0.05  # a described place or condition must have a smaller probability by chance
 CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
 SINGLE = (
     2.0**-20
-)  # the same for float64 outputs of a kernel that computes in float32: a few of its roundings
+)  # for float64 outputs of a kernel that computes in float32: a few of its roundings
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
 BESIDE, KINK = (
     2.0**-20,
     0.05,
-)  # how far beside a kink its sides are computed, and by how much of themselves they differ at least
-SHARE_DESCRIBED = 0.6  # of the places: a condition that holds for more is no description
-SHARE = 0.02  # of wrong elements may be right by chance: zeros, and values that both formulas share
+)  # distance from a kink at which its sides are computed, and their least relative difference
+SHARE_DESCRIBED = 0.6  # largest share of places in a condition that describes
+# share of wrong elements that may be right by chance: zeros, and values that both formulas share
+SHARE = 0.02
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
 LAST_RIGHT = message("in all places but the last of axis {axis}")
-BITS = range(4, 17)  # of a result that was 16 bits wide on its way
-CANCELLED = 2.0**-20  # of the largest number is the error of a few roundings to float32
-SHARE_CANCELLING = 0.25  # of it is a difference in which two bits cancel
+BITS = range(4, 17)  # significant bits of a result that was 16 bits wide in between
+CANCELLED = 2.0**-20  # error of a few float32 roundings, relative to the largest number
+SHARE_CANCELLING = 0.25  # relative size of a difference in which two bits cancel
 
 
 def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
-    """Names, shapes and formats that are not the documented ones, in words: each once, with an example and the number of cases."""
+    """Return undocumented names, shapes and formats in words: each once, with an example and the number of cases."""
     texts: dict[tuple, list[str]] = {}
     for run in seen:
         for miss in run.misses:
@@ -68,7 +67,7 @@ def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
 
 
 def in_documented_form(run: CaseRun) -> CaseRun:
-    """The same numbers in the documented shapes and formats; what is no output, or fits no way, is left out."""
+    """Return a run with the same numbers in the documented shapes and formats; other outputs are omitted."""
     if all(miss.wrong is not None for miss in run.misses):
         return run
     outputs = {}
@@ -98,7 +97,7 @@ def in_documented_form(run: CaseRun) -> CaseRun:
 
 
 def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
-    """Return masks of an output's shape by name; an element may lie in several.
+    """Return masks of an output's shape by name; regions may overlap.
 
     >>> import aclnn_viz as av
     >>> sorted(regions(av.operator("hardswish"), {"self": np.float32([-3, 1])}, "out", (2,)))
@@ -123,7 +122,7 @@ def _by_axes(op, inputs, output, shape) -> dict[str, np.ndarray]:
 
 
 def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
-    """The values of an attribute or format under which the kernel is wrong, where there are others under which not."""
+    """Return the values of an attribute or format under which the kernel is wrong, if it is right under others."""
     counts: dict[str, dict] = {}
     for run, bad in cases:
         for name, value in run.choices.items():
@@ -150,7 +149,7 @@ def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
 
 
 def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Per output and region: how many elements of the failing cases are wrong, and how many there are."""
+    """Return per output and region the wrong elements of the failing cases, and all of them."""
     tallies: dict[str, dict[str, list[int]]] = {}
     for run in wrong:
         for miss in run.misses:
@@ -169,7 +168,7 @@ def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, in
 
 
 def resemblance(seen) -> list[str]:
-    """Return a line for each output about what its wrong values are; `seen` holds (prepared, outputs, wrong names)."""
+    """Return a line for each output on what its wrong values resemble; `seen` holds (prepared, outputs, wrong names)."""
     text: dict[str, Counter] = {}
     totals: Counter = Counter()
     for prepared, outputs, wrong in seen:
@@ -209,7 +208,7 @@ def _remarks(prepared, name, output) -> list[str]:
 def likeness(
     name: str, actual: np.ndarray, truths: dict[str, np.ndarray], inputs: dict
 ) -> list[str]:
-    """Return what wrong values of an output look like beside the truth of all outputs, likeliest first.
+    """Return what wrong values of an output resemble, given the truth of all outputs, likeliest first.
 
     >>> likeness("out", np.array([2.0, 4.0]), {"out": np.array([1.0, 2.0])}, {})
     ['is 2 times the truth']
@@ -240,7 +239,7 @@ def _near(a, b, share=CLOSE) -> bool:
 
 
 def _factor(scale: float, inputs: dict) -> str:
-    """A factor, as the number of elements of some axes where it is one: such factors change with the shape."""
+    """Return a factor as text, as a product of axis lengths if it equals one, because such factors change with the shape."""
     for name, value in inputs.items():
         shape = getattr(value, "shape", ())
         for start in range(len(shape)):
@@ -254,8 +253,8 @@ def _factor(scale: float, inputs: dict) -> str:
 
 
 def convention(run: CaseRun) -> str:
-    """In words the convention in which alone a wrong run differs from the kit: what 0 / 0 is, or the slope at a kink; else nothing."""
-    known = vars(run)  # kept there: it is asked for by whoever counts, shrinks or explains
+    """Return the only convention in which a wrong run differs from the kit, such as 0 / 0 or the slope at a kink, or ""."""
+    known = vars(run)  # cached there for counting, shrinking and explaining
     if "convention" not in known:
         known["convention"] = _convention(run)
     return known["convention"]
@@ -283,12 +282,13 @@ def _convention(run: CaseRun) -> str:
             )
             for step in (-BESIDE, BESIDE)
         )
-    except Exception:  # a page that cannot be moved
+    except Exception:  # a page that fails on moved inputs
         return ""
     made = run.prepared.case
     upstream = [array for name, array in made.arrays.items() if name in made.operator.upstream]
     largest = max(np.abs(array.astype(np.float64)).max(initial=0.0) for array in upstream)
-    least = 8 * BESIDE * largest  # so far apart are both sides where a slope is steep
+    # the least difference of both sides of a kink where a slope is steep
+    least = 8 * BESIDE * largest
     for miss in run.misses:
         actual, truth = (
             part[miss.wrong].astype(np.float64)
@@ -328,9 +328,9 @@ def depends(
     budget: Budget,
     others: Sequence[CaseRun] = (),
 ) -> list[str]:
-    """Return in words where the elements are that are wrong, and at which lengths of the main tensor the kernel is.
+    """Return in words where elements are wrong, and at which lengths of the main tensor the kernel is wrong.
 
-    What one of `others`, further cases on which the kernel is wrong, contradicts is left out.
+    Statements that one of `others`, further wrong cases, contradicts are omitted.
     """
     usable, more = ([run for run in some if run.usable] for some in (failing, others))
     text = [
@@ -358,7 +358,7 @@ def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -
     masks = [(run, mask.reshape(run.wanted[output][0].shape)) for run, mask in (*pairs, *more)]
     place = next(_places(*([mask for _, mask in some] for some in (pairs, more))), None)
     values = next(_values(output, masks), None)
-    if place:  # in axes as the caller knows them
+    if place:  # in the caller's axes
         yield message("{output} is wrong only {place}", output=output, place=place)
     if values:
         yield values
@@ -369,9 +369,9 @@ def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -
 
 
 def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
-    """Sets of places along an axis outside of which nothing is wrong in any mask, nor in others.
+    """Yield sets of places along an axis that contain all errors of all masks and of `others`.
 
-    They are not most of the places, and what is wrong would seldom lie there alone by chance.
+    They are a minority of the places, and chance would rarely confine the errors to them.
     """
     tests = {
         (message("in the last place of axis {axis}"), 0): lambda at, n, b: at == n - 1,
@@ -417,7 +417,7 @@ def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
 
 
 def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[str]:
-    """Intervals of an input of the output's shape in which all is wrong, or all is right."""
+    """Yield intervals of an input of the output's shape in which all elements are wrong, or all are right."""
     for name in masks[0][0].arranged.arrays:
         pairs = [(seen.arranged.arrays[name], wrong) for seen, wrong in masks]
         if any(
@@ -460,7 +460,7 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
 
 
 def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
-    """That terms cancel, where errors are those of float32 in numbers as large as the inputs, and only small elements are wrong."""
+    """Return a note that terms cancel, if errors are float32 errors of the inputs' size and only small elements are wrong."""
     bits = []
     for run, mask in pairs:
         if run.outputs[output].dtype.itemsize == 2:
@@ -488,7 +488,7 @@ def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
 
 
 def _of_16_bits(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
-    """How large the errors of an output are, where they are those of a 16-bit format, in most elements and of both signs."""
+    """Return the size of an output's errors, if most elements have 16-bit rounding errors of both signs."""
     bits, signs = [], []
     for run, mask in pairs:
         truth = run.truth[output]
@@ -513,7 +513,7 @@ def _of_16_bits(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
 def _of_lengths(
     op, failing: Sequence[CaseRun], tested: KernelUnderTest, seed: int, budget: Budget
 ) -> Iterator[str]:
-    """The lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
+    """Yield the lengths of an axis of the main tensor at which the kernel is wrong, found by running it."""
     prepared = failing[0].prepared
     options = {
         name: value
@@ -546,7 +546,7 @@ def _of_lengths(
 
 @dataclass(eq=False)
 class _Lengths:
-    """Runs of a kernel on cases of which one axis has other lengths."""
+    """Runs of a kernel on cases with other lengths of one axis."""
 
     tested: KernelUnderTest
     options: dict
@@ -554,11 +554,11 @@ class _Lengths:
     axis: int
     seed: int
     budget: Budget
-    outcome: dict[int, bool] = field(default_factory=dict)  # whether the kernel is wrong, by length
+    outcome: dict[int, bool] = field(default_factory=dict)  # is the kernel wrong, by length
     held: dict[bool, list[set[str]]] = field(default_factory=lambda: {True: [], False: []})
 
     def law(self, rng: random.Random, known: list[int]) -> str:
-        """What the lengths have in common at which the kernel is wrong, those that are `known` among them; nothing if that breaks."""
+        """Return the common law of the lengths, including `known`, at which the kernel is wrong; "" if it breaks."""
         self._try(LENGTHS)
         wrong, right = self._sides()
         if len(wrong) < 2 or len(right) < 2 or not remainder(wrong, right):
@@ -578,7 +578,7 @@ class _Lengths:
 
     @property
     def also(self) -> str:
-        """The regions of the operator that wrong cases alone have."""
+        """Return the operator's regions that only wrong cases have."""
         alike = sorted(set.intersection(*self.held[True]).difference(*self.held[False]))
         if not alike:
             return ""
@@ -605,7 +605,7 @@ class _Lengths:
 
 
 def _regions_of(run: CaseRun) -> set[str]:
-    """The named regions of an operator that the outputs of a run have."""
+    """Return the named regions of an operator in a run's outputs."""
     op, inputs = run.prepared.case.operator, run.prepared.case.inputs
     if not own("faults", op.name, "regions"):
         return set()
