@@ -163,7 +163,8 @@ def drawn(op, seed):
 
 def numbers(case) -> dict[tuple, float]:
     """What can be asked of a call, each a number, by kind and words."""
-    asked = {("options", f"dtype is {name}"): case.dtype == name for name in FORMATS}
+    dtype = float_format(case.inputs[case.operator.like]).name
+    asked = {("options", f"dtype is {name}"): dtype == name for name in FORMATS}
     for name, v in case.operator.bind(case.inputs).items():
         found = {"options": {f"{name} is left out": v is None}}
         if rule := case.operator.attributes.get(name):
