@@ -1,4 +1,6 @@
-"""The cards of the site's first page: for each explorer its main picture, small and without words, in the families of the vendor's documents."""
+"""The cards of the site's first page: each explorer's main picture, small and without words, by family of the vendor's
+documents.
+"""
 
 import io
 from dataclasses import replace
@@ -14,8 +16,8 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words.messages import message, tr
 
-WIDE, TALL = 440, 275  # pixels of a card's picture, which is shown half as large
-COLOURS = 48  # of its palette
+WIDE, TALL = 440, 275  # pixels of a card's picture, shown at half size
+COLOURS = 48  # number of colours in its palette
 FAMILIES = {
     "": message("Errors, calls and tiles"),
     "activations": message("Activations"),
@@ -34,7 +36,7 @@ FIND = message("Find an operator")
 
 
 def thumbnail(panel: Panel) -> bytes:
-    """Return the picture of a panel without its words as a small PNG."""
+    """Return the picture of a panel, without words, as a small PNG."""
     axes = {
         name: Axis("", axis.low, axis.high, axis.scale, ())
         for name, axis in (("x", panel.x), ("y", panel.y))
@@ -54,7 +56,7 @@ def thumbnail(panel: Panel) -> bytes:
 
 
 def gallery(up: str, language: str) -> str:
-    """Return the HTML of all cards by family, and of the field that finds one; `up` leads to the folder of the site."""
+    """Return the HTML of all cards by family, with a search field; `up` leads to the folder of the site."""
     families = {one.aclnn_name: one.family for one in documented()}
     named = [(families[op.aclnn_name], op.name, op.aclnn_name) for op in operators()]
     order = list(FAMILIES)

@@ -1,8 +1,8 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date.
 
-What a translator fills in is aclnn_viz/words/LANGUAGE.po; SHOWN names the folders and modules all of whose words are
-translated. Messages come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end,
-from the controls of these modules, and from what is declared (conventions and errata, faults and puzzles, commands).
+A translator fills in aclnn_viz/words/LANGUAGE.po; SHOWN lists folders and modules whose words are all translated. Messages
+come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end, from the controls of
+these modules, and from declarations (conventions and errata, faults and puzzles, commands).
 """
 
 import importlib
@@ -31,7 +31,7 @@ MODULES = {
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract numeric peers symbolic",
 }
-OWN_FILES = "faults plans".split()  # of an operator's folder
+OWN_FILES = "faults plans".split()  # files in an operator's folder
 SHOWN = (
     *(
         f"aclnn_viz/{package}/**/*.py"
@@ -56,14 +56,14 @@ SHOWN = (
     *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()),
 )
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
-# The vendor's names of modes, as its documents write them.
+# The vendor's names of modes in its documents.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")
 WORDS = re.compile(r"[^\W\d_]{2}\w*")
 NUMBERS = {"nan", "inf"}
-# of a published repository, as it is cited
+# a file of a published repository, as cited
 FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")
-# What tools for catalogues ask for; Babel's own head would change with its version.
+# A head that catalogue tools require; Babel's head would change with its version.
 HEAD = r"""# Translations use the terms of terms.toml, beside this file.
 msgid ""
 msgstr "Language: {}\nContent-Type: text/plain; charset=utf-8\nPlural-Forms: {}\n"
@@ -71,7 +71,7 @@ msgstr "Language: {}\nContent-Type: text/plain; charset=utf-8\nPlural-Forms: {}\
 
 
 def names() -> set[str]:
-    """Return what has one name in all languages: formats, products, devices, modes, parameters and outputs."""
+    """Return words with one name in all languages: formats, products, devices, modes, parameters and outputs."""
     found = {
         "host",
         "atlas",
@@ -87,12 +87,12 @@ def names() -> set[str]:
 
 
 def shown() -> list[Path]:
-    """Return the modules that hold what people read: every one of these folders, whoever adds it."""
+    """Return the modules that hold texts for people: every module in these folders."""
     return sorted({path for place in SHOWN for path in ROOT.glob(place)})
 
 
 def explorer_files() -> list[Path]:
-    """Return the modules that hold what explorers show, those of operators last."""
+    """Return the modules that hold explorers' texts, operators' last."""
     folder = ROOT / "aclnn_viz" / "explorers"
     return [*sorted(folder.glob("*.py")), *sorted(folder.glob("by_operator/*.py"))]
 
@@ -103,8 +103,8 @@ def module_of(path: Path):
 
 @cache
 def messages() -> dict:
-    """Return {message: file} of all modules that have any; a message with a plural is a pair."""
-    found, kept = {}, names() - {"value"}  # which is a word, too
+    """Return {message: file} of all modules with messages; a message with a plural is a pair."""
+    found, kept = {}, names() - {"value"}  # "value" is also a word
     speaking = [
         path
         for folder in ("aclnn_viz", "notebooks/gallery")
@@ -125,7 +125,7 @@ def messages() -> dict:
 
 
 def texts_of_states(module) -> set[str]:
-    """Return what the controls of the state that a module shows say in words: labels, groups, hints and options."""
+    """Return the texts of a module's controls: labels, groups, hints and options."""
     found = controls(module.State) if hasattr(module, "State") else []
     return {
         text
@@ -141,7 +141,7 @@ def texts_of_states(module) -> set[str]:
 
 
 def catalogue(language: str) -> Catalog:
-    """Return the catalogue as it is in the repository."""
+    """Return the catalogue in the repository."""
     return pofile.read_po(BytesIO(place(language).read_bytes()), locale=language)
 
 
@@ -150,7 +150,7 @@ def place(language: str) -> Path:
 
 
 def updated(language: str) -> Catalog:
-    """Return the catalogue with the messages of today: a new one waits for its translation, one that is not used is gone."""
+    """Return the catalogue with the current messages: new ones without translation, and without unused ones."""
     made, today = catalogue(language), Catalog()
     for message in messages():
         today.add(message)
@@ -159,7 +159,7 @@ def updated(language: str) -> Catalog:
 
 
 def text(made: Catalog) -> bytes:
-    """Return the file of a catalogue: sorted, and of each message nothing but itself and its translation."""
+    """Return the text of a catalogue: sorted messages and translations only."""
     for message in made:
         message.flags.clear()
     file = BytesIO()

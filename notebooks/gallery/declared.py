@@ -31,9 +31,7 @@ from derivations.prover.sentences import REASONS, SAID
 
 @cache
 def declared() -> dict[str, str]:
-    """Return {text: file}: what is claimed, all that conventions and errata say, the rules that no status guards, how peers differ,
-    what commands do.
-    """
+    """Return {text: file} of claims, conventions, errata, rules without a status, differences of peers, and commands."""
     found = {}
 
     def add(kind: str, name: str, texts: set[str]) -> None:
@@ -76,7 +74,7 @@ def declared() -> dict[str, str]:
 
 
 def helps(table) -> set[str]:
-    """What a table says of its commands and their options, however they are grouped."""
+    """Return the texts of a table on commands and their options, at any level of groups."""
     if isinstance(table, tuple):
         return {summary(table[0])} | helps(table[1])
     return {table["help"]} if "help" in table else set().union(*map(helps, table.values()))
@@ -84,7 +82,7 @@ def helps(table) -> set[str]:
 
 @cache
 def steps() -> dict[str, str]:
-    """Return {text: file} of what the steps of all derivations say; a chapter whose default mode lacks some lists modes in TEXT_MODES."""
+    """Return {text: file} of the steps of all derivations; a chapter whose default mode lacks some lists modes in TEXT_MODES."""
     found = {}
     for chapter in chapters():
         for mode in getattr(chapter, "TEXT_MODES", ((),)) if hasattr(chapter, "derive") else ():
@@ -95,7 +93,7 @@ def steps() -> dict[str, str]:
 
 
 def words(entry) -> set[str]:
-    """Return the texts in the fields of an entry of a table, but for its identifier, and in its evidence.
+    """Return the texts in an entry's fields, except its identifier, and in its evidence.
 
     >>> words((1, ("a row", Message("of zeros"))))  # a message is found where it is made
     {'a row'}
@@ -104,7 +102,7 @@ def words(entry) -> set[str]:
         return set() if isinstance(entry, Message) else {entry}
     if isinstance(entry, tuple):
         return set().union(*map(words, entry))
-    # what a lemma claims is a theorem's
+    # the claims of a lemma are texts of its theorem
     if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):
         return set()
     return set().union(
@@ -118,10 +116,10 @@ def words(entry) -> set[str]:
 
 @cache
 def of_faults() -> dict[str, str]:
-    """Return {text: file} of all that faults and puzzles say."""
+    """Return {text: file} of all texts of faults and puzzles."""
     found = {}
     for op in operators():
-        # else mechanical edits, which say what the code does
+        # otherwise mechanical edits, whose texts describe code
         named = faults(op) if registry.file("faults", op.name) else ()
         every = (*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives())
         for kind, declared in {
@@ -142,7 +140,7 @@ def of_faults() -> dict[str, str]:
 
 
 def _kept(value) -> Iterator[str]:
-    """The messages without values in a value, its items and its fields; those with values are found where they are made."""
+    """Yield the messages without values in a value, its items and its fields; those with values are found in the source."""
     if isinstance(value, Message):
         yield from [] if value.values else [value.key]
     elif isinstance(value, (tuple, list)):
@@ -154,7 +152,7 @@ def _kept(value) -> Iterator[str]:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is Python that assigns, calls or returns something.
+    """Return whether a text is Python code that assigns, calls or returns something.
 
     >>> is_code("return np.sum(dy, axis=...)"), is_code("gamma is 1"), is_code("rows and columns")
     (True, False, False)

@@ -1,8 +1,8 @@
-"""The outputs that lessons are committed with: made by one command, and compared with those of today.
+"""The committed outputs of lessons: one command writes them, and a test compares them with a new run.
 
-`python -m notebooks.gallery.outputs [NAME ...]` runs lessons and writes their outputs into them; `make lessons` runs all.
-A NAME is how lessons begin, such as 04 for both editions of one and zh/04 for its Chinese one, which is made of the English
-one and of the texts in zh/04_grid_sampler_2d.md.
+`python -m notebooks.gallery.outputs [NAME ...]` runs lessons and writes their outputs into them; `make lessons` runs all. A
+NAME is the start of lessons' names, such as 04 for both editions and zh/04 for the Chinese edition, which is made from the
+English one and the texts in zh/04_grid_sampler_2d.md.
 """
 
 import base64
@@ -30,7 +30,7 @@ from notebooks.gallery.pictures import SAME, distance, small
 
 LESSONS = Path(__file__).resolve().parents[1]
 PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
-# What no two runs share: addresses, durations, moments, folders that are made for the occasion, and how many runs of a tile
+# Texts that differ between runs: addresses, durations, times, temporary folders, and the number of runs of a tile
 # program fit into the seconds of a check.
 PASSING = [
     (r"0x[0-9a-f]{6,}", "0x..."),
@@ -41,13 +41,13 @@ PASSING = [
 ]
 MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # before each text of a translation
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
-# NumPy's exp and log differ in a last bit between processors. A value hardly shows it; an error, written as 3.1e-08, may
+# NumPy's exp and log differ in a last bit between processors. A value hardly changes; an error, written as 3.1e-08, may
 # become another one. Words, signs and whole numbers are the same everywhere, and all of them without AVX-512.
 NEAR = {"value": 1e-3, "error": 0.1}
 
 
 def lessons(language: str = LANGUAGES[0]) -> list[Path]:
-    """Return the notebooks of an edition in learning order; a translation has one for each file of texts, made or to be made."""
+    """Return the notebooks of an edition in learning order; a translation has one per file of texts, existing or not."""
     return sorted(
         LESSONS.glob("*.ipynb")
         if language == LANGUAGES[0]
@@ -56,7 +56,7 @@ def lessons(language: str = LANGUAGES[0]) -> list[Path]:
 
 
 def editions(path: Path) -> dict[str, Path]:
-    """Return the languages in which the lesson of a notebook is there, English first."""
+    """Return the languages of a notebook's lesson, English first."""
     return {
         language: each
         for language in LANGUAGES
@@ -66,7 +66,7 @@ def editions(path: Path) -> dict[str, Path]:
 
 
 def language_of(path: Path) -> str:
-    """Return the language of a notebook, which is the name of its folder unless it is English."""
+    """Return the language of a notebook: its folder's name, or English."""
     return path.parent.name if path.parent.name in LANGUAGES else LANGUAGES[0]
 
 
@@ -76,12 +76,12 @@ def read(path: Path):
 
 
 def mark(cell) -> str:
-    """Return what a translation of a cell is marked with: its id, and which English text it is the translation of."""
+    """Return the mark of a cell's translation: its id, and a digest of the English text."""
     return f"{cell.id} {hashlib.sha256(cell.source.encode()).hexdigest()[:8]}"
 
 
 def choosing(code: str, language: str) -> str:
-    """Return the first cell of a lesson with a line that chooses its language, whatever the reader's machine speaks.
+    """Return the first cell of a lesson with a line that sets its language, whatever the machine's language.
 
     >>> choosing("import aclnn_viz as av\\nop", "zh")
     'import aclnn_viz as av\\nav.language("zh")\\nop'
@@ -91,9 +91,10 @@ def choosing(code: str, language: str) -> str:
 
 
 def edition(path: Path):
-    """Return the lesson whose notebook is to be made there, without its own outputs; ValueError for a text that is stale.
+    """Return the lesson for the notebook at a path, without its own outputs; raise ValueError for a stale text.
 
-    A translation is the English notebook with the texts of the file beside it, one for each cell of Markdown, and with its language chosen.
+    A translation is the English notebook with the texts of the file beside it, one per Markdown cell, and a line that sets
+    its language.
     """
     if language_of(path) == LANGUAGES[0]:
         return read(path)
@@ -121,9 +122,9 @@ def edition(path: Path):
 
 @contextmanager
 def kernel(**environment) -> Iterator[AsyncKernelClient]:
-    """A kernel in which lessons run, one after another, and its client; the reader's progress with the puzzles stays as it is.
+    """Yield a kernel that runs lessons one after another, and its client; the reader's puzzle progress is untouched.
 
-    A client of its own for each lesson would listen first, for a fifth of a second, to what the one before has left.
+    A new client per lesson would first spend a fifth of a second on old messages.
     """
     with tempfile.TemporaryDirectory() as folder:
         manager, client = run_sync(start_new_async_kernel)(
@@ -131,7 +132,7 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
             env=os.environ
             | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"}
             | environment,
-            # A kernel warns of its transport, which never leaves this machine; the history is the reader's.
+            # The kernel warns of its transport, which never leaves this machine; the history belongs to the reader.
             # Lessons cite PyTorch's values where it is not installed, and are committed so. Searches for garbage in what a
             # machine of tiles holds would be a tenth of the time.
             extra_arguments=[
@@ -151,10 +152,10 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
 def executed(
     notebook, client: AsyncKernelClient, language: str = LANGUAGES[0], pictures: bool = True
 ):
-    """Return a notebook with the outputs that it is committed with, in a language; raises CellExecutionError.
+    """Return a notebook with its outputs for a commit, in a language; raise CellExecutionError.
 
-    What an earlier lesson has named in the kernel is forgotten, what it has imported is not. Without `pictures` they are
-    empty, which is half of the work; what is said of them is there.
+    Names of an earlier lesson in the kernel are deleted, imports stay. Without `pictures` these are empty, which halves the
+    work; their descriptions stay.
     """
     notebook.cells.insert(
         0, nbformat.v4.new_code_cell(f"{PRELUDE}language({language!r})\ndraw({pictures})")
@@ -179,7 +180,7 @@ def executed(
             if "text" in output:
                 output.text = settled(output.text)
             if {"text/html", "text/markdown"} & output.get("data", {}).keys():
-                # the fields of an object, which nobody is shown
+                # nobody sees the fields of an object
                 output.data.pop("text/plain", None)
             for kind, value in output.get("data", {}).items():
                 if kind.startswith("text/"):
@@ -189,7 +190,7 @@ def executed(
 
 
 def settled(text: str) -> str:
-    """Return a text without what passes: where an object lay, how long something took.
+    """Return a text without transient parts: addresses and durations.
 
     >>> settled("<f at 0x7f0d3af805d0>, 12.5 ms")
     '<f at 0x...>, ... s'
@@ -200,7 +201,7 @@ def settled(text: str) -> str:
 
 
 def stale(committed, fresh, pictures: bool = True) -> Iterator[str]:
-    """Yield in which cells a committed notebook shows other outputs than a run of today, and what differs."""
+    """Yield the cells of a committed notebook whose outputs differ from a new run's, and the differences."""
     for number, (old, new) in enumerate(zip_longest(committed.cells, fresh.cells)):
         shown = [cell.get("outputs", []) if cell else [] for cell in (old, new)]
         if len(shown[0]) != len(shown[1]):
@@ -229,7 +230,7 @@ def _apart(old, new, pictures: bool) -> Iterator[str]:
 
 
 def differing(one: str, other: str) -> tuple[str, str] | None:
-    """Return the first lines of two texts that differ, in more than what processors make of a number."""
+    """Return the first lines of two texts that differ by more than processors' last bits."""
     for left, right in zip_longest(one.splitlines(), other.splitlines(), fillvalue=""):
         numbers = [NUMBER.findall(line) for line in (left, right)]
         words = [" ".join(NUMBER.sub(" # ", line).split()) for line in (left, right)]
@@ -244,7 +245,7 @@ def _near(one: str, other: str) -> bool:
 
 
 def write(path: Path, client: AsyncKernelClient) -> None:
-    """Run a lesson in a kernel and write it with its outputs."""
+    """Run a lesson in a kernel, and write it with its outputs."""
     notebook = executed(edition(path), client, language_of(path))
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
@@ -254,7 +255,7 @@ def write(path: Path, client: AsyncKernelClient) -> None:
 
 
 def main(asked: list[str]) -> None:
-    """Write the lessons whose names begin so, all for no name; ends the process where none does."""
+    """Write the lessons whose names start with the given ones, all for none; end the process if no lesson does."""
     begin = tuple(asked) or ""
     wanted = [
         [

@@ -1,4 +1,4 @@
-"""The pictures that README shows: explorers as they stand in JupyterLab, and a plot of numeric error."""
+"""The pictures in README: explorers as in JupyterLab, and a plot of numeric error."""
 
 import io
 import shutil
@@ -19,16 +19,16 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "notebooks" / "pictures"
 EXPLORERS = ("grid_sampler_2d",)
 CELL = 'import aclnn_viz as av\n\nav.explore("{name}")'
-CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')  # of the Chinese README, named .zh
-SIZE = {"width": 1280, "height": 1500}  # which holds the whole cell
-# distance of pictures that show the same: fonts and antialiasing give 0.01, another state 0.1 and more
+CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')  # for the Chinese README, named .zh
+SIZE = {"width": 1280, "height": 1500}  # large enough for the whole cell
+# limit of distance between equal pictures: fonts and antialiasing give 0.01, another state 0.1 and more
 SAME = 0.06
-COLOURS = 256  # of a palette: a third of the size
+COLOURS = 256  # number of colours in a palette: a third of the size
 
 
 @contextmanager
 def opened() -> Iterator[tuple]:
-    """A JupyterLab in its light theme and a headless Chromium."""
+    """Yield a JupyterLab in its light theme and a headless Chromium."""
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     from laboratory import chromium, laboratory
 
@@ -42,7 +42,7 @@ def opened() -> Iterator[tuple]:
 
 @contextmanager
 def shown(browser, server, name: str, cell: str = CELL) -> Iterator:
-    """A notebook with a cell that opens the explorer `name`, and the explorer below it."""
+    """Yield a notebook with a cell that opens the explorer `name`, and the explorer below it."""
     from laboratory import Notebook
 
     notebook = Notebook(browser, server, f"{name}.ipynb", cell.format(name=name))
@@ -59,12 +59,12 @@ def shown(browser, server, name: str, cell: str = CELL) -> Iterator:
 
 def screenshot(notebook) -> bytes:
     """Return the PNG of the first cell of a notebook."""
-    notebook.page.wait_for_timeout(500)  # fonts and layout
+    notebook.page.wait_for_timeout(500)  # time for fonts and layout
     return small(notebook.page.locator(".jp-Notebook .jp-Cell").first.screenshot())
 
 
 def error_picture() -> bytes:
-    """Return the PNG that README's example writes, with the emulator in the place of the device."""
+    """Return the PNG of README's example, run with the emulator instead of the device."""
     op, case = av.operator("rms_norm"), av.case("rms_norm", dtype="bfloat16", shape=(64, 512))
     with av.open_device("host") as device:
         out, truth = device.run(op, **case.inputs)["dxOut"], op.truth(**case.inputs)["dxOut"]
@@ -80,10 +80,10 @@ def small(png: bytes) -> bytes:
 
 
 def distance(one: bytes, other: bytes) -> float:
-    """Return how far two pictures are apart, as a share of the whole range of grey.
+    """Return the distance of two pictures, as a share of the range of grey.
 
-    Both are brought to 64 x 64 cells, so that another font or a page of another height hardly counts; the largest mean
-    difference of a 4 x 4 block of cells does.
+    Both are scaled to 64 x 64 cells, so that fonts and page heights hardly count; the distance is the largest mean difference
+    of a 4 x 4 block of cells.
     """
     first, second = (
         np.asarray(
@@ -95,7 +95,7 @@ def distance(one: bytes, other: bytes) -> float:
 
 
 def write() -> list[Path]:
-    """Write every picture, and return the paths; without Chromium those of explorers stay as they are."""
+    """Write every picture, and return the paths; without Chromium the pictures of explorers stay unchanged."""
     PICTURES.mkdir(exist_ok=True)
     made = {"error_plot": error_picture()}
     if shutil.which("chromium"):

@@ -20,16 +20,16 @@ from aclnn_viz.words.messages import meant, tr
 
 Widget.close_all()  # an explorer of another lesson would follow the language
 pyplot.switch_backend(get_backend())
-# which draws each figure at the end of its cell, before the backend saves it
+# this hook draws each figure at the end of its cell, before the backend saves it
 pyplot.uninstall_repl_displayhook()
-notebook.AFTER = 1e6  # a lesson is committed without what passes
-# no later search for garbage looks at all that is imported: a tenth of the time of the lessons
+notebook.AFTER = 1e6  # lessons are committed without progress bars
+# later garbage searches skip all imports, which saves a tenth of the lessons' time
 gc.freeze()
 NO_LABEL = meant("", "no label")
 
 
 def still(explorer, **_):
-    """Return the picture of an explorer, with how it comes to life, and its words, in the place of the widget."""
+    """Return the still picture of an explorer with its words and instructions, instead of the widget."""
 
     def shown(data):
         picture = explorer.subject.show(data)
@@ -51,7 +51,7 @@ def still(explorer, **_):
 
 
 def words(figure, printer, cycle):
-    """Say what a figure of Matplotlib shows: titles, axes, and of each curve or image where it begins and ends."""
+    """Print a description of a Matplotlib figure: titles, axes, and start and end of each curve or image."""
     lines = []
     for axes in figure.axes:
         x, y = axes.get_xlabel(), axes.get_ylabel()
@@ -88,7 +88,7 @@ def words(figure, printer, cycle):
 
 
 def spread(values):
-    """Say where values begin, where they end, and between what they lie."""
+    """Return start, end and range of values in words."""
     values = np.ma.masked_invalid(np.asarray(values, float)).ravel()
     text = {"first": values[0], "last": values[-1], "least": values.min(), "largest": values.max()}
     return tr(
@@ -98,7 +98,7 @@ def spread(values):
 
 
 def draw(wanted):
-    """Have pictures drawn, or, where only what is said of them is compared, left empty."""
+    """Switch the drawing of pictures on or off; a comparison of descriptions needs none."""
     globals()["DRAWN"] = wanted
     for owner, name, empty in ((Picture, "png", b""), (FigureCanvasBase, "print_figure", None)):
         kept = f"{name}_itself"
@@ -110,4 +110,4 @@ def draw(wanted):
 
 
 Explorer._repr_mimebundle_ = still
-Figure._repr_pretty_ = words  # registered with IPython, it would go when the inline backend comes
+Figure._repr_pretty_ = words  # IPython would drop it when the inline backend loads

@@ -1,6 +1,6 @@
-"""What the site of Sphinx has beside Sphinx: live explorers in the place of stills, formulas as MathML, a link to the other edition.
+"""Additions to the Sphinx site: live explorers instead of stills, formulas as MathML, a link to the other edition.
 
-A page asks no host for anything and opens from the file system, too.
+A page loads nothing from a host, and also opens from the file system.
 """
 
 import re
@@ -24,7 +24,7 @@ from notebooks.gallery.cards import gallery, thumbnail
 
 FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
 FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
-# What the theme says and Sphinx has no Chinese for.
+# Sentences of the theme that Sphinx does not translate to Chinese.
 THEME = {
     message("Next"),
     message("Previous"),
@@ -35,7 +35,7 @@ THEME = {
 }
 IN_WORDS = message("The picture in words")
 # The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
-# their places in the text of the first page
+# places in the text of the first page
 BEGINNING, GALLERY = "<!-- beginning -->", "<!-- gallery -->"
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
@@ -47,7 +47,7 @@ GUIDE = re.compile(r"\[([^]]*)\]\((?:\.\./)+docs/(\w+)\.md\)")
 
 
 def page_of(name: str, state: str) -> str:
-    """What the page of an explorer is called; a state that is not the first one has a page of its own.
+    """Return the name of an explorer's page; each state other than the first has another page.
 
     >>> page_of("tiles", ""), page_of("tiles", "schedule=%22late%22")
     ('tiles', 'tiles-a6fbc8cd')
@@ -60,23 +60,23 @@ def read(text: str):
 
 
 def explorer_of(output) -> tuple[str, str] | None:
-    """The name and the state of the explorer whose still picture an output is."""
+    """Return the name and the state of the explorer whose still picture an output is."""
     held = output.get("metadata", {})
     return (held["still"], held.get("state", "").lstrip("#")) if "still" in held else None
 
 
 def lesson(text: str):
-    """Return a notebook in which a still picture of an explorer is the explorer, and a figure has its words below it."""
+    """Return a notebook with explorers in place of their still pictures, and with figures' words below them."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
-    # which knows calls of the shell
+    # this lexer knows calls of the shell
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":  # the other edition is another site
             cell.source = LINK[here].sub(
                 rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source
             )
-            if here == "zh":  # guides are in English alone
+            if here == "zh":  # guides exist only in English
                 cell.source = GUIDE.sub(rf'<a href="{UP[here]}/docs/\2.html">\1</a>', cell.source)
         for hidden, tag in (("source_hidden", "hide-input"), ("outputs_hidden", "hide-output")):
             if cell.metadata.get("jupyter", {}).get(hidden):
@@ -103,7 +103,7 @@ def lesson(text: str):
 
 
 def write_explorers(app) -> None:
-    """Write the explorers as pages, those in the states that lessons show, too; the Chinese edition shows the same pages."""
+    """Write the explorers as pages, also in the states that lessons show; the Chinese edition shows the same pages."""
     if language() == "en":
         folder = Path(app.outdir) / "live"
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,7 +116,7 @@ def write_explorers(app) -> None:
             for cell in lesson.cells
             for output in cell.get("outputs", ())
         }
-        # what takes longest, zoom, first
+        # start with the slowest, zoom
         pages = sorted({(name, "") for name in explorers()} | shown - {None}, reverse=True)
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             list(pool.map(partial(write_explorer, folder), pages))
@@ -133,7 +133,7 @@ def write_explorer(folder: Path, page: tuple[str, str]) -> None:
 
 
 def place_first(app, name: str, source: list[str]) -> None:
-    """Put the live picture, the three ways and the cards of all explorers in their places on the first page."""
+    """Put the live picture, the three links and the cards of all explorers into the first page."""
     here = language()
     folder, up = ("../notebooks", UP[here]) if here == "en" else ("../../notebooks/zh", UP[here])
     new, _, formula = (f"{folder}/{name}.html" for name in LESSONS)
@@ -143,7 +143,7 @@ def place_first(app, name: str, source: list[str]) -> None:
 
 
 def link_other_edition(app, pagename, templatename, context, doctree) -> None:
-    """Give a page its link to the same page of the other edition, or to the first page where there is none."""
+    """Give a page a link to the same page of the other edition, or else to its first page."""
     (folder, _, name), (root, first, label) = pagename.rpartition("/"), OTHER[language()]
     same = f"{folder}/zh/{name}" if root else f"{folder.removesuffix('/zh')}/{name}"
     there = any((Path(app.srcdir) / same).with_suffix(kind).exists() for kind in (".md", ".ipynb"))
@@ -159,7 +159,7 @@ def link_other_edition(app, pagename, templatename, context, doctree) -> None:
 
 
 def setup(app):
-    """Called by Sphinx."""
+    """Register the extension with Sphinx."""
 
     def drawn(display):
         def visit(self, node):
