@@ -3,12 +3,11 @@
     python benchmarks/bench.py OPERATOR ...    # print, compare, write nothing
     python benchmarks/bench.py                 # all cases: benchmarks/reports/bench.md, whose difference git shows
 
-A case is a mode, a format and a size. Medium tensors have some 2^20 elements (they fit the third cache), large ones more than any
-cache; those of the samplers, which compute more for each, fewer.
-Both sides take
-turns in one process, each first for SETTLE seconds that do not count: the other's threads go to sleep, its own data come to the
-caches. A ratio is the median over the turns of PyTorch's time / the kit's in the same turn, its spread their least and largest. A
-case whose ratio is below 1 is measured once more, after all others, in AGAIN times as many turns, which then count.
+A case is a mode, a format and a size. Medium tensors have about 2^20 elements (they fit the third-level cache), large ones
+exceed every cache; the samplers' are smaller, as each element costs more. Both sides take turns in one process. The first
+SETTLE seconds of a turn do not count: the other side's threads go to sleep, and the data enter the caches. A ratio is the
+median over turns of PyTorch's time / the kit's, its spread the least and largest. A case with a ratio below 1 is measured
+again, after all others, in AGAIN times as many turns, which then count.
 """
 
 import statistics
@@ -45,14 +44,14 @@ SIZES = {
     ],
 }
 NAMES, DTYPES = ("medium", "large"), ("float32", "bfloat16", "float16")
-# seconds, seconds, least and most turns, seconds of a case
+# seconds, seconds, least and most turns, seconds per case
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
 AGAIN = 3
 TABLE = REPORTS / "bench.md"
 
 
 def seconds(call, count: int) -> float:
-    """Of one of so many calls, in a row."""
+    """Return the seconds of one call, from a row of `count` calls."""
     start = time.perf_counter()
     for _ in range(count):
         call()
@@ -60,7 +59,7 @@ def seconds(call, count: int) -> float:
 
 
 def turns(calls: dict, times_as_many: int = 1) -> dict[str, list[float]]:
-    """The seconds of each call, turn by turn."""
+    """Return the seconds of each call, turn by turn."""
     count, times = {}, {name: [] for name in calls}
     for name, call in calls.items():
         call()
@@ -82,7 +81,7 @@ def turns(calls: dict, times_as_many: int = 1) -> dict[str, list[float]]:
 
 
 def in_torch(op, inputs):
-    """A call of PyTorch's backward on tensors that are ready, None where it has none for these inputs."""
+    """Return a call of PyTorch's backward on prepared tensors, None if PyTorch lacks it for these inputs."""
     import torch
 
     function = peers.in_torch(op)
@@ -98,7 +97,7 @@ def in_torch(op, inputs):
         )
 
     given = {name: tensor(value) for name, value in inputs.items()}
-    # PyTorch's function runs forward, too, which does not belong to the time
+    # PyTorch's function also runs forward, whose time does not count
     if op.name == "rms_norm":
         x, gamma = given["x"].requires_grad_(), given["gamma"].requires_grad_()
         y = torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-6)
@@ -111,12 +110,12 @@ def in_torch(op, inputs):
 
 
 def cases(chosen):
-    """Yield (name of the case, operator, options of `av.case`); one format after the other, for each is compiled anew."""
+    """Yield (name of the case, operator, options of `av.case`), format by format because each is compiled separately."""
     for op in chosen:
         for dtype in DTYPES:
             for size, shapes in zip(NAMES, SIZES[op.name]):
                 for mode in op.modes:
-                    # PyTorch has no z-loss
+                    # PyTorch lacks the z-loss
                     if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:
                         yield (
                             " ".join([op.name, *map(str, mode.values()), dtype, size]),
@@ -131,7 +130,7 @@ def cases(chosen):
 
 
 def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
-    """What the table has of a case: times in microseconds, ratios of each turn."""
+    """Return a case's entry in the table: times in microseconds, ratios of each turn."""
     inputs = av.case(op, **options).inputs
     calls = {"kit": partial(device.run, op, **inputs), "torch": in_torch(op, inputs)}
     found = turns(calls, times_as_many)
@@ -145,13 +144,13 @@ def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
 
 
 def shown(name: str, row: dict) -> str:
-    """A row of the table."""
+    """Return a row of the table."""
     spread = f"{row['least']:.2f} to {row['most']:.2f}"
     return line(name, number(row["kit"]), number(row["ratio"]), spread)
 
 
 def number(value: float) -> str:
-    """With three digits, or two behind the point."""
+    """Return a number with three digits, or two decimals."""
     return f"{value:.0f}" if value >= 100 else f"{value:.2f}"
 
 
@@ -159,7 +158,7 @@ HEAD = line("case", "kit us", "PyTorch / kit", "spread") + line(*["---"] * 4)
 
 
 def summary(rows: dict) -> str:
-    """Means by format and size, the slowest cases, and those below 1."""
+    """Return means by format and size, the slowest cases, and those below 1."""
     text = line("format, size", "cases", "PyTorch / kit", "least", "its case") + line(*["---"] * 5)
     for dtype in DTYPES:
         for size in NAMES:
@@ -178,7 +177,7 @@ def summary(rows: dict) -> str:
 
 
 def rows_of(todo, measure) -> dict:
-    """The rows of all cases; of those below 1 the second measurement counts."""
+    """Return the rows of all cases; for those below 1 the second measurement counts."""
     rows = {name: measure(1, name, *case) for name, *case in todo}
     for name, *case in todo:
         if rows[name]["ratio"] < 1.0:

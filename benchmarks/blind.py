@@ -37,13 +37,13 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.faults.edits import edits
 
 DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED, EDITS = 400, 400, 0.01, 1, 40, 40
-SEED = 50_000  # suites were made beside another: this one was never looked at
+SEED = 50_000  # another seed than that of the suites, never inspected
 LENGTHS = (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 33)
 FORMATS = "float32", "float32", "float16", "bfloat16"
-LARGEST = 2**14  # elements of a drawn input
+LARGEST = 2**14  # limit of elements of a drawn input
 ALONE = "A > {n:g}", "A < {m:g}", "A == {n:g}", "({n:g} < A) & (A < {m:g})", "A % {d} == {r:g}"
 RELATIONS = "A > B", "A == B", "A - B == {c}", "(A >= {d} * B) & (B > 0)"
-# x is a tensor that has the shape of the first output, `at` the place on its last axis, of length n.
+# x is a tensor with the shape of the first output, `at` the place on its last axis, of length n.
 ELEMENTS = (
     "x == 0",
     "x > {c}",
@@ -78,7 +78,7 @@ SPECIAL = (
     "sort(x, -1)",
 )
 
-#: By kind of condition why no case of a suite need meet it.
+#: By kind of condition, the reason why no case of a suite needs to meet it.
 WHY = {
     "lengths": "fewer than 7 in 1,000 drafts have that length, or it is from 17 on, where suites tell powers of two apart",
     "relations": "fewer than 14 in 1,000 drafts have lengths that lie so",
@@ -95,7 +95,7 @@ def evaluated(text: str, x: np.ndarray, **names):
 
 
 def changed(rng, old, rule):
-    """Another value of an attribute."""
+    """Return another value of an attribute."""
     if isinstance(old, tuple):
         return tuple(changed(rng, part, rule) for part in old or (1,) * (rule.length or 2))
     if rule.values or isinstance(old, bool | str):
@@ -115,7 +115,7 @@ def shape(rng, old):
 
 
 def change(rng, op, options, inputs) -> dict:
-    """One change of the options of a case."""
+    """Return one change of a case's options."""
     kind = rng.random()
     if kind < 0.4:
         return {"shape": shape(rng, options.get("shape", inputs[op.like].shape))}
@@ -134,7 +134,7 @@ def change(rng, op, options, inputs) -> dict:
         return {}
     rows = np.random.default_rng(rng.randrange(2**31)).random((*old.shape[:-1], 1)) < 0.6
     new, tensor = evaluated(rng.choice(SPECIAL), old, rows=rows), op.tensors[name]
-    if isinstance(tensor.low, int | float):  # what it may hold
+    if isinstance(tensor.low, int | float):  # by the tensor's allowed values
         new = np.clip(
             new, tensor.low, tensor.high if isinstance(tensor.high, int | float) else None
         )
@@ -142,7 +142,7 @@ def change(rng, op, options, inputs) -> dict:
 
 
 def drawn(op, seed):
-    """A valid input: the default one, changed some times in what the declaration leaves open."""
+    """Return a valid input: the default one, changed several times within the declaration."""
     rng, scope, options = random.Random(f"{op.name} {seed}"), Scope.of(op), {}
     case = av.case(op, seed=seed)
     for _ in range(rng.randint(2, 12)):
@@ -162,7 +162,7 @@ def drawn(op, seed):
 
 
 def numbers(case) -> dict[tuple, float]:
-    """What can be asked of a call, each a number, by kind and words."""
+    """Return the numbers of a call that conditions can use, by kind and words."""
     dtype = float_format(case.inputs[case.operator.like]).name
     asked = {("options", f"dtype is {name}"): dtype == name for name in FORMATS}
     for name, v in case.operator.bind(case.inputs).items():
@@ -189,7 +189,7 @@ def numbers(case) -> dict[tuple, float]:
 
 
 class Calls:
-    """Inputs, what the right kernel gives, and by output where a fault would be seen."""
+    """Inputs, the right kernel's outputs, and by output the places where a fault would be visible."""
 
     def __init__(self, cases):
         self.cases = list(cases)
@@ -200,14 +200,14 @@ class Calls:
         return np.array([known.get(name, np.nan) for known in self.numbers], float)
 
     def holds(self, condition) -> np.ndarray:
-        """By call whether a condition on its numbers holds."""
+        """Return for each call whether a condition on its numbers holds."""
         each = (
             eval(form, {"A": self.column(a), "B": self.column(b)}) for form, a, b in condition[2:]
         )
         return np.all([*each], axis=0)
 
     def meets(self, condition, seen=True) -> np.ndarray:
-        """By call whether a condition holds, where a fault would be seen."""
+        """Return for each call whether a condition holds where a fault would be visible."""
         if condition[0] != "elements":
             return self.holds(condition) & (self.seen | (not seen))
         met = (
@@ -233,7 +233,7 @@ def spoiled(out):
 
 
 def judged(prepared):
-    """A case with where a fault of the right outputs would be seen."""
+    """Return a case with the places where a fault of the right outputs would be visible."""
     case, out, _ = ran(prepared.case)
     return (
         case,
@@ -248,7 +248,7 @@ def ran(case):
 
 
 def simple(rng, kind, names, pool):
-    """A condition on one number of a call or two: (its words, its form, these)."""
+    """Return a condition on one or two numbers of a call: (its words, its form, the numbers)."""
     a = rng.choice([each for each in names if each[0] in FROM[kind]])
     b = rng.choice([each for each in names if each[0] == "numbers"] or [a])
     known = pool.column(a)
@@ -260,7 +260,7 @@ def simple(rng, kind, names, pool):
     return "".join(words.get(letter, letter) for letter in form), form, a, b
 
 
-#: By kind of condition: numbers of which kinds it asks for, and how.
+#: The kinds of numbers that each kind of condition uses.
 FROM = {"lengths": ("numbers", "rank"), "relations": ("numbers",)}
 FROM |= {"values": ("values",), "options": ("options",)}
 FORMS = {
@@ -272,7 +272,7 @@ FORMS = {
 
 
 def conditions(op, pool):
-    """The conditions that enough of some calls meet: (kind, words, their forms)."""
+    """Return the conditions that enough calls meet: (kind, words, their forms)."""
     rng, known, at = random.Random(f"{op.name} {SEED}"), {}, op.tensors[op.main].shape
     names, met, tried = sorted({name for asked in pool.numbers for name in asked}), set(), {}
     alike = [p.name for p in op.parameters if p.kind == "tensor" and op.tensors[p.name].shape == at]
@@ -300,7 +300,7 @@ def conditions(op, pool):
 
 
 def kernel(op, condition):
-    """The right kernel, spoiled under a condition."""
+    """Return the right kernel, spoiled under a condition."""
 
     def wrong(**inputs):
         call = Calls([ran(Case(op, inputs, float_format(inputs[op.like]).name, 0))])
@@ -316,7 +316,7 @@ def kernel(op, condition):
 
 
 def measured(name, deep):
-    """(operator, cases, conditions, those that normal depth does not see, those of deep depth, edits, those not seen)."""
+    """Return (operator, cases, conditions, conditions unseen at normal depth, at deep depth, edits, unseen edits)."""
     op = av.operator(name)
     scope, pool = Scope.of(op), Calls(ran(drawn(op, SEED + seed)) for seed in range(DRAWN))
     cases = [ready.prepare() for ready in scope.cases(0)]
@@ -329,7 +329,7 @@ def measured(name, deep):
     few = Scope.of(op, limits=dict.fromkeys(tensors, LARGEST))
 
     def met(scope, step, number):
-        """A case of a deep check that meets some condition that is left; others need not be judged."""
+        """Return a case of a deep check that meets an open condition; other cases need no judgement."""
         with suppress(*UNTAKEN):
             call = Calls([ran(step.recipe(op).case(number))])
             if any(call.meets(each).any() for each in left):
@@ -347,13 +347,13 @@ def measured(name, deep):
 
 
 def of_page(op, cases, pool):
-    """How many of some edits of the page change a number, and those of which no case shows it."""
+    """Return how many edits of the page change a number, and the edits that no case shows."""
     every, count, missed = edits(op.page), 0, []
     cases = sorted(cases, key=lambda each: sum(map(np.size, each.case.inputs.values())))
     for edit in random.Random(f"{op.name} {SEED}").sample(every, min(EDITS, len(every))):
         try:
             wrong = replace(op, page=edit.page).backward
-        except Exception:  # a page that cannot be loaded
+        except Exception:  # the page cannot be loaded
             continue
         if any(shows(wrong, each.case, partial(judge, each)) for each in cases):
             count += 1
@@ -365,7 +365,7 @@ def of_page(op, cases, pool):
 def shows(wrong, case, test):
     try:
         return bool(test(wrong(**case.inputs)))
-    except Exception:  # whatever a broken page raises
+    except Exception:  # a broken page may raise anything
         return True
 
 
@@ -377,7 +377,7 @@ def differs(out, other):
 
 
 def main() -> int:
-    for depth, level in DEPTHS.items():  # whether a kernel passes is asked, not why
+    for depth, level in DEPTHS.items():  # only the verdict is needed, not its reason
         DEPTHS[depth] = replace(level, searching=0, shrinking=0)
     deep, names = "--deep" in sys.argv, [word for word in sys.argv[1:] if word[0] != "-"]
     with np.errstate(all="ignore"), warnings.catch_warnings():

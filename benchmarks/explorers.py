@@ -1,14 +1,14 @@
-"""From moving a control to new pixels, in a headless Chromium at a real JupyterLab.
+"""Measure the time from moving a control to new pixels, in a headless Chromium at a real JupyterLab.
 
     python benchmarks/explorers.py [moves [name ...]]
 
-explorer   each explorer in its default state, its first slider moved (or its first other control, where it has none), with a
-           rest after each move: with what the browser computes by itself, where the picture can be traced
-hand       the same, moved once in every frame, as by a hand, from the start of the frame to the end of its drawing; and the time
-           from the last of these moves to the words of Python
+explorer   each explorer in its default state, its first slider moved (or else its first control), with a rest after each
+           move: computed by the browser if the picture can be traced
+hand       the same, moved once per frame, as by a hand, from the start of the frame to the end of its drawing; and the time
+           from the last move to the words of Python
 
-The clock starts before the event of the control and stops at the animation frame after the new picture is in the page.
-A control that the browser cannot move by itself has no line of a hand.
+The clock starts before the event of the control and stops at the animation frame after the new picture is in the page. A
+control that the browser cannot compute alone has no line for hand.
 """
 
 import statistics
@@ -59,7 +59,7 @@ MOVE = (
   return taken;
 }"""
 )
-# Chromium hands over the movements of a pointer at the start of a frame.
+# Chromium delivers pointer movements at the start of a frame.
 MOVE_HAND = (
     "async ([moves, from, field, values]) => {"
     + WAIT
@@ -85,11 +85,11 @@ MOVE_HAND = (
 }"""
 )
 WARM = 3
-FRAME, WORDS = 16.0, 100.0  # ms: of a move of a traced picture, and until the words of Python
+FRAME, WORDS = 16.0, 100.0  # limits in ms: a move of a traced picture, the words of Python
 
 
 def first_control(name: str) -> tuple[str, list]:
-    """Return (field, what its values are in the page) of the control that is moved, in an order of large steps."""
+    """Return (field, its values in the page) of the moved control, in an order of large steps."""
     with closing(explore(name)) as opened:
         described = controls(opened.subject.state)
     sliders = [control for control in described if control["kind"] == "real"]
@@ -120,7 +120,7 @@ def first_control(name: str) -> tuple[str, list]:
 
 
 def shows(name: str, field: str, value) -> bool:
-    """Whether the explorer has a picture for this value, rather than words why not."""
+    """Return whether the explorer has a picture for this value, rather than words on the reason."""
     try:
         with closing(explore(name, **{field: value})) as opened:
             return not opened.problem
@@ -145,11 +145,11 @@ def measure(browser, name: str, moves: int) -> dict[str, list[float]]:
 
 
 def by_hand(page, at: int, moves: int, field: str, shown: list) -> tuple[list[float], list[float]]:
-    """Return the times of moves, never to the value that is shown already, and until the words; nothing where the kernel draws them."""
+    """Return the times of moves, each to a new value, and until the words; nothing if the kernel draws them."""
     taken, words = [], []
     for k in range(at, at + moves, 20):
         if not (done := page.evaluate(MOVE_HAND, [20, k, field, shown])):
-            # after one move of 20: the next block may begin with the value of that one, which nobody answers
+            # only one move of 20 so far: the next block may start with its value, which gets no answer
             break
         taken += done[0]
         words.append(done[1])
@@ -161,7 +161,7 @@ def p95(values) -> float:
 
 
 def judged(name: str, times: dict[str, list[float]]) -> list[tuple[str, float, float]]:
-    """Return (what, its value, its limit); every limit is an upper one."""
+    """Return (name, value, limit); every limit is an upper one."""
     found = [
         (
             "explorer p95 / median",

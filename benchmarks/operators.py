@@ -1,8 +1,10 @@
-"""Try every operator through every part of the kit, and write docs/operators.md: `python benchmarks/operators.py [OPERATOR ...]`.
+"""Try every operator through every part of the kit, and write docs/operators.md: `python benchmarks/operators.py [OPERATOR
+...]`.
 
-Each number counts what was tried and held. Rows of named operators are made anew, and those that lack; the page keeps the others. Without names, cells go to
-build/operators.jsonl as they are made; a run that is begun again makes those that are missing (remove the file when pages have changed).
-The page is written once it is whole. Needs PyTorch, JAX and numba, as `make .venv/.has-peers` installs them.
+Each number counts attempts that held. Rows of named operators, and missing rows, are made anew; the page keeps the others.
+Without names, cells go to build/operators.jsonl as they are made; a later run makes the missing ones (remove the file when
+pages have changed). The page is written once complete. Needs PyTorch, JAX and numba, as `make .venv/.has-peers` installs
+them.
 """
 
 import contextlib
@@ -61,7 +63,7 @@ TAIL = """
 
 
 def count(outcomes):
-    """How many hold, of how many."""
+    """Return the number of outcomes that hold, and the total."""
     held = list(map(bool, outcomes))
     return sum(held), len(held)
 
@@ -168,7 +170,7 @@ PARTS = {
 
 
 def text(counted):
-    """How a cell is written: a number, or held "of" tried where they differ."""
+    """Return a cell's text: a number, or held "of" tried if they differ."""
     if counted in (None, (0, 0)):
         return "-"
     return " of ".join(
@@ -193,7 +195,7 @@ def report(made):
 
 
 def committed():
-    """The cells of each operator, as the page has them."""
+    """Return the cells of each operator in the committed page."""
     rows = re.findall(r"^\| aclnn\w+ \| (\w+) \| (.*) \|$", REPORT.read_text("utf-8"), re.M)
     return {name: dict(zip(COLUMNS, cells.split(" | "))) for name, cells in rows}
 

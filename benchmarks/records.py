@@ -1,4 +1,4 @@
-"""What the benchmarks share: rows that are kept as they are made, tables in Markdown, and what git says."""
+"""Shared parts of the benchmarks: rows saved as they are made, tables in Markdown, and facts from git."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ REPORTS = ROOT / "benchmarks" / "reports"
 
 @contextmanager
 def kept(path: Path):
-    """The rows that a run before has left in a file, and a function that adds one, so that a run begun again goes on."""
+    """Yield the rows that an earlier run saved, and a function that adds a row, so that a run can continue."""
     rows = (
         [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.exists() else []
     )
@@ -26,7 +26,7 @@ def kept(path: Path):
 
 
 def publish(path: Path, text: str, whole: bool) -> None:
-    """Write a report that counts as much as the one that is committed; one of a part is only shown."""
+    """Write a complete report over the committed one; print a partial report."""
     if whole:
         path.write_text(text, encoding="utf-8")
     else:

@@ -1,10 +1,9 @@
 """Write benchmarks/reports/soak.md from the junit files of full-size test runs: `python benchmarks/soak.py FILE.xml ...`.
 
-What is written by hand about sweeps that were run in part is in soak_in_part.md beside it, which no script writes.
-A run of another commit than the present one is named with it: `FILE.xml@COMMIT`. A test that a later file repeats
-counts there alone. One row for each test function that recorded numbers, and for each `group` that it recorded: the
-range of every number over its cases. Inputs that were made to find faults have a table of their own, one row for each surface
-with what was asked of its answers, and their sum. Of the two tables that stays as it is of which no file says anything.
+Notes on partial sweeps are in soak_in_part.md beside it, which no script writes. A run of another commit is given as
+`FILE.xml@COMMIT`. A test repeated in a later file counts only there. Each test function that recorded numbers, and each
+`group` that it recorded, has a row: the range of every number over its cases. Inputs made to find faults have a separate
+table, with a row per surface, the checks of its answers, and a sum. A table without data in the files stays unchanged.
 """
 
 import platform
@@ -33,7 +32,7 @@ def identity(case: ElementTree.Element) -> tuple[str, str]:
 
 
 def name_of(case: ElementTree.Element) -> str:
-    """The test function, with the group that its case recorded."""
+    """Return the test function, with the group that its case recorded."""
     file, function = case.get("classname").removeprefix("tests."), case.get("name").split("[")[0]
     return ": ".join(filter(None, (f"{file}.{function}", properties(case).get("group"))))
 
@@ -48,10 +47,10 @@ def spread(values: list[float]) -> str:
 
 
 def cells(name: str, cases: list[ElementTree.Element]) -> list:
-    """What the cases of one test function and group recorded."""
+    """Return the recorded numbers of one test function and group."""
     numbers = defaultdict(list)
     for case in cases:
-        for entry in case.iter("property"):  # a case may record a number more than once
+        for entry in case.iter("property"):  # a case may record a number several times
             if (key := entry.get("name")) != "group":
                 numbers[key].append(float(entry.get("value")))
     return [
@@ -79,7 +78,7 @@ def properties(case: ElementTree.Element) -> dict[str, str]:
 
 
 def inputs(runs: list[tuple[ElementTree.Element, str]]) -> str:
-    """The text on inputs, of (root, commit) pairs; empty where none made any."""
+    """Return the text on inputs, from (root, commit) pairs; empty without such inputs."""
     last = {
         found["surface"]: (found, commit)
         for root, commit in runs
@@ -123,7 +122,7 @@ def inputs(runs: list[tuple[ElementTree.Element, str]]) -> str:
 
 
 def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str, int]:
-    """The text, and how many tests failed, of (root of a junit file, commit) pairs from the machine `where`."""
+    """Return the text and the number of failed tests, from (root of a junit file, commit) pairs of the machine `where`."""
     summary, rows, failures = [], defaultdict(list), []
     last = {identity(case): root for root, _ in runs for case in root.iter("testcase")}
     for root, commit in runs:
@@ -156,7 +155,7 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
 
 
 def renewed(old: str, sweeps: str, made: str) -> str:
-    """The report, of which a part stays as it is that nothing is said of.
+    """Return the report with new parts; a part without new data stays unchanged.
 
     >>> renewed("a\\n# Inputs that b", "", "# Inputs that c"), renewed("a", "d", "")
     ('a\\n# Inputs that c', 'd')

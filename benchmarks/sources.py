@@ -1,9 +1,10 @@
-"""Ascend C sources of others on the tile machine, unchanged: `python benchmarks/sources.py FOLDER... > benchmarks/reports/sources.md`.
+"""Run published Ascend C sources, unchanged, on the tile machine: `python benchmarks/sources.py FOLDER... >
+benchmarks/reports/sources.md`.
 
 Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. Two kinds of source are
-tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and is
-compared with NumPy where REFERENCES has its name; and a program (a file with main, its kernels beside it) with scripts/gen_data.py,
-which makes its data, and verify_result.py, which judges them. The sources themselves are not kept.
+tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and
+is compared with NumPy if REFERENCES has its name; and a program (a file with main, its kernels beside it) with
+scripts/gen_data.py, which makes its data, and verify_result.py, which judges them. The sources are not kept.
 """
 
 import contextlib
@@ -26,7 +27,7 @@ SECONDS = 90
 SKIP = re.compile(
     r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"
 )
-# other units, or 950
+# other units, or Ascend 950
 MATRIX = re.compile(
     r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b"
 )
@@ -36,7 +37,7 @@ def rows(x):
     return np.exp(x - x.max(-1, keepdims=True))
 
 
-# What an operator called so computes, of its inputs in float64; in an operator's own order of inputs.
+# Results of named operators from inputs in float64, in the operator's order.
 REFERENCES = {
     **{
         name.replace("_", ""): getattr(np, name)
@@ -87,7 +88,7 @@ REFERENCES = {
 
 
 def tried(kind: str, place: Path) -> tuple[str, str]:
-    """The verdict on a source, and its hazards or what is missing; in a process of its own, which is ended after SECONDS."""
+    """Return the verdict on a source, and its hazards or missing parts; a separate process ends after SECONDS."""
     answers = Queue()
     work = Process(target=lambda: answers.put(KINDS[kind](place)))
     work.start()
@@ -151,7 +152,7 @@ def project(place: Path) -> tuple[str, str]:
 
 
 def opened(place: Path, Project):
-    """The project of a folder; of several operators the first."""
+    """Return the project of a folder; for several operators the first."""
     try:
         return Project(place)
     except ValueError as error:
@@ -162,7 +163,7 @@ def opened(place: Path, Project):
 
 
 def compiles(one) -> tuple[str, str]:
-    """Of a project whose call fails, whether its kernel compiles in the formats of its first combination."""
+    """Return whether a failing project's kernel compiles in the formats of its first combination."""
     dtypes = [
         [(each.types[:1] or [np.dtype("f4")])[0] or np.dtype("f4") for each in part]
         for part in (one.inputs, one.outputs)
@@ -194,7 +195,7 @@ def python(where: Path, *words) -> subprocess.CompletedProcess:
 
 
 def scripts(folder: Path):
-    """The commands by which a README generates data and judges the output; None where it names none that judges."""
+    """Return the README's commands that generate data and judge the output; None if none judges."""
     text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
     calls = [
         re.sub(r"\$\{?\w+\}?", "1" if "SCENARIO_NUM" in text else "0", one)
@@ -208,12 +209,12 @@ def scripts(folder: Path):
     return generate, next((one for one in calls if "verify" in one[0]), None)
 
 
-# hazards after which a core does not go on
+# hazards after which a core stops
 STOPPED = r"beyond|full|format|not init|queue|too many|of no bytes|deadlock|unpaired|ended"
 
 
 def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
-    """What the script that judges says of a program that ran, or where there is none its own words."""
+    """Return the verdict of the judging script on a program's run, or else the program's words."""
     if verify is None:
         if re.search(STOPPED, hazards):
             return "differs", hazards
@@ -230,7 +231,7 @@ def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
 
 
 def program(place: Path) -> tuple[str, str]:
-    """Run a program as its README says: generate data, run, verify, in a copy of its folder."""
+    """Run a program by its README: generate data, run, verify, in a copy of its folder."""
     with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
         folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", place.parent.name)
         shutil.rmtree(folder, ignore_errors=True)
@@ -297,7 +298,7 @@ def said(error) -> str:
 
 
 def sources(root: Path):
-    """(kind, place, files) of each source; a file of the same content as one before is left out."""
+    """Yield (kind, place, files) of each source, without files whose content occurred before."""
     for folder in sorted(root.rglob("op_kernel")):
         place = folder.parent
         if (place / "op_host").is_dir() and not SKIP.search(str(folder)):

@@ -1,4 +1,4 @@
-"""Draw the suites of operators anew, of all or of those named, and store them: `python benchmarks/suites.py [OPERATOR ...]`."""
+"""Draw the suites of all or of named operators again, and store them: `python benchmarks/suites.py [OPERATOR ...]`."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from aclnn_viz.cases.suites import DRAWN, stated
 
 
 def written(op) -> str:
-    """The suite of an operator as its file holds it, a recipe a line."""
+    """Return the suite of an operator as in its file, one recipe per line."""
     recipes = ",\n".join(map(json.dumps, suite(op, tuple(stated(op)))))
     return f"[\n{recipes}\n]\n"
 

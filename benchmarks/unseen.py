@@ -49,7 +49,7 @@ line that follows the right one (`x = x * s` becomes `x = x`); no kernel of this
 
 @lru_cache(maxsize=1)
 def fresh(name: str) -> tuple:
-    """Prepared cases that a check with seed 0 does not see."""
+    """Return prepared cases that a check with seed 0 does not use."""
     scope, found = Scope.of(name), []
     for cases in (
         (
@@ -91,13 +91,13 @@ def ran(kernel, name: str) -> list[CaseRun]:
 
 
 def measured(operator: str, tested, opaque: bool) -> dict:
-    """What `check` makes of a wrong kernel, with its source or without."""
+    """Return the findings of `check` on a wrong kernel, with its source or without."""
     kernel = (lambda **inputs: tested(**inputs)) if opaque else tested
     for remembered in (
         edits,
         anywhere,
         slots,
-    ):  # as in the process of whoever checks a kernel
+    ):  # as in the process of a user who checks a kernel
         remembered.cache_clear()
     start = time.process_time()
     result = check(operator, kernel)
@@ -154,7 +154,7 @@ def main() -> int:
             if (labels["slip"], opaque) not in done:
                 row = labels | measured(name, by_hand(name, number), opaque)
                 if row["outcome"] == "right":
-                    row["outcome"] = "missed"  # by fresh cases, too
+                    row["outcome"] = "missed"  # even by fresh cases
                 add(row)
     publish(REPORTS / "unseen.md", report(rows), True)
     return 0
@@ -200,7 +200,7 @@ def report(rows: list[dict]) -> str:
 
 
 def answer(row: dict) -> str:
-    """The head of an explanation on one line, or the outcome where there is none."""
+    """Return the head of an explanation on one line, or the outcome without one."""
     if row["outcome"] not in ("explained", "wrongly"):
         return row["outcome"]
     head = re.split(r"\n  (?:it gives|with it your|these edits)", row["text"])[0]
