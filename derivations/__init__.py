@@ -36,13 +36,13 @@ def theorems(*outside):
     Parameters
     ----------
     *outside : module
-        Chapters from elsewhere, whose theorems follow.
+        Further chapters, whose theorems come last.
 
     Yields
     ------
     Theorem
-        With `.name`, `.operator`, `.text`, `.statement` (LaTeX), `.prove()` and `.mutants`, which
-        have `.prove()`, too.
+        It has `.name`, `.operator`, `.text`, `.statement` (LaTeX), `.prove()` and `.mutants`, which
+        also have `.prove()`.
 
     Examples
     --------

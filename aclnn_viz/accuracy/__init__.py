@@ -1,4 +1,4 @@
-"""How wrong an output is: error measures, the acceptance standards that judge them, and what rounding explains."""
+"""Errors of outputs: measures, the acceptance standards that judge them, and the errors that rounding explains."""
 
 from importlib import import_module
 

@@ -1,15 +1,15 @@
 """Bound, element by element, how far correct arithmetic in given formats and orders of sums may stray from the exact value, and
 name the cause of an error.
 
-The bound of an envelope is rigorous: nothing that the plan's arithmetic does exceeds it. The expected width is six standard
-deviations of independent roundings. What the rounding of inputs and coordinates moves is certain, and part of both. Where a
-comparison or a floor depends on rounding the element is *undecided*: its value may jump, and neither envelope says anything
-about it. A sum in 16 bits whose order is not fixed, as by the atomic additions of Ascend 950, has a bound far above the usual
-error: some order of 256 terms errs a hundred times as much as most do. There the expected width says more.
+The bound of an envelope is rigorous: the plan's arithmetic never exceeds it. The expected width is six standard deviations of
+independent roundings. Both include the certain effect of rounding inputs and coordinates. If a comparison or a floor depends
+on rounding, the element is *undecided*: its value may jump, and neither width applies. A 16-bit sum without a fixed order, as
+in atomic additions of Ascend 950, has a bound far above the usual error: the worst order of 256 terms has a hundred times the
+usual error. There the expected width says more.
 
 `explain` compares the error of an output with three yardsticks: the error of the correctly rounded truth, which no output of
 the format can undercut; the error of a baseline, the same formula in the same precision on the host; and how far the truth
-moves when every floating input moves by at most one ulp. Where the last is large, the inputs do not determine the output any
+moves when every floating input moves by at most one ulp. If the last is large, the inputs do not determine the output
 better.
 """
 
@@ -131,10 +131,10 @@ class Explanation:
 def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envelope]:
     """Return the envelope of every output of `op.backward(**inputs)` under a plan.
 
-    `op` is an operator or its name; `plan` a Plan, the name of a product such as "A2" or "A2, CANN 9.0", whose kernels
-    are then the measure, or None for the kit's own. For a kernel of one's own, say what its arithmetic is:
-    `Plan(compute="float32", order="sequential")` adds up one after another, `order="blocked", tile=256` in tiles;
-    formats of sums are `accumulate`, the last rounding is `rounding`. A plan that promises less errs on the safe side.
+    `op` is an operator or its name; `plan` a Plan, the name of a product such as "A2" or "A2, CANN 9.0" for its kernels,
+    or None for the kit's own. For your own kernel, describe its arithmetic: `Plan(compute="float32",
+    order="sequential")` adds terms one after another, `order="blocked", tile=256` in tiles; `accumulate` is the format
+    of sums, `rounding` the last rounding. A plan with less precision is on the safe side.
 
     >>> import aclnn_viz as av, numpy as np
     >>> x = np.float16([1.0, 2.0])
@@ -204,10 +204,9 @@ def verdicts(actual, truth, envelope: Envelope) -> np.ndarray:
     """Return the verdict on each element of an output, as a position in VERDICTS.
 
     `actual` has the format of the envelope, `truth` is float64, all three have one shape. A correctly rounded element
-    is explained whatever its bound. Where nothing is known (undecided, or a bound that is not finite and another value
-    than the truth's), and where the certificate of the truth does not determine on which side of the bound an element lies,
-    the verdict is undecided. Raises TypeError for a format that does not fit, ValueError for a shape that does not;
-    both say which argument it is.
+    is explained under any bound. The verdict is undecided for undecided elements, for wrong values under an infinite
+    bound, and if the certificate of the truth does not determine on which side of the bound an element lies. Raises
+    TypeError for another format, ValueError for another shape; both name the argument.
 
     >>> import aclnn_viz as av, numpy as np
     >>> op, x = av.operator("hardswish"), dict(gradOutput=np.ones(2, np.float16), self=np.float16([1.0, 2.0]))
@@ -333,7 +332,7 @@ class Attribution:
     """Errors of one output, element by element: `error`, the yardsticks `rounding`, `baseline` and `spread`, the `cause`.
 
     `cause` names the first yardstick that is as large as the error: "format" (correctly rounded), "baseline" (the host
-    in the same precision is no better; absent without a baseline), "input" (rounding plus spread); otherwise "kernel".
+    in the same precision is not better; only with a baseline), "input" (rounding plus spread), otherwise "kernel".
     `spread` is the largest of `samples` draws; the true one may be larger still.
     """
 

@@ -7,10 +7,10 @@ beyond the largest number of the format counts as the infinity that it rounds to
 
 Means, RMSE, cosine and error balance run over the finite pairs (`finite_size`); maxima also see the others: an output
 that is nan or infinite where the truth is not, or the other way round, has an infinite absolute and relative error.
-Elements for which the certificate of the truth does not determine the correctly rounded number are `undecided`: they count in
-no measure and in no standard. ulp distances are steps on the ordinals of the output's format from the correctly rounded truth:
-the two zeros are one place, subnormals have places of their own, an infinity is one step beyond the largest number, nan is 0
-steps from nan and infinitely many from anything else.
+Elements whose correctly rounded number the certificate of the truth does not determine are `undecided`: they enter no measure
+and no standard. ulp distances count steps between numbers of the output's format from the correctly rounded truth: the two
+zeros are one number, subnormals count, an infinity is one step beyond the largest number, nan is 0 steps from nan and
+infinitely many from other numbers.
 """
 
 import math
@@ -39,9 +39,9 @@ def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 class Stretch:
     """One stretch of an output beside its truth, for the `tally` of a standard.
 
-    Numbers: `count` finite pairs; `differing` others, which do not agree; `differing_kind`, the same but for the sign of infinities.
-    Arrays in float64, of the finite pairs alone: `actual`, `truth`, `error` = actual - truth, `absolute` = |error|, `magnitude` = |truth|,
-    `relative` = |error| / (|truth| + 1e-7), and `over_truth(more)` with another number in the place of 1e-7. `fmt` is the format.
+    Numbers: `count` finite pairs; `differing` other pairs that differ; `differing_kind`, the same ignoring signs of infinities.
+    Float64 arrays of the finite pairs: `actual`, `truth`, `error` = actual - truth, `absolute` = |error|, `magnitude` = |truth|,
+    `relative` = |error| / (|truth| + 1e-7), and `over_truth(more)` with another number instead of 1e-7. `fmt` is the format.
 
     `low` and `error` are the certificate of the truth, None without one. Pairs for which it does not determine the nearest
     number of the format are left out, and counted in `undecided`; `places` are the positions of the others (None: all).
@@ -419,8 +419,8 @@ class Extreme:
 class Measures:
     """The error measures of one output; `extremes` locates each maximum, `notes` name undefined measures with the reason.
 
-    `finite_size` counts the finite pairs, `undecided` those that the truth cannot judge, `differing` the other pairs that do not agree, `signed_zeros` the zeros
-    whose sign differs from that of the rounded truth. `above` and `below` count the finite outputs above and below
+    `finite_size` counts the finite pairs, `undecided` elements that the truth cannot judge, `differing` other pairs that
+    differ, `signed_zeros` zeros with another sign than the rounded truth. `above` and `below` count the finite outputs above and below
     the truth; `error_balance` is `abs(above - below)` / finite_size.
     """
 
@@ -618,10 +618,9 @@ def check_inputs(inputs) -> None:
 def measure(actual, truth, *, inputs=None) -> Measures:
     """Measure the error of an output (any of the four formats) against a truth of the same shape.
 
-    `truth` is that of an operator, with its certificate, or any array whose format holds every number of the output's.
-    Of `inputs`, a dict
-    of arrays by name, those of the output's shape are looked up where a maximum is. Raises TypeError for a dtype that
-    does not fit, ValueError for a shape that does not. MERE and MARE: CANN opbase `docs/zh/ops_precision_standard`.
+    `truth` is an operator's, with its certificate, or any array whose format contains the output's. `inputs` is a dict
+    of arrays by name; those of the output's shape are reported at each maximum. Raises TypeError for another dtype,
+    ValueError for another shape. MERE and MARE: CANN opbase `docs/zh/ops_precision_standard`.
 
     >>> measure(np.float16([1.0, 2.0]), np.array([1.0, 2.001])).ulp_counts
     {'exact': 1, '1': 1, '2': 0, '3': 0, '>3': 0}

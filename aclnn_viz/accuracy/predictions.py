@@ -1,4 +1,4 @@
-"""Predict in one table what every Atlas product, with every CANN version, would print for one test case."""
+"""Predict in one table the outputs of one test case on every Atlas product with every CANN version."""
 
 from dataclasses import dataclass, replace
 
@@ -26,7 +26,7 @@ class Prediction:
     refusing the case.
 
     Of each output by name: `outputs`, `max_ulp` against the truth, and `differing`, how many elements are other numbers
-    than those of the kit. `plan.notes` say what is documented and what is inferred.
+    than the kit's. `plan.notes` say what is documented and what is inferred.
     """
 
     product: str
@@ -93,7 +93,7 @@ class Predictions(tuple):
 
 
 def predict(op, case, versions=VERSIONS) -> Predictions:
-    """Return what every Atlas product prints for a case with every CANN version.
+    """Return the predicted outputs of a case on every Atlas product with every CANN version.
 
     Parameters
     ----------
@@ -107,14 +107,14 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
     Returns
     -------
     Predictions
-        One row for each product, and one where its versions agree.
+        One row for each product and group of versions that agree.
 
     Raises
     ------
     ValueError
         For a case of another operator and for an unknown version.
     TypeError
-        For what is no case.
+        If `case` is no case.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""`compare`: measure one output against the exact values, and say what every acceptance standard decides, as one table."""
+"""`compare`: measure one output against the exact values, and show the decision of every acceptance standard, as one table."""
 
 import html
 import json
@@ -19,17 +19,17 @@ AVERAGES = ("mere", "mean_abs", "rmse", "cosine", "error_balance")
 
 @dataclass(frozen=True, repr=False)
 class Report(Measures):
-    """The measures of one output, and what each standard says of it; prints as a table.
+    """The measures of one output, and each standard's verdict on it; prints as a table.
 
     Attributes
     ----------
     dtype, shape : str, tuple of int
-        Those of the output.
+        The output's dtype and shape.
     size, finite_size : int
         The number of elements, and of pairs in which output and truth are finite.
     undecided, differing, signed_zeros : int
-        The elements that the truth cannot judge, the other pairs that do not agree, and the zeros
-        whose sign is not that of the rounded truth.
+        The elements that the truth cannot judge, the other pairs that differ, and the zeros with
+        another sign than the rounded truth.
     above, below : int
         The finite outputs above and below the truth.
     max_ulp : float
@@ -37,20 +37,20 @@ class Report(Measures):
     max_abs, mean_abs, rmse : float
         The largest, the mean and the root of the mean squared error, in the unit of the output.
     max_relative, mare, mere : float
-        The largest error relative to the truth, and the largest and the mean one relative to the
-        truth and 1e-7, as standards for Ascend have it.
+        The largest error relative to |truth|, and the largest and the mean error relative to
+        |truth| + 1e-7, as in the standards for Ascend.
     cosine, error_balance : float
         The cosine between output and truth, and `abs(above - below) / finite_size`.
     ulp_counts : dict of str to int
         The number of elements by class of their error in ulps.
     extremes : dict of str to Extreme
-        Where each maximum is: index, numbers, and inputs there.
+        The place of each maximum: its index, numbers and inputs.
     notes : tuple of str
-        What is undefined, and why.
+        Undefined measures with their reasons.
     verdicts : dict of str to Verdict
-        What each standard says, by its name.
+        The verdict of each standard by its name.
     worst : Extreme
-        The element most ulps away from the truth.
+        The element with the largest error in ulps.
     """
 
     verdicts: dict[str, Verdict]
@@ -188,14 +188,13 @@ def compare(actual, truth, *, baseline=None, inputs=None) -> Report:
     actual : array
         An output in float16, bfloat16, float32 or float64.
     truth : array
-        One of an operator, with its certificate, or any array whose format holds every number of
-        the output's. Elements that the certificate cannot judge are `undecided` and count nowhere
-        else.
+        An operator's truth, with its certificate, or any array whose format contains the output's.
+        Elements that the certificate cannot judge are `undecided` and enter no measure.
     baseline : array, optional
-        What another implementation of the same precision gives, in the dtype of the output; without
-        it the standards that need one are not applicable.
+        The output of another implementation of the same precision, in the same dtype; without it,
+        standards that need one are not applicable.
     inputs : dict of str to array, optional
-        Those of the output's shape are looked up where the maxima are.
+        Inputs of the output's shape, whose values at the maxima are reported.
 
     Returns
     -------

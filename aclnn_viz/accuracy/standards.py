@@ -1,8 +1,8 @@
 """The acceptance standards in use for Ascend operators, each with a public source, to see which of them accept an output.
 
 Single benchmark, mixed tolerance and plain allclose need the output and the truth only. Dual benchmark, msprobe benchmark and
-cancellation gate compare with a baseline: what another implementation of the same precision makes of the same inputs (another
-chip, or the same formula on the host), whose errors say how much of the output's errors is the format's and the input's.
+cancellation gate compare with a baseline, the output of another implementation of the same precision (another chip, or the
+same formula on the host), whose errors show how much of the output's errors comes from the format and the input.
 
 >>> import numpy as np
 >>> from aclnn_viz.accuracy.standards import mixed_tolerance

@@ -147,7 +147,7 @@ def _set_address(*outputs):
     return set_address
 
 
-# #: Calls that differ only in the kind of object.
+#: Calls that differ only in the kind of object.
 ALIKE = (
     {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)}
     | {
@@ -179,7 +179,7 @@ for _name, _call in ALIKE.items():
 NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {
     code: np.dtype(name) for name, code in PLAIN.items()
 }
-# #: Other types are read as bytes; no kernel computes with them.
+#: Other types are read as bytes; no kernel computes with them.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
 _ALIGNMENT = 32  # bytes, of the address of a tensor
 

@@ -46,7 +46,7 @@ _ADVICE = {
 }
 
 
-# #: The name of a null pointer and the remedy, for pointers that are not handles.
+#: The name of a null pointer and the remedy, for pointers that are not handles.
 _NULLS = {
     "aclrtGetSocName": (
         "no name of a product",
@@ -59,16 +59,16 @@ _NULLS = {
 class AclError(DeviceRefusal, RuntimeError):
     """A C call answered with an error.
 
-    Errors during the release of resources that followed are in `__notes__`.
+    `__notes__` holds errors of the release of resources that followed.
 
     Attributes
     ----------
     call : str
-        The function of C.
+        The C function.
     code : int or None
-        What it returned, None where a pointer lacks.
+        The returned status, None for a null handle.
     name : str
-        The constant of that code, such as "ACLNN_ERR_PARAM_INVALID".
+        The name of that code, such as "ACLNN_ERR_PARAM_INVALID".
     message : str or None
         The text of the library, from aclGetRecentErrMsg.
     """

@@ -369,9 +369,9 @@ def phases(operator: Contract) -> tuple[Function, Function]:
     )
 
 
-# #: The methods of an implementation beside the two phases of each operator: the runtime and the meta objects.
+#: The methods of an implementation beside the two phases of each operator: the runtime and the meta objects.
 RUNTIME = functions_of(PROTOTYPES)
-# #: All functions, including those of the kit's operators.
+#: All functions, including those of the kit's operators.
 FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phases(contract(op)))
 
 

@@ -306,7 +306,7 @@ class ProcessCalls(State):
         return self.context.options
 
 
-# #: For each copy kind: whether destination and source are on the device. The remaining kind allows any.
+#: For each copy kind: whether destination and source are on the device. The remaining kind allows any.
 READS, WRITES = message("reads"), message("writes")
 _DIRECTIONS = {
     ACL_MEMCPY_HOST_TO_HOST: (False, False),

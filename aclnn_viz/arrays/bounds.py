@@ -20,17 +20,17 @@ coordinate is 1/3 times 3: in float32 that is 1 with an error bound, and the exa
 >>> pixel.others.tolist()  # the even decisions fall the other way: nothing changes; the odd ones do; both do
 [[1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
 
-The image has a 1 at the pixels 1 and 2. Pixel 1 may have lost its term, pixel 0 may have got it: both are undecided.
+The image has a 1 at pixels 1 and 2. Pixel 1 may have lost its term to pixel 0: both are undecided.
 
 >>> image = xp.scatter_add(xp.zeros((1, 4), np.float32), xp.astype(pixel, xp.int64), xp.ones((1, 2), np.float32))
 >>> image.data.tolist(), (image.decisions != 0).tolist()
 ([[0.0, 1.0, 1.0, 0.0]], [[True, True, False, False]])
 
-A device rounds its inputs to the storage format, and some coordinates on the way, in one known manner: these rounded
-numbers, the *anchors*, are the same on every device to the bit. A bounded run therefore starts anew from them, with an
-error of 0, and bounds only the steps behind. What rounding the anchors has changed is no error that may or may not
-occur, it is a difference that is always there. So it is computed, not estimated: as the difference of two runs in
-float64, `FromAnchors` and `ExactArrays`, with the anchors and without. An envelope is the sum of both parts.
+A device rounds its inputs, and some coordinates later, to the storage format in a known way: these rounded numbers, the
+*anchors*, have the same bits on every device. A bounded run therefore starts again from them, with an error of 0, and
+bounds only later steps. The effect of rounding the anchors is certain, so it is computed, not estimated: as the
+difference of two runs in float64, `FromAnchors` with the anchors and `ExactArrays` without. An envelope is the sum of
+both parts.
 """
 
 from dataclasses import replace
@@ -116,7 +116,7 @@ class BoundedArray(ArrayOfParts):
 
     `value` is as planned: a `PlannedArray`, or a NumPy array of integers or booleans.
     `error` (float64) is at least |value - exact|; None says that every element is exact.
-    `variance` (float64) is the expected square of value - exact; None beside an error that is None.
+    `variance` (float64) is the expected square of value - exact; None if `error` is None.
     `decisions` (int64) has a bit for each open decision on which an element depends; None for none.
     `others` holds exact numbers with open decisions reversed, in three branches along a first axis of length 3; None
     says that they equal `value`. `aclnn_viz.arrays.bounds` explains both.

@@ -18,7 +18,7 @@ import numpy as np
 from aclnn_viz.dtypes import BFLOAT16, round_into
 from aclnn_viz.errors import problem
 
-# #: The storage types with which loops recognise the two 16-bit formats, which numba lacks.
+#: The storage types with which loops recognise the two 16-bit formats, which numba lacks.
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
 PART = 1 << 16  # elements of a part; shapes alone determine the cuts, and so the results
 PARTS_AT_MOST = 32  # each part may hold its own sums

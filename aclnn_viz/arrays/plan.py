@@ -39,11 +39,11 @@ class Plan:
     """How a kernel computes. Formats are names such as "float32", or "storage" for the format of the inputs.
 
     `storage` rounds the inputs first and replaces the format of the outputs (None: as given and documented).
-    `compute` is the format after every operation, `accumulate` that of running sums, `coordinates` that of grid
-    coordinates and of sums over them (None: compute, at least float32), `atomics` that in which scattered terms add up
+    `compute` is the format after every operation, `accumulate` the format of running sums, `coordinates` the format of
+    grid coordinates and of sums over them (None: compute, at least float32), `atomics` the format of scattered sums
     (None: accumulate).
 
-    `order` says how n terms add up: "sequential", one after another; "pairwise", a tree of neighbours; "blocked", trees over
+    `order` is the order of a sum: "sequential", one term after another; "pairwise", a tree of neighbours; "blocked", trees over
     tiles of `tile` terms, the tiles of each of `cores` cores one after another, then the cores in turn; "shuffled", as
     blocked, but the cores arrive in an order drawn from `seed`, as atomic additions do. `leading` is the order along
     the leading axis (rows, samples, channels of a grid), if another. Scattered terms add up in the order of the points,

@@ -35,7 +35,7 @@ class Case:
     dtype : str
         "float16", "bfloat16", "float32" or "float64".
     seed : int
-        That of the random numbers.
+        The seed of the random numbers.
     """
 
     operator: Operator
@@ -90,32 +90,31 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     op : Operator or str
         An operator, or its name.
     dtype : str, optional
-        "float16", "bfloat16", "float32" (the default) or "float64"; it follows from arrays that are
-        given.
+        "float16", "bfloat16", "float32" (the default) or "float64"; given arrays determine it.
     seed : int
         The same arguments with the same seed give the same case.
     shape : tuple of int, optional
-        That of the first tensor of the forward operator (self, x, input).
+        The shape of the forward operator's first tensor (self, x, input).
     **given : array or value
-        Any parameter of the vendor, and of the forward operator, by its name: an array of any
-        library, the path of a file, or one value for all elements. Operators that need them also
-        have `grid_shape`, (Hout, Wout), and `gamma_ndim`.
+        Any of the vendor's parameters, also of the forward operator, by its name: an array of any
+        library, the path of a file, or one value for all elements. Some operators also have
+        `grid_shape`, (Hout, Wout), and `gamma_ndim`.
 
     Returns
     -------
     Case
-        Its `inputs` are those of `op.backward`.
+        Its `inputs` are the arguments of `op.backward`.
 
     Raises
     ------
     ValueError
         For a shape or value that does not fit.
     TypeError
-        For a name that the operator has not.
+        For a name that the operator lacks.
 
     Notes
     -----
-    Saved tensors (rstd, mean, logProb) are those that a network could have saved.
+    Saved tensors (rstd, mean, logProb) have values that a network could have saved.
 
     Examples
     --------

@@ -62,7 +62,7 @@ def _tiny(fmt) -> list[float]:
     return [least, -least, fmt.smallest_subnormal, -fmt.smallest_subnormal]
 
 
-# #: Special numbers of a format, which a deep check puts into a tensor.
+#: Special numbers of a format, which a deep check puts into a tensor.
 NUMBERS = {
     "zeros of both signs": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
@@ -93,7 +93,7 @@ def _one_row(rows: np.ndarray, rng, value) -> np.ndarray:
     return np.where(np.arange(len(rows))[:, None] == rng.integers(len(rows)), value, rows)
 
 
-# #: Changes of the rows of a tensor by kind ("f" floats, "i" indices, "b" bits), given the rows, a generator and integer
+#: Changes of the rows of a tensor by kind ("f" floats, "i" indices, "b" bits), given the rows, a generator and integer
 # attributes.
 ROWS = {
     "f": {

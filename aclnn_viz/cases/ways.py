@@ -58,7 +58,7 @@ def _repeats(target, index, *_) -> dict:
     } | {f"a place {n} times": often >= n for n in (2, 4, 9, 17)}
 
 
-# #: The ways that are distinguished in the arguments of each function.
+#: The ways that are distinguished in the arguments of each function.
 WAYS = {
     **dict.fromkeys(("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "sign"), _sides),
     **dict.fromkeys(("eq", "ne"), _equal),

@@ -66,45 +66,45 @@ def check(
     progress: Callable | None = None,
     signature: str | Mapping[str, str] | None = None,
 ) -> CheckResult:
-    """Tell whether a kernel is right, where it first goes wrong, and what the mistake looks like.
+    """Decide whether a kernel is right; show where it first goes wrong, and the likeliest mistake.
 
     Parameters
     ----------
     op : Operator, str or path
         An operator, or its name. The path of a dump (`counterexample.write(path)`, or
-        `aclnn-viz check OP --write path`) checks a kernel on its cases alone; without a kernel, the
-        outputs that lie there.
+        `aclnn-viz check OP --write path`) checks a kernel only on its cases; without a kernel, it
+        judges the outputs in the dump.
     kernel : callable, Device, Capsule, str or path
         `kernel(**inputs)` takes the vendor's parameters and returns a dict by the vendor's output
         names, or an array or tuple in the vendor's order; arrays of NumPy, torch or any library
-        that speaks DLPack. For what it does not support it raises NotImplementedError (or
-        `av.NotSupported`). Kernels are also "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a
-        device, the name of one, such as "host", "atlas:1" or "torch", and a capsule, whose cases
-        are judged; what a device refuses is not judged. The path of a folder of cases stands for
-        the outputs that lie there.
+        that supports DLPack. For unsupported cases it raises NotImplementedError (or
+        `av.NotSupported`). A kernel may also be "FILE.py:FUNCTION", "FILE.cpp:ENTRY" (Ascend C), a
+        device or its name, such as "host", "atlas:1" or "torch", or a capsule, whose cases are
+        judged; cases that a device refuses are not judged. The path of a folder of cases means
+        the outputs in that folder.
     seed : int
         The same seed draws the same cases.
     soc, cann : str, optional
-        The product and the version of CANN whose operator counts, by default Atlas A2 and 9.1.
+        The product and the CANN version whose operator sets the standard, by default Atlas A2 and 9.1.
     dtypes : sequence of str, optional
-        The formats that count.
+        The formats to judge.
     where : dict of str to value, optional
-        The value, or list of values, that an attribute must have; of an optional tensor None (left
-        out) or True (given).
+        The required value of an attribute, or a list of values; for an optional tensor None
+        (absent) or True (given).
     shapes : sequence of tuple of int, optional
-        Shapes of `av.case` to use in place of the suite's.
+        Shapes for `av.case` instead of the suite's.
     limits : dict of str to int or tuple, optional
-        Of a tensor the greatest number of its elements, or a shape of greatest lengths (None: any).
+        The greatest number of elements of a tensor, or a shape of greatest lengths (None: any).
     plan : Plan or str, optional
-        The precision that the kernel is meant to have: a Plan, or "device" for that of the product;
-        by default that of any kernel that computes in float32.
+        The kernel's intended precision: a Plan, or "device" for the product's; by default any
+        precision from float32 arithmetic on.
     beyond : bool
-        Judge everything that the formula means, also what the vendor's operator does not take.
+        Judge also cases that the formula covers but the vendor's operator refuses.
     allow_unsupported : bool
-        Let a kernel pass that does not support some cases.
+        Let a kernel pass although it does not support some cases.
     cases : sequence of Case or path, optional
-        Those to judge in place of the suite; the file of a test list that `av.cases.read` takes
-        (.json as ATK has it), too.
+        Cases to judge instead of the suite, or the file of a test list for `av.cases.read` (ATK's
+        .json).
     depth : {"quick", "normal", "deep"}
         "quick" takes a second or two, "deep" about a minute: it adds tensors of up to 2^21
         elements, long axes, every remainder by up to 64, nan, infinities, zeros of both signs, the
@@ -112,36 +112,36 @@ def check(
     time_limit : float, optional
         Seconds after which no new case starts; by default it follows from the depth.
     call_limit : float, optional
-        Seconds after which a call is given up; by default it follows from the depth.
+        Seconds after which a call is abandoned; by default it follows from the depth.
     progress : callable, optional
         `progress(iterable, total)` may show a bar.
     signature : str or dict of str to str, optional
-        How a kernel is called that takes other parameters: "aten", "torch.autograd", "liger", the
-        prototype of a C function, whose kernel is "LIBRARY.so:FUNCTION", or a mapping of the
-        kernel's names to the vendor's.
+        The call of a kernel with other parameters: "aten", "torch.autograd", "liger", the
+        prototype of a C function, for a kernel "LIBRARY.so:FUNCTION", or a mapping of the kernel's
+        names to the vendor's.
 
     Returns
     -------
     CheckResult
-        True in `passed` for a right kernel. Unsupported cases are counted apart in `unsupported`,
-        and `untried` says what the depth did not try.
+        Its `passed` is true for a right kernel. `unsupported` counts unsupported cases, and
+        `untried` lists what the depth did not try.
 
     Raises
     ------
     ValueError
-        For an unknown operator or device, for options that no case fits and for a dump that is not
-        whole.
+        For an unknown operator or device, for options that no case satisfies and for an incomplete
+        dump.
     TypeError
         For a kernel that cannot be called.
     CallError
-        A TypeError, for a kernel that does not take the call of its signature; it is not judged.
+        A TypeError, for a kernel that cannot take the call of its signature; it is not judged.
 
     Notes
     -----
-    An error code of a device is an answer where its product does not compute the case, and wrong
-    where it does. A tile program that is right on all cases is tried (but "quick") on short and
-    long rows with tails, on fewer and more cores than rows, in small buffers and in other orders,
-    and on a short case in all orders: `result.trials` says which.
+    An error code of a device is right if its product does not compute the case, and wrong if it
+    does. Except for "quick", a tile program that is right on all cases is tried on short and long
+    rows with tails, on fewer and more cores than rows, in small buffers and in other orders, and on
+    a short case in all orders; `result.trials` lists these.
 
     Examples
     --------

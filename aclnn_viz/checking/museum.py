@@ -177,21 +177,21 @@ def museum(name: str | None = None) -> Museum:
     Parameters
     ----------
     name : str, optional
-        An operator's name, a fault's, or a thread or a part of one; without it all are returned.
+        An operator, a fault, or a thread or part of its name; by default all are returned.
 
     Returns
     -------
     Museum
-        The mistakes; both tests of each are run when it is shown.
+        The mistakes; showing one runs both of its tests.
 
     Raises
     ------
     ValueError
-        Where there is none of that name.
+        If no mistake has that name.
 
     Notes
     -----
-    Nothing of the published code is here: the mistakes are repeated on this kit's pages, in NumPy.
+    No published code is copied: the mistakes are repeated on this kit's pages, in NumPy.
 
     Examples
     --------

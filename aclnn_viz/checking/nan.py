@@ -75,10 +75,10 @@ class NanOrigin:
     Attributes
     ----------
     file, line : str, int
-        The operation that makes the first nan or infinity; an empty text and 0 where none does.
+        The operation that makes the first nan or infinity, or "" and 0.
     lines : tuple of str
-        Which element is wrong, where its first nan or infinity is made and of what; the operations
-        through which it passes, and those in which others end, such as a maximum or a comparison.
+        The wrong element, the origin of its first nan or infinity and the operands there; the
+        operations on its path, and operations that lose others, such as a maximum or a comparison.
     """
 
     file: str

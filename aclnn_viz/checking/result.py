@@ -79,56 +79,56 @@ class Unsupported:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CheckResult:
-    """Whether a kernel is right; if not, where it is wrong and which mistake that looks like.
+    """The verdict on a kernel; if it is wrong, also the place and the likeliest mistake.
 
     Attributes
     ----------
     operator : str
         The short name of the operator.
     passed : bool
-        Whether cases were judged, all of them are right, the kernel did nothing else wrong, and
-        there was none that it does not support, unless that was allowed.
+        Whether cases were judged and all are right, without another fault of the kernel and
+        without unsupported cases, unless these were allowed.
     seed, depth : int, str
-        Those of the call.
+        The arguments of the call.
     cases, failed, refused, undecided : int
-        The cases that were judged, those of them that are wrong, those that a device does not
-        compute, and those that the truth cannot judge.
+        The numbers of judged cases, of wrong ones, of cases that a device does not compute, and of
+        elements that the truth cannot judge.
     unsupported : Unsupported
         The cases that the kernel does not support.
     scope : str
-        What counts.
+        The selection of cases in words.
     left_out, reasons : dict of str to int
-        Why cases of the suite do not count, and why cases were refused or are not supported.
+        Reasons for omitted cases of the suite, and for refused or unsupported cases.
     unrun : str
-        Why others were not run.
+        Why other cases did not run.
     seconds, first_failure : float
-        The time of the whole, and when the first case failed, in seconds.
+        The time of the whole check, and until the first case failed, in seconds.
     outputs : dict of str to int
         The number of wrong cases by output.
     misbehaviour : dict of str to str
-        What else the kernel does wrong, and the case where it did.
+        Other faults of the kernel, each with its case.
     traces : dict of str to str
-        Where an error was raised.
+        The place where each error was raised.
     conditions : list of str
-        What holds of all wrong cases and of no right one.
+        Conditions that hold for all wrong cases and for no right one.
     regions : dict
-        By output and axis the first and the last place that is wrong.
+        The first and the last wrong place by output and axis.
     diagnosis : Diagnosis or None
-        The named mistake that it looks like.
+        The likeliest named mistake.
     explanation : Explanation or None
-        The smallest change of the right page that gives the kernel's numbers; `cause` is the same
-        in one line.
+        The smallest change of the right page that yields the kernel's numbers; `cause` states it in
+        one line.
     counterexample : Counterexample or None
         The smallest case found.
     coverage, as_tiles : Coverage, bool
-        What its cases contained, and whether it is a tile program that was not tried as one; from
-        them `untried` tells what was not tried.
+        The contents of the cases, and whether the kernel is a tile program not tried as one;
+        `untried` follows from both.
     nan : NanOrigin or None
-        Where the first nan or infinity comes from that is wrong, or where one is lost that is right.
+        The origin of the first wrong nan or infinity, or the place where a right one is lost.
     trials : object or None
-        On which rows, cores and buffers and in which orders a tile program was run.
+        The rows, cores, buffers and orders with which a tile program ran.
     notes : tuple of str
-        Remarks, such as in how many wrong cases only a convention differs.
+        Remarks, such as the number of wrong cases in which only a convention differs.
     """
 
     operator: str
@@ -273,12 +273,12 @@ class CheckResult:
         Returns
         -------
         CheckResult
-            The result itself, of a kernel that passed.
+            The result itself, if the kernel passed.
 
         Raises
         ------
         AssertionError
-            Where the kernel did not pass.
+            If the kernel did not pass.
 
         Examples
         --------
@@ -291,12 +291,12 @@ class CheckResult:
         return self
 
     def to_html(self) -> str:
-        """Return the result as one page of HTML that needs no other file.
+        """Return the result as one self-contained HTML page.
 
         Returns
         -------
         str
-            The verdict, its cause, the smallest case, the line that repeats it, and all else
+            The verdict, its cause, the smallest case, the line that repeats it, and the rest
             folded.
 
         Examples

@@ -73,18 +73,18 @@ class Change:
 
 @dataclass(frozen=True)
 class SameBits:
-    """Whether the results of a row are the same bits wherever it stands.
+    """The answer whether a row has the same bits at every place.
 
     Attributes
     ----------
     operator : str
         The short name of the operator.
     holds : bool or None
-        None where the kernel, or the operator, has no rows of their own.
+        None if the rows of the operator, or of the kernel, are not independent.
     where : tuple of Change
-        What changes them, in which output, from which size on, and why.
+        Each cause of a change, with the output, the smallest batch and the reason.
     tried : tuple of str
-        What was changed; once another call, or other rows, change the bits, nothing else is.
+        The variations; if a repeated call, or other rows, change the bits, no further ones are tried.
     """
 
     operator: str
@@ -221,7 +221,7 @@ def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
 
 
 def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None) -> SameBits:
-    """Tell whether the results of a row are the same bits in any batch, at any place, on any cores, in any thread and call.
+    """Test whether a row has the same bits in any batch, at any place, on any cores, in any thread and call.
 
     Parameters
     ----------
@@ -237,8 +237,8 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
     Returns
     -------
     SameBits
-        Whether it `holds`, and `where` not: what changes the bits, of which output, from how many
-        rows on, and the reason.
+        `holds`, and `where` not: each cause of a change, with the output, the smallest batch and the
+        reason.
 
     Raises
     ------

@@ -196,40 +196,40 @@ def tolerance(
     let_through: tuple[float, float] | None = None,
     **inputs,
 ) -> Tolerance:
-    """Return the tightest sound tolerances of an operator, and the faults that yours let pass.
+    """Return the tightest sound tolerances of an operator, and the faults that your own let pass.
 
     Parameters
     ----------
     op : Operator or str
         An operator, or its name.
     shape : tuple of int, optional
-        That of `av.case`, which draws the inputs.
+        The shape for `av.case`, which draws the inputs.
     dtype : str
         "float16", "bfloat16", "float32" or "float64".
     plan : Plan or str, optional
-        How right kernels compute: a Plan, a product such as "A2", or the order of their sums
+        The arithmetic of right kernels: a Plan, a product such as "A2", or the order of their sums
         ("sequential", "pairwise", "blocked", "shuffled"). By default float32 with sums in any
         order, in every known arrangement of the formula.
     seed : int
-        That of `av.case`.
+        The seed for `av.case`.
     cases : sequence of Case, optional
-        Cases in place of one that is drawn.
+        Cases to use instead of drawn ones.
     let_through : tuple of float, optional
-        A pair (rtol, atol) of yours; the atol is in the unit of the output.
+        Your own pair (rtol, atol); atol has the unit of the output.
     **inputs : array or value
         Any parameter of the vendor, as in `av.case`.
 
     Returns
     -------
     Tolerance
-        With `rtol`, `atol` and the faults that `let_through` lets pass.
+        It has `rtol`, `atol` and the faults that `let_through` lets pass.
 
     Raises
     ------
     ValueError
-        For what `av.case` refuses, and where nothing can be compared.
+        For inputs that `av.case` refuses, and if nothing can be compared.
     TypeError
-        For a name that the operator has not, and for wrong kinds.
+        For a name that the operator lacks, and for wrong types.
 
     Examples
     --------

@@ -174,7 +174,7 @@ LONGEST_TEXT = (
 )  # three megabytes of text; an explorer's largest state has 203 thousand numbers
 _WIDTH = 100
 
-# #: By dtype: the C++ element, the aclDataType, the conversion of written numbers to elements, and its inverse.
+#: By dtype: the C++ element, the aclDataType, the conversion of written numbers to elements, and its inverse.
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
@@ -199,7 +199,7 @@ std::vector<T> Repeated(const std::vector<std::pair<size_t, T>> &runs) {
     return values;
 }
 """
-# #: By the kind of a parameter: the vendor's array type and its C++ element.
+#: By the kind of a parameter: the vendor's array type and its C++ element.
 _ARRAYS = {
     "bools": ("BoolArray", "bool"),
     "ints": ("IntArray", "int64_t"),

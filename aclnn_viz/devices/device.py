@@ -414,13 +414,13 @@ class Device:
     Attributes
     ----------
     name : str
-        What it is, also whether its libraries only imitate CANN or operators are custom ones.
+        A description, including stand-ins for CANN's libraries and custom operators.
     soc, cann : str
-        Which Atlas, and which version.
+        The emulated or real SoC, and the CANN version.
     acl : HostAcl or CannAcl
-        The C API that the device is driven through.
+        The C API that drives the device.
     closed : bool
-        Whether it was closed, or died of an error.
+        Whether it was closed or ended by an error.
 
     Examples
     --------
@@ -482,18 +482,18 @@ class Device:
         TypeError, ValueError
             As `op.backward` does.
         RefusedError
-            A ValueError, for what the library would silently do wrong.
+            A ValueError, for calls that the library would silently get wrong.
         AclError
-            For what the library reports.
+            For errors that the library reports.
         FunctionUnavailable
             For an operator that the installation lacks.
         DeviceClosedError
-            When the device is closed, or not this thread's.
+            If the device is closed, or belongs to another thread.
 
         Warns
         -----
         ConstraintWarning
-            Of documented constraints that nobody enforces.
+            For violated constraints that nobody enforces.
 
         Examples
         --------
@@ -506,12 +506,12 @@ class Device:
         return run(self._session, operator(op), inputs, self._predicts)
 
     def about(self) -> dict:
-        """Return what a replay must name of the device beside its name.
+        """Return the details of the device that a replay must name.
 
         Returns
         -------
         dict of str to object
-            SoC, CANN, runtime, driver and custom operators; None for what is not known.
+            SoC, CANN, runtime, driver and custom operators; None if unknown.
 
         Examples
         --------
@@ -538,7 +538,7 @@ class Device:
         Raises
         ------
         DeviceClosedError
-            In another thread than the one that opened the device.
+            In a thread that did not open the device.
 
         Examples
         --------

@@ -351,36 +351,35 @@ def open_device(
     name : str or path
         "host"; "atlas", or "atlas:1" for its second card; the path of a capsule; "torch" (also
         "torch:cuda", "torch:npu") for PyTorch's own operators; "jax" (also "jax:gpu") for the kit's
-        pages compiled by XLA; "numba" for the operators' fused loops or those written from their
+        pages compiled by XLA; "numba" for the operators' fused loops, or loops written from their
         pages. The last three need the extras of these names.
     soc, cann : str, optional
-        What the host emulates, by default Ascend910B2 with CANN 9.1; what that refuses is refused.
+        The emulated SoC and CANN, by default Ascend910B2 with 9.1, which may refuse calls.
     plan : {"device"}, optional
-        With it the host predicts the numerics of the product: formats and orders inside, ties,
-        saturation, a missing scale. Without it values are those of `op.backward`.
+        "device" makes the host predict the product's numerics: internal formats and orders, ties,
+        saturation, a missing scale. By default the values equal `op.backward`'s.
     root : str or path, optional
-        The installation of CANN, where the environment does not name it.
+        The installation of CANN, if the environment does not name it.
     custom : str or path, optional
-        A library of custom operators, or a directory with such, that take the place of the
-        vendor's.
+        A library of custom operators, or a directory of such, which replace the vendor's.
 
     Returns
     -------
     Device, Capsule or Peer
-        What `with` closes, and whose `run(op, **inputs)` is that of `Device`.
+        An object for a `with` block, with `Device`'s method `run(op, **inputs)`.
 
     Raises
     ------
     ValueError
-        For an unknown name, SoC and version and for options of the other kind of device.
+        For an unknown name, SoC or version, and for options of another kind of device.
     DeviceUnavailable
-        When there is no Atlas or library.
+        If there is no Atlas or library.
     AclError
-        When the runtime of CANN reports another failure.
+        If the runtime of CANN reports another failure.
 
     Notes
     -----
-    What of a prediction is inferred, `aclnn_viz.operators.plans.preset(...).notes` say.
+    `aclnn_viz.operators.plans.preset(...).notes` mark the inferred parts of a prediction.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from aclnn_viz.operators.prototype import parse
 from aclnn_viz.storage.foreign_arrays import as_array
 from aclnn_viz.storage.output_memory import fresh
 
-# #: The format of each C type.
+#: The format of each C type.
 C_TYPES = {
     "float": "f4",
     "double": "f8",

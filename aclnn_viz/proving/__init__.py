@@ -15,26 +15,26 @@ def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
     what : Operator, str, path or tuple of callable
         An operator, its name, its folder, or two functions (forward, backward) over `xp`.
     shapes : dict of str to tuple of str, optional
-        With two functions the lengths of each tensor by letters, such as
+        For two functions, the lengths of each tensor as letters, such as
         {"x": ("r", "n"), "gamma": ("n",)}.
     labels : dict of str to str, optional
-        Of inputs of whole numbers, of which length they are places, such as {"target": "n"}.
+        The length that each integer input indexes, such as {"target": "n"}.
     page : module, optional
-        Another page, whose backward pass takes the place of the operator's.
+        A page whose backward pass replaces the operator's.
 
     Returns
     -------
     Result
-        With `.holds`, `.theorems`, `.assumptions`, `.reason` and `.counterexample`.
+        It has `.holds`, `.theorems`, `.assumptions`, `.reason` and `.counterexample`.
 
     Raises
     ------
     TypeError, ValueError
-        For what is no operator, and for functions and shapes that do not fit.
+        If `what` is no operator, and for functions and shapes that do not fit.
 
     Notes
     -----
-    A parameter with a default keeps it, unless that is True, False or a number with a point.
+    A parameter keeps its default, unless that is True, False or a float.
 
     Examples
     --------
@@ -53,30 +53,30 @@ def derive(forward, wrt=(), saved=(), shapes=None, labels=None) -> "Derivation":
     Parameters
     ----------
     forward : callable
-        A function as in a page, `forward(xp, x, gamma, epsilon)`, that returns a dict of its
+        A function like a page's, `forward(xp, x, gamma, epsilon)`, that returns a dict of its
         outputs.
     wrt : sequence of str
         The inputs whose gradients are wanted.
     saved : sequence of str
-        The outputs that backward is given, and uses where it can.
+        The outputs that backward receives, and uses if it can.
     shapes : dict of str to tuple of str
-        The lengths of each tensor by letters, such as {"x": ("r", "n"), "gamma": ("n",)}.
+        The lengths of each tensor as letters, such as {"x": ("r", "n"), "gamma": ("n",)}.
     labels : dict of str to str, optional
-        Of inputs of whole numbers, of which length they are places, such as {"target": "n"}.
+        The length that each integer input indexes, such as {"target": "n"}.
 
     Returns
     -------
     Derivation
-        With `.steps`, `.latex`, `.source` and `.proof`.
+        It has `.steps`, `.latex`, `.source` and `.proof`.
 
     Raises
     ------
     TypeError, ValueError
-        For anything else, and where the page does what is not known, with the line.
+        For other arguments, and for a page with an unknown operation, whose line is named.
 
     Notes
     -----
-    The first output, and each that is not saved, has an upstream gradient, called d and its name.
+    The first output, and each one not saved, has an upstream gradient named "d" + its name.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from aclnn_viz.proving.letters import (
 )
 from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact
 
-# #: Arithmetic written out in formulas if its result has no name.
+#: Arithmetic written out in formulas if its result has no name.
 ARITHMETIC = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,

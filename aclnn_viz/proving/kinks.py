@@ -75,7 +75,7 @@ def turns(traced, output, of):
 
 
 def beside(traced, of, d, zero, above, below, regions, entry):
-    """Return whether the output at d = 0 equals that of a region that meets there, or lies between two of them.
+    """Return whether the output at d = 0 equals the output of a region that meets there, or lies between two of them.
 
     None if the entry there is unknown, or if forward itself compares and the regions agree: then its value there is a
     convention.

@@ -127,8 +127,8 @@ def sweep(
     ----------
     cases : str, path or iterable of dict
         "suite", "standard" (what `aclnn-viz run` records), a file with a JSON list of recipes, or recipes,
-        which are dicts with the keywords of `av.case` and the "operator". Nothing is drawn before a
-        worker does.
+        which are dicts with the keywords of `av.case` and the "operator". Workers draw
+        the cases.
     device : str or path
         "host", "atlas", "atlas:1", the path of a capsule, or a kernel as FILE.py:FUNCTION.
     executor : int, Executor or Client, optional
@@ -139,33 +139,33 @@ def sweep(
     ops : str or sequence of str, optional
         The operators of a suite, by default all.
     seeds : int
-        How often each case of a suite is drawn anew.
+        The number of draws of each case of a suite.
     soc, cann, plan : str, optional
-        Those of `av.open_device` for the host; for a kernel, whose operator counts.
+        Options of `av.open_device` for the host; for a kernel, the operator that judges it.
     root, custom : str or path, optional
-        Those of `av.open_device` for an Atlas.
+        Options of `av.open_device` for an Atlas.
     progress : callable, optional
         `progress(iterable, total)` may show a bar.
 
     Returns
     -------
     Report
-        With `passed`, and how many cases `ran` in this call.
+        It has `passed`, and the number of cases that `ran` in this call.
 
     Raises
     ------
     ValueError
-        For what names no cases or device, and for a file that is no store.
+        For unknown cases or devices, and for a file that is no store.
     TypeError
-        For other kinds of arguments.
+        For arguments of other types.
     OSError
-        Where the store cannot be written.
+        If the store cannot be written.
     RuntimeError
         When workers are lost or have another kit.
 
     Notes
     -----
-    An interrupted sweep goes on when it is called again.
+    Calling an interrupted sweep again continues it.
 
     Examples
     --------

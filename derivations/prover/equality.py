@@ -48,8 +48,8 @@ def proves_equal(a, b, *, in_range=None):
         Expressions with sums over finite ranges of integers, array entries x[i], Kronecker deltas,
         powers, exponentials and other functions.
     in_range : dict, optional
-        `{index: (first, last)}` grants a free index a range, both ends included; it has none
-        otherwise. An IndexedBase as key grants it to all entries of an array of indices.
+        `{index: (first, last)}` gives a free index a range, both ends included; by default it has
+        none. An IndexedBase as key gives the range to all entries of an array of indices.
 
     Returns
     -------
@@ -59,15 +59,14 @@ def proves_equal(a, b, *, in_range=None):
     Raises
     ------
     TypeError
-        When `in_range` is not such a mapping.
+        If `in_range` is not such a mapping.
 
     Notes
     -----
-    Equal means: equal wherever both sides are defined, as x*y/x equals y. What is not understood is
-    not proved: floats, matrices, other objects; heads of unknown meaning, and what does not
-    commute; sums without end, or to limits that are not known to be integers; sums through what may
-    be a pole; indices of which more is declared than their range grants, as a positive index that
-    starts at 0.
+    Equal means equal wherever both sides are defined: x*y/x equals y. Nothing is proved about floats,
+    matrices and other objects, unknown or noncommuting functions, infinite sums, sums with limits not
+    known to be integers, sums through possible poles, and indices with assumptions beyond their range,
+    such as a positive index that starts at 0.
 
     Examples
     --------

@@ -16,7 +16,7 @@ def evaluate(e, values, indices=(), digits=None):
     the order of the axes, to their lengths. Without `digits` the result is float64; with digits=50 an object array of
     mpmath numbers, computed from the exact values of the inputs.
 
-    Raises KeyError for a name without a value, TypeError for what is no expression or mapping.
+    Raises KeyError for a name without a value, TypeError for other types than an expression and a mapping.
 
     >>> from sympy import IndexedBase, Sum, symbols
     >>> i, j, n = symbols("i j n", integer=True)

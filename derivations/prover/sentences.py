@@ -2,7 +2,7 @@
 
 import sys
 
-# #: Texts for steps, for titles with a name, and for theorems and their mutants.
+#: Texts for steps, for titles with a name, and for theorems and their mutants.
 SAID = {
     "step": "**{title}.** {why}",
     "define": "Define {name}",
@@ -17,7 +17,7 @@ SAID = {
     "refused": "    not proved, as it should be: {claims}",
     "through": "    PROVED, THOUGH FALSE: {claims}",
 }
-# #: Beginnings of refusals; a colon and the expression follow.
+#: Beginnings of refusals; a colon and the expression follow.
 REASONS = (
     "a limit that is not known to be an integer",
     "a sum without lower and upper limit",

@@ -13,7 +13,7 @@ from aclnn_viz.words.messages import kept, message, tr
 
 KINDS = ("mathematics", "contract", "numerics")
 
-# #: Kinds of evidence for an erratum, and what each proves.
+#: Kinds of evidence for an erratum, and what each proves.
 CLASSES = {
     "recomputed": message("recomputed mathematically"),
     "two texts": message("two published texts contradict each other, and both are quoted"),
