@@ -1,5 +1,5 @@
-"""Plot error against the size of the value: of one run a dot for each element and the bounds of correct arithmetic, of several,
-on one axis, the running median and maximum of each.
+"""Plot error against the size of the value: for one run a dot per element and the bounds of correct arithmetic, for several
+runs their running medians and maxima on one axis.
 
 The idea of dots with a running statistic is Herbie's (FPBench `odyssey`, ErrorPlot); envelopes and verdicts are this kit's.
 """
@@ -18,8 +18,8 @@ from aclnn_viz.pictures.text import number
 from aclnn_viz.words.messages import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
-DOTS = 4000  # of each kind, evenly, and the largest error
-WINDOWS, LEAST_ELEMENTS = 16, 8  # across the sample, and in a window, where there are as many
+DOTS = 4000  # per kind, evenly chosen, and the largest error
+WINDOWS, LEAST_ELEMENTS = 16, 8  # number, and least elements of a window
 TALL = 330  # pixels
 GREY = 4
 
@@ -71,7 +71,7 @@ def error_plot(errors: Errors) -> Picture:
 def error_runs(runs: dict[str, Errors]) -> Picture:
     """Return the picture of one to five runs of the same case, by the name of the plan or device.
 
-    Raises ValueError for another number of runs, and for runs whose formats or truths differ.
+    Raise ValueError for another number of runs, and for runs whose formats or truths differ.
 
     >>> from aclnn_viz.pictures.errors import errors
     >>> from aclnn_viz.pictures.provenance import Provenance
@@ -118,7 +118,7 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
 
 
 def check_runs(runs) -> None:
-    """Raise ValueError for another number of runs than can be told apart, and for formats or shapes that differ."""
+    """Raise ValueError for too few or too many runs, and for formats or shapes that differ."""
     fix = 'pass such as {"host": errors(...)}'
     if not 1 <= len(by_name("runs", runs, fix)) <= RUNS:
         raise ValueError(problem(f"one picture holds 1 to {RUNS} runs", f"{len(runs)}", fix))
@@ -136,13 +136,13 @@ def check_runs(runs) -> None:
 
 
 def _plotted(title: str, runs: dict[str, Errors], marks, said=()) -> Picture:
-    """The picture of `marks(high, end)`, which names the largest error of the first run."""
+    """Return the picture of `marks(high, end)`, which names the largest error of the first run."""
     e, statistic = next(iter(runs.values())), tr(STATISTIC)
     if any(e.nothing() for e in runs.values()):
         return framed(tr(NOTHING, output=tr(e.provenance.output)), runs, statistic)
     tops = [values for e in runs.values() for values in (e.ulps, e.expected) if values is not None]
     top = min(max(_largest(values) for values in tops), 1e200)
-    # infinite errors stand above the finite ones, and below the name of the largest
+    # infinite errors are drawn above the finite ones, below the name of the largest
     high, end = (top * (top / FLOOR) ** share for share in (0.06, 0.26))
     named = (
         [Rule("x", float(e.size_of_truth[e.worst]), e.peak(), GREY)] if e.placed[e.worst] else []
@@ -164,7 +164,7 @@ def _plotted(title: str, runs: dict[str, Errors], marks, said=()) -> Picture:
 
 
 def running(e: Errors, statistic, values, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """The places and heights of a statistic of the finite elements, window after window by the size of the truth, as steps."""
+    """Return places and heights, as steps, of a statistic of finite elements in windows by the size of the truth."""
     count = min(WINDOWS, max(1, e.order.size // LEAST_ELEMENTS))
     parts = np.array_split(e.order, count)
     x = e.size_of_truth[[part[k] for part in parts for k in (0, -1)]]
@@ -173,7 +173,7 @@ def running(e: Errors, statistic, values, high: float) -> tuple[np.ndarray, np.n
 
 
 def _dots(e: Errors, high: float) -> list[Dots]:
-    """A dot for each element whose truth is a number, by verdict; of many every so many-th, and the largest."""
+    """Return a dot per element whose truth is a number, by verdict; of many elements an even selection, and the largest."""
     beyond = np.isinf(e.ulps)
     groups = [(beyond, 2, message("infinite error"), 4.5)]
     if e.verdict is None:
@@ -217,7 +217,7 @@ def _label(name: str, e: Errors) -> str:
 
 
 def judged(errors: Errors) -> str:
-    """The verdicts as the end of a title; empty without an envelope."""
+    """Return the verdicts as the end of a title; empty without an envelope."""
     if errors.verdict is None:
         return ""
     counts = errors.counts()
@@ -235,5 +235,5 @@ def judged(errors: Errors) -> str:
 
 
 def _largest(values: np.ndarray) -> float:
-    """The largest finite number, at least 1."""
+    """Return the largest finite number, at least 1."""
     return float(values.max(where=np.isfinite(values), initial=1.0))

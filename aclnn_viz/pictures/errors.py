@@ -25,11 +25,10 @@ NOTHING = message("{output}: no error to show")
 class Errors:
     """Flat arrays over the elements of one output, `actual` in its format.
 
-    `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5),
-    infinite where only one of the two is finite or both are not and differ. `place` is the ordinal of the rounded truth, of
-    nan the least number of its type. `finite` says where both the output and the rounded truth are finite.
-    `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position; they
-    are None without an envelope.
+    `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5), infinite
+    if only one of the two is finite or both are infinite and differ. `place` is the ordinal of the rounded truth, for nan the
+    least number of its type. `finite` marks elements with finite output and rounded truth. `bound` and `expected` (at most
+    the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position; they are None without an envelope.
     """
 
     provenance: Provenance
@@ -51,12 +50,12 @@ class Errors:
 
     @cached_property
     def placed(self) -> np.ndarray:
-        """Where the truth is not nan, so that it has a place among the numbers of the format."""
+        """Return where the truth is not nan, and so has a place among the format's numbers."""
         return self.place != np.iinfo(self.place.dtype).min
 
     @cached_property
     def steps(self) -> np.ndarray:
-        """How many numbers of the format lie between the rounded truth and the output, with sign; infinite for nan against a number."""
+        """Return the signed steps from the rounded truth to the output; infinite for nan against a number."""
         apart = ordinals(self.actual).astype(np.float64) - self.place
         return np.where(
             np.isnan(self.actual) == self.placed, np.inf, np.where(self.placed, apart, 0.0)
@@ -64,24 +63,24 @@ class Errors:
 
     @cached_property
     def size_of_truth(self) -> np.ndarray:
-        """|truth| as it is drawn on a logarithmic axis: 0 stands where the least other number does."""
+        """Return |truth| for a logarithmic axis; 0 is drawn at the least other number."""
         sizes = np.abs(self.truth)
         return np.clip(sizes, max(sizes.min(where=sizes > 0, initial=1.0), 1e-200), 1e200)
 
     @cached_property
     def order(self) -> np.ndarray:
-        """The flat positions of the finite elements by the size of their truths; equal ones as they stand."""
+        """Return the flat positions of the finite elements by the size of their truths, in stable order."""
         kept = np.flatnonzero(self.finite)
         return kept[np.argsort(self.size_of_truth[kept], kind="stable")]
 
     @cached_property
     def differing(self) -> int:
-        """How many errors are infinite."""
+        """Return the number of infinite errors."""
         return int(np.count_nonzero(np.isinf(self.ulps)))
 
     @cached_property
     def worst(self) -> int:
-        """The flat position of the largest error (the first one)."""
+        """Return the flat position of the first largest error."""
         return int(self.ulps.argmax())
 
     @cached_property
@@ -89,7 +88,7 @@ class Errors:
         return float(np.median(self.ulps)) if self.size else 0.0
 
     def counts(self) -> dict[str, int]:
-        """How many elements have each verdict; empty without an envelope."""
+        """Return the number of elements per verdict; empty without an envelope."""
         if self.verdict is None:
             return {}
         return {name: int((self.verdict == k).sum()) for k, name in enumerate(VERDICTS)}
@@ -98,7 +97,7 @@ class Errors:
         return tuple(int(k) for k in np.unravel_index(flat, self.shape))
 
     def where(self, flat: int) -> str:
-        """The place of an element, and its inputs: of arrays of the output's rank whose axes have its length or 1."""
+        """Return the place of an element and its inputs, from arrays of the output's rank whose axes have its length or 1."""
         index, found = self.index(flat), []
         for name, value in self.inputs.items():
             lengths = np.shape(value)
@@ -110,7 +109,7 @@ class Errors:
         return tr("{run} ({device})", run=list(index), device=tr(", ").join(found))
 
     def peak(self) -> str:
-        """The largest error and its place, in words."""
+        """Return the largest error and its place in words."""
         return tr(
             "max {error} ulp at {place}",
             error=number(self.ulps[self.worst]),
@@ -118,7 +117,7 @@ class Errors:
         )
 
     def nothing(self) -> str:
-        """Say why there is nothing to draw, or return an empty string."""
+        """Return the reason why there is nothing to draw, or an empty text."""
         if self.size == 0:
             return tr(
                 "There are no elements: the output has shape {shape}.", shape=list(self.shape)
@@ -142,7 +141,7 @@ class Errors:
 
 
 def _within(actual, truth, envelope: Envelope | None, right: np.ndarray, fmt) -> dict:
-    """The bound of an envelope and the error that it expects, in ulps, and its verdicts."""
+    """Return an envelope's bound and expected error in ulps, and its verdicts."""
     if envelope is None:
         return {}
     verdict = verdicts(actual, truth, envelope).reshape(right.size)
@@ -161,9 +160,8 @@ def errors(
 ) -> Errors:
     """Return the errors of an output (any of the four formats) against a float64 truth of the same shape.
 
-    `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output;
-    `inputs`, a dict by name, are looked up where errors are large. Raises TypeError for a dtype that does not fit,
-    ValueError for a shape that does not.
+    `provenance` is a Provenance, or a name for what computed the output. `envelope` belongs to the same output; `inputs`, a
+    dict by name, are shown for large errors. Raise TypeError for a wrong dtype, ValueError for a wrong shape.
 
     >>> e = errors(np.float16([1.0, 2.0]), np.array([1.0, 2.001]), Provenance("out", "host"))
     >>> e.ulps.round(3).tolist(), e.steps.tolist()
@@ -205,9 +203,9 @@ def errors(
 
 
 def framed(title: str, runs: dict[str, Errors], statistic: str, panels=(), headline=()) -> Picture:
-    """Return panels of runs, by name, as a Picture that says where its numbers come from.
+    """Return panels of runs, by name, as a Picture with the origin of its numbers.
 
-    Without panels it says why there is nothing to show.
+    Without panels it gives the reason.
     """
     first, sources = next(iter(runs.values())), {name: e.provenance for name, e in runs.items()}
     if not panels:

@@ -1,4 +1,4 @@
-"""Draw a picture with Matplotlib, for PNG, SVG and the gallery, from the description that the browser draws, too."""
+"""Draw a picture with Matplotlib, for PNG, SVG and the gallery, from the same description as the browser."""
 
 from dataclasses import replace
 
@@ -29,19 +29,19 @@ from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import columns, wrapped
 
 COLUMNS, DPI = DRAWING["columns"], 100
-POINT = 72 / DPI  # of Matplotlib, in a pixel
+POINT = 72 / DPI  # Matplotlib's points per pixel
 OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
-# pixels: a line of words, one above the panels, what stays free between panels
+# pixels: a line of words, a headline above the panels, free space between panels
 LINE, HEADLINE, GAP = 15, 17, 10
-DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # pixels across, of small words and of titles
+DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # width in pixels of a small letter, and of letters in titles
 SMALL_PRINT = 8
-ACROSS = {"normal": 1.28, "bold": 1.12}  # letters of one point in a pixel of width
+ACROSS = {"normal": 1.28, "bold": 1.12}  # width in letters per point and pixel
 
 
 def figure(picture, theme: str = "light"):
     """Return a picture as a Matplotlib Figure of its width in pixels, in the theme "light" or "dark".
 
-    `axes.get_label()` is the panel's name. Raises ValueError for another theme.
+    `axes.get_label()` is the panel's name. Raise ValueError for another theme.
     """
     from matplotlib import rc_context
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ def figure(picture, theme: str = "light"):
     look, wide = THEMES[theme], picture.width
     seen = [
         panel for panel in picture.panels if not panel.more
-    ]  # what is folded a still leaves out
+    ]  # a still picture omits folded panels
     placed = laid_out([_grown(panel, wide) for panel in seen])
     heights = {}
     for panel, row, _ in placed:
@@ -100,7 +100,7 @@ def figure(picture, theme: str = "light"):
 
 
 def _grown(panel: Panel, wide: float) -> Panel:
-    """The panel with its height: one without is as high as its axes are long."""
+    """Return the panel with a height; without one it is as high as its axes are long."""
     if panel.height:
         return panel
     across, down = (abs(high - low) for low, high in limits(panel))
@@ -108,7 +108,7 @@ def _grown(panel: Panel, wide: float) -> Panel:
 
 
 def laid_out(panels) -> list[tuple[Panel, int, int]]:
-    """Return (panel, row, first column), filled from the left as the browser's grid fills them."""
+    """Return (panel, row, first column), filled from the left as in the browser's grid."""
     found, row, column, taken = [], 0, 0, set()
     for panel in panels:
         while column + panel.span > COLUMNS or any(
@@ -126,7 +126,7 @@ def _title(panel: Panel, wide: float) -> list[str]:
 
 
 def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: float) -> None:
-    """Draw a panel whose upper left corner is given in pixels from the lower left one of the figure."""
+    """Draw a panel with its upper left corner in pixels from the figure's lower left corner."""
     whole = drawn.get_figwidth() * DPI
     wide, cells, titles = panel.span * whole / COLUMNS, has_cells(panel), _title(panel, whole)
     heat = any(isinstance(mark, Heat) for mark in panel.marks)
@@ -166,7 +166,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
     axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
-    edge = (left + GAP - start) / space[0]  # the left end of the panel, in shares of the axes
+    edge = (left + GAP - start) / space[0]  # the panel's left end, as a share of the axes
     if labels:
         _legend(axes, panel, labels, edge, across)
     axes.annotate(
@@ -195,10 +195,10 @@ def _ticked(axes, panel: Panel, places: list) -> None:
 
 
 def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> None:
-    """Name the marks above the axes, so many in a row."""
+    """Name the marks above the axes, `across` in a row."""
     named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
     order = [text for text in dict.fromkeys(labels) if text in named]
-    # each lies over those before it
+    # each band covers the earlier ones
     bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]
     handles = [
         tuple(named[one] for one in bands[: bands.index(text) + 1])
@@ -222,14 +222,14 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
 
 
 def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, float]]:
-    """The left end and the size of axes on which a unit is as long either way, in the middle of their space."""
+    """Return left end and size of axes with equal units, centred in their space."""
     across, down = (abs(high - low) for low, high in limits(panel))
     unit = min(space[0] / across, space[1] / down)
     return left + (space[0] - unit * across) / 2, (unit * across, unit * down)
 
 
 def _key(axes, image, left, above) -> None:
-    """The colours of a heat map from its low to its high end, above the axes."""
+    """Draw the colours of a heat map from its low to its high end, above the axes."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
 
     low, high = (
@@ -267,7 +267,7 @@ def _dash(mark):
 
 
 def _ground(look: Theme) -> dict:
-    """What is behind words on marks."""
+    """Return the background of words on marks."""
     return {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1}
 
 
@@ -419,7 +419,7 @@ def _handles(axes, mark, look):
 
 
 def _digits(values, wide):
-    """The numbers of all cells with as many digits as fit into a width in pixels, or None."""
+    """Return the numbers of all cells with as many digits as fit a width in pixels, or None."""
     for digits in ("4", "3", "2"):
         texts = [
             ["" if np.isnan(value) else f"{value:.{digits}g}" for value in row] for row in values

@@ -1,4 +1,4 @@
-"""Find a font of this machine for words beyond the Latin alphabet, such as Chinese, and say what to do without one."""
+"""Find a font of this machine for words beyond the Latin alphabet, such as Chinese, and give advice without one."""
 
 import logging
 import re
@@ -23,12 +23,12 @@ def chinese() -> str:
     """Return the first font of this machine that has Chinese glyphs, or an empty text."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
-    # Matplotlib keeps a list from when it first ran: a font may be newer
+    # Matplotlib stores a list at its first run: a font may be newer
     if not (known := _known(fontManager)):
         for path in filter(FILES.search, findSystemFonts()):
             fontManager.addfont(path)
         known = _known(fontManager)
-    # a font without a bold face serves for titles, too, and Matplotlib need not say so at every picture
+    # a font without a bold face also serves for titles, without a message from Matplotlib per picture
     if known:
         logging.getLogger("matplotlib.font_manager").addFilter(
             lambda record: "font weight" not in record.getMessage()
@@ -42,17 +42,17 @@ def _known(manager) -> list[str]:
 
 
 def wanted(picture) -> list[str]:
-    """Return the fonts that the words of a picture need besides that of all pictures."""
+    """Return the fonts that a picture's words need beyond those of all pictures."""
     return [chinese()] if _wide(picture) and chinese() else []
 
 
 def drawn(picture) -> bool:
-    """Whether this machine has a glyph for every letter of a picture."""
+    """Return whether this machine has a glyph for every letter of a picture."""
     return not _wide(picture) or bool(chinese())
 
 
 def legible(make):
-    """Have a function make its picture in English, with a hint, where no font has the glyphs of another language."""
+    """Return a function that makes its picture in English, with a hint, if no font has the other language's glyphs."""
 
     @wraps(make)
     def made(*args, **given):

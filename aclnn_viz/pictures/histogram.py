@@ -1,4 +1,4 @@
-"""Draw the ulp histogram: how many elements lie how many numbers of the format below or above the rounded exact value."""
+"""Draw the ulp histogram: the number of elements by their steps below or above the rounded exact value."""
 
 import numpy as np
 
@@ -16,14 +16,14 @@ EXACT = CLASSES.index("exact")
 STEPS = message(
     "Steps of the format from the rounded truth to the output; nan: only one of the two is"
 )
-ALONE, STRIP = 260, 105  # pixels of the panel of one run, and of each of several
+ALONE, STRIP = 260, 105  # height in pixels of the panel of one run, and of each of several
 
 
 @legible
 def ulp_histogram(runs: dict[str, Errors]) -> Picture:
-    """Return the histogram of one to five runs, by the name of the plan or device: a strip each, on one scale.
+    """Return the histogram of one to five runs, by the name of the plan or device, as strips on one scale.
 
-    Raises ValueError for another number of runs, and for runs whose formats or shapes differ.
+    Raise ValueError for another number of runs, and for runs whose formats or shapes differ.
 
     >>> from aclnn_viz.pictures.errors import errors
     >>> from aclnn_viz.pictures.provenance import Provenance
@@ -58,7 +58,7 @@ def classes(steps: np.ndarray) -> np.ndarray:
 
 
 def strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
-    """The panel of one run; its axis is logarithmic, from half an element on: a single one is seen beside 10^6."""
+    """Return the panel of one run; its logarithmic axis starts at half an element, so that one is visible beside 10^6."""
     alone, size = not name, counts.sum()
     above = (2.0 * most) ** (0.09 if alone else 0.17)  # of its bar, the middle of a note
     notes = [
@@ -93,7 +93,7 @@ def strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
 
 
 def summary(counts: np.ndarray) -> str:
-    """How many elements are correctly rounded, too low and too high."""
+    """Return how many elements are correctly rounded, too low and too high."""
     low, high, nans = counts[:EXACT].sum(), counts[EXACT + 1 : -1].sum(), counts[-1]
     text = (
         message("{share} correctly rounded, {low} too low, {high} too high, {nans} nan on one side")

@@ -40,7 +40,7 @@ UNEXPLAINED = HEADER[4]
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """One output: its truth, its envelope, and by who computed it `errors`, `reports` (measures and standards)."""
+    """One output: its truth, its envelope, and `errors` and `reports` (measures and standards) by implementation."""
 
     truth: np.ndarray
     envelope: Envelope
@@ -49,19 +49,19 @@ class Judged:
 
     @property
     def picture(self):
-        """The errors against the values on one picture: of one implementation all elements, of several the medians."""
+        """Return a picture of errors against values: all elements of one implementation, or medians of several."""
         return (
             error_runs(self.errors) if len(self.errors) > 1 else error_plot(*self.errors.values())
         )
 
     @property
     def histogram(self):
-        """How many elements are how many ulps off, a strip an implementation."""
+        """Return the number of elements by error in ulps, a strip per implementation."""
         return ulp_histogram(self.errors)
 
 
 class Judgement(dict):
-    """What `judge` found, a Judged by the name of each output; prints as one table.
+    """The result of `judge`: a Judged by the name of each output; prints as one table.
 
     `picture` and `histogram` are those of the first output; `judgement["dgammaOut"].picture` is another's.
     """
@@ -130,12 +130,11 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     case : Case or dict of str to array or value
         A case, or its inputs by the vendor's names.
     outputs : dict of str to object
-        Who computed what: a dict by the vendor's output names, an array or a tuple in the vendor's
-        order, or what is then run: a kernel, an opened device, or the name of one, such as "host"
-        or the path of a capsule.
+        Results by implementation: a dict by the vendor's output names, an array or a tuple in the vendor's order, or
+        something to run: a kernel, an opened device, or a device's name, such as "host" or the path of a capsule.
     plan : Plan or str, optional
         The arithmetic that the envelope allows: a Plan of your own kernel, a product such as "A2",
-        or by default that of the kit (see `aclnn_viz.accuracy.envelope`).
+        or by default the kit's (see `aclnn_viz.accuracy.envelope`).
 
     Returns
     -------
@@ -213,7 +212,7 @@ def judge(op, case, outputs, plan=None) -> Judgement:
 
 
 def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.ndarray]:
-    """The outputs of one implementation by the vendor's names, of the shapes and formats that are documented."""
+    """Return an implementation's outputs by the vendor's names, in documented shapes and formats."""
     if is_device(given):
         given = given.run(op, **inputs)
     elif callable(given):

@@ -1,7 +1,7 @@
-"""Marks of a picture (lines, dots, cells, texts) as data, each a few arrays and a kind, for Matplotlib and the browser to draw.
+"""Marks of a picture (lines, dots, cells, texts) as data, each a few arrays and a kind, for Matplotlib and the browser to
+draw.
 
-Colours are never chosen here: a mark has a `kind`, and every kind differs in colour, dash and marker, so that nothing
-differs by colour alone.
+Colours are never chosen here: a mark has a `kind`, and kinds differ in colour, dash and marker, never by colour alone.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Line:
 
 @dataclass(frozen=True, eq=False)
 class Dots:
-    """Points (x, y), each (n,), as markers that reach `size` pixels to each side."""
+    """Points (x, y), each (n,), as markers with a radius of `size` pixels."""
 
     x: np.ndarray
     y: np.ndarray
@@ -69,8 +69,8 @@ class Arrows:
 class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
-    `map` is "sequential", "diverging" or "grey", from `low` to `high`. With `digits`, numbers stand in cells that hold
-    them; `words` stand in the cells in their place, row by row, and with `digits` only where cells hold them.
+    `map` is "sequential", "diverging" or "grey", from `low` to `high`. With `digits`, cells show numbers that fit; `words`,
+    row by row, replace them, with `digits` only in cells that they fit.
     """
 
     values: np.ndarray
@@ -85,7 +85,7 @@ class Heat:
 class Image:
     """A matrix as pixels without a key: the centre of the first one is at (x, y), rows downwards; nan is left empty.
 
-    `map`, `low` and `high` are those of `Heat`; an `opacity` below 1 sets it back.
+    `map`, `low` and `high` are as in `Heat`; an `opacity` below 1 makes it fainter.
     """
 
     values: np.ndarray
@@ -101,7 +101,8 @@ class Image:
 class Blocks:
     """Rectangles from (x0, y0) to (x1, y1), each (n,), in the hues of `values` from 0 to `high`; nan is a frame.
 
-    Where `wrong` is not 0 there are stripes. `words` stand in them. What has one value belongs together: pointing at one frames all.
+    Blocks with nonzero `wrong` have stripes, and show `words`. Blocks with one value form a group: pointing at one frames
+    all.
     """
 
     x0: np.ndarray
@@ -112,18 +113,18 @@ class Blocks:
     wrong: np.ndarray
     high: float
     words: tuple = ()
-    kind: int = 8  # of stripes, and of frames
+    kind: int = 8  # kind of stripes and frames
     opacity: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
 class Handles:
-    """Points (x, y), each (rows, columns), that a hand moves in the browser; a ring is around that at (row, column).
+    """Points (x, y), each (rows, columns), for dragging in the browser; a ring marks the point at (row, column).
 
-    Pressing at a point sets the fields of the state that `choose` names to its row and column; Page Up and Page Down
-    choose its neighbours. Dragging it, or an arrow key (`step`, with Shift four of them), puts (row, column, value of
-    x, value of y) into the list in the field `move`, and Home takes it out again. A value is offset + factor * place,
-    by `units`: (offset, factor) of x, then of y. `label` names the points.
+    Pressing at a point sets the fields of the state that `choose` names to its row and column; Page Up and Page Down choose
+    its neighbours. Dragging it, or an arrow key (`step`, with Shift four of them), puts (row, column, value of x, value of y)
+    into the list in the field `move`, and Home removes it. A value is offset + factor * place, by `units`: (offset, factor)
+    of x, then of y. `label` names the points.
     """
 
     x: np.ndarray
@@ -139,9 +140,10 @@ class Handles:
 
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A place that a hand drags in the browser, or moves by keys, to set the fields `sets`; `label` names it.
+    """A handle, dragged in the browser or moved by keys, that sets the fields `sets`; `label` names it.
 
-    `way` says how: "place" by the unit of each field, (offset, factor, 0 for x or 1 for y): its value is offset + factor * place;
+    `way` is the motion: "place" by the unit of each field, (offset, factor, 0 for x or 1 for y): its value is offset + factor *
+    place;
     "scale" by the distance from `about`, "turn" by the angle about that. It looks "square", like a "turn" or a "move".
     """
 
@@ -168,7 +170,7 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """An outlined rectangle, from (x0, y0) to (x1, y1), with a label in its upper left corner, `filled` as densely as that says."""
+    """An outlined rectangle from (x0, y0) to (x1, y1), with a label in its upper left corner; `filled` is its density."""
 
     x0: float
     y0: float
@@ -181,9 +183,9 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Spots:
-    """Places from (x0, y0) to (x1, y1), each (n,), that are not drawn; the one under the pointer shows its text of `texts`.
+    """Invisible rectangles from (x0, y0) to (x1, y1), each (n,); the one under the pointer shows its text of `texts`.
 
-    A click there sets fields of the state, (field, value) pairs each, of `sets`; none where it is empty.
+    A click sets the fields in its entry of `sets`, (field, value) pairs.
     """
 
     x0: np.ndarray
@@ -196,9 +198,10 @@ class Spots:
 
 @dataclass(frozen=True, eq=False)
 class Note:
-    """A few words at (x, y); `align` is "left", "center" or "right" of the point. They may be `room` wide in units of x; 0: up to their neighbours.
+    """A few words at (x, y); `align` is "left", "center" or "right" of the point. Their width is at most `room` in units of
+    x; 0: up to their neighbours.
 
-    With `math` a formula is drawn in their place, in TeX of its commands \\frac, \\hat, \\overline, \\mathrm, ^ and _ alone.
+    With `math` a formula replaces them, in TeX with only the commands \\frac, \\hat, \\overline, \\mathrm, ^ and _.
     """
 
     x: float

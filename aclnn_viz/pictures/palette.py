@@ -1,5 +1,5 @@
-"""The colours of all pictures, read from `drawing.toml`: perceptually uniform maps, and kinds of marks, which differ in shape,
-too.
+"""The colours of all pictures, from `drawing.toml`: perceptually uniform maps, and kinds of marks, which also differ in
+shape.
 """
 
 import tomllib
@@ -16,7 +16,7 @@ KINDS = tuple(tuple(kind.values()) for kind in DRAWING["kinds"] + DRAWING["stage
 
 
 def table(points: str, levels: int = 256) -> np.ndarray:
-    """Return `levels` colours (levels, 3), uint8, on the straight lines between the hexadecimal `points`."""
+    """Return `levels` colours (levels, 3), uint8, interpolated linearly between the hexadecimal `points`."""
     knots = np.array(
         [[int(point[k : k + 2], 16) for k in (0, 2, 4)] for point in points.split()], np.float64
     )
@@ -26,12 +26,12 @@ def table(points: str, levels: int = 256) -> np.ndarray:
     ).astype(np.uint8)
 
 
-RUNS = len(DRAWING["kinds"])  # on one axis: no two of them are drawn alike
+RUNS = len(DRAWING["kinds"])  # kinds for runs on one axis, all distinct
 MAPS = {name: table(points) for name, points in DRAWING["maps"].items()}
 
 
 def scale(values, xp=np) -> tuple[str, float, float]:
-    """Return (map, low, high) for a heat map of an array of `xp`: diverging around 0 as soon as a value is negative."""
+    """Return (map, low, high) for a heat map of an array of `xp`: diverging around 0 if a value is negative."""
     if not values.size:
         return "sequential", 0.0, 1.0
     there = xp.isfinite(values)
@@ -44,7 +44,7 @@ def scale(values, xp=np) -> tuple[str, float, float]:
 
 
 def coloured(values: np.ndarray, name: str, low: float, high: float) -> np.ndarray:
-    """Return `values` as colours of the map (..., 3), uint8; a value beyond the ends has their colour, nan the lowest."""
+    """Return `values` as colours of the map (..., 3), uint8; values beyond the ends get the end's colour, nan the lowest."""
     share = np.clip(
         (np.nan_to_num(np.asarray(values, np.float64)) - low) / ((high - low) or 1.0), 0.0, 1.0
     )

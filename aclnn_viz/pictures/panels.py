@@ -32,11 +32,11 @@ class Axis:
 class Panel:
     """One drawing: `span` of 20 columns wide and `height` pixels high, below its title.
 
-    `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells.
-    With `square`, a unit is as long on both axes. A panel may reach down over several `rows` of panels beside it.
-    Where there are fewer than `least` pixels across, the browser scrolls it sideways. `below` names a panel above it, with whose x axis
-    its own is in line; a `height` of 0 is what a square panel of its span takes. One of `more` is folded away beside the others. `opens` is (depth, x0, y0, x1, y1): out of this place of it the picture of
-    the next depth opens.
+    `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells. With
+    `square`, units are equal on both axes. A panel may extend over several `rows` of panels beside it. Below `least` pixels
+    of width, the browser scrolls it sideways. `below` names a panel above it with an aligned x axis; a `height` of 0 fits a
+    square panel of its span. A panel with `more` is folded away. `opens` is (depth, x0, y0, x1, y1): the picture of the next
+    depth opens from this place.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Panel:
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the ends of both axes: the given ones, or those of the finite marks and a margin of a twentieth.
+    """Return the ends of both axes: given, or those of the finite marks with a margin of a twentieth.
 
     Cells have no margin, and their rows run downwards.
     """
@@ -108,7 +108,7 @@ def _ends(panel: Panel, axis: Axis, name: str, share: float) -> tuple[float, flo
 
 
 def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tuple[float, str]]:
-    """Return (value, text) of the ticks of an axis between its ends: those given, or round (`whole`) numbers."""
+    """Return (value, text) of an axis's ticks between its ends: given, or round (`whole`) numbers."""
     if axis.ticks is not None:
         return [(float(value), text) for value, text in axis.ticks]
     low, high = sorted((low, high))
@@ -145,7 +145,7 @@ def _power(exponent: int) -> tuple[float, str]:
 
 
 def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
-    """Return (arrays by name, descriptions that name them): what the browser gets of the panels."""
+    """Return (arrays by name, descriptions that name them), the panels' data for the browser."""
     arrays, text = {}, []
     for panel in panels:
         ends = limits(panel)
@@ -187,7 +187,7 @@ def _fields(mark: type) -> list[tuple[str, type]]:
 
 
 def _plain(value):
-    """A value that JSON can carry: a number that is not finite has no place and becomes None."""
+    """Return a value as JSON; a number that is not finite becomes None."""
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
     if isinstance(value, np.generic | np.ndarray):

@@ -1,4 +1,4 @@
-"""Describe a picture once, as panels under a headline and the same in words, so that Matplotlib and the browser draw it alike."""
+"""Describe a picture once, as panels under a headline and in words, for Matplotlib and the browser."""
 
 import io
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from aclnn_viz.pictures.panels import Panel
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """What is shown: a few sentences that say what to see, panels, the text twin of everything, and small print.
+    """A picture: sentences on what to see, panels, a full description in words, and small print.
 
-    A `title` stands above all, a `warning` in a colour of its own below it. `width` is in pixels.
+    A `title` is above all, a coloured `warning` below it. `width` is in pixels.
 
     In a notebook the last expression of a cell displays the panels and reads as `text`.
 

@@ -1,4 +1,4 @@
-"""State where numbers come from (device, product, version, seed), for the caption of every picture of numeric error."""
+"""State the origin of numbers (device, product, version, seed), for the caption of every picture of numeric error."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\
 
 @dataclass(frozen=True)
 class Provenance:
-    """The output shown, and what computed it: `device` is a device's name, or says what else it was ("prediction").
+    """The shown output and its origin: `device` is a device's name, or another origin ("prediction").
 
     >>> Provenance("dxOut of aclnnRmsNormGrad", "host", "Ascend910B2", "9.1.0", seed=3).origin
     'host, Ascend910B2, CANN 9.1.0'
@@ -31,9 +31,9 @@ class Provenance:
 
     @classmethod
     def of(cls, case, output: str, device) -> "Provenance":
-        """Describe one output of a case that an opened device, or a capsule, or who is named as such, computed.
+        """Return the provenance of a case's output, computed by an opened device, a capsule, or a named origin.
 
-        Raises TypeError for what is no case or device, ValueError for an output that the operator has not.
+        Raise TypeError for another kind of case or device, ValueError for an unknown output.
         """
         need(case, Case, "case is a Case", "draw it with av.case(op, ...)")
         if not isinstance(output, str) or output not in case.operator.outputs:
@@ -56,7 +56,7 @@ class Provenance:
 
     @classmethod
     def named(cls, op, output: str, device, seed: int | None) -> "Provenance":
-        """Describe an output of an operator that a device, or who is named as such, computed."""
+        """Return the provenance of an operator's output, computed by a device or a named origin."""
         output = message("{output} of {operator}", output=output, operator=op.aclnn_name)
         if isinstance(device, str):
             return cls(output, device, seed=seed)
@@ -70,7 +70,7 @@ class Provenance:
 
     @property
     def measured(self) -> bool:
-        """Whether an Atlas computed it just now: not an emulator, a stand-in, a prediction or a recording."""
+        """Return whether an Atlas just computed it: no emulator, stand-in, prediction or recording."""
         return HARDWARE.fullmatch(self.device) is not None
 
     @property
@@ -83,7 +83,7 @@ class Provenance:
 
 
 def warning(sources: dict[str, Provenance]) -> str:
-    """What a picture must show of runs that no hardware computed just now, by their names; empty for an Atlas.
+    """Return a picture's warning about named runs that no hardware just computed; empty for an Atlas.
 
     >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
     'not measured on hardware here: plan (prediction)'
@@ -97,7 +97,7 @@ def warning(sources: dict[str, Provenance]) -> str:
 
 
 def caption(statistic: str, dtype: str, shape: tuple[int, ...], size: int, sources) -> str:
-    """One line of small print: statistic, sample size, dtype, shape, device, CANN version and seed."""
+    """Return a line of small print: statistic, sample size, dtype, shape, device, CANN version and seed."""
     sources = list(sources)
     origins = tr("; ").join(dict.fromkeys(source.origin for source in sources))
     seeds = tr(", ").join(dict.fromkeys(source.drawn for source in sources))

@@ -1,10 +1,10 @@
-"""The look of all pictures: a light and a dark theme, and how the kinds of marks differ."""
+"""The look of all pictures: a light and a dark theme, and the styles of the kinds of marks."""
 
 from types import SimpleNamespace
 
 from aclnn_viz.pictures.palette import DRAWING, KINDS
 
-# (light, dark, dash of the line, marker, hatch) of each kind of mark.
+# (light, dark, dash of the line, marker, hatch) per kind of mark
 SERIES = tuple(kind[1:] for kind in KINDS)
 
 
@@ -12,9 +12,9 @@ class Theme(SimpleNamespace):
     """The colours of one theme, by the names of `drawing.toml`; `index` is its column in SERIES."""
 
     def rc(self, besides=()) -> dict:
-        """Matplotlib's settings, with the font pinned so that a picture is the same on every machine.
+        """Return Matplotlib's settings, with a fixed font so that a picture is the same on every machine.
 
-        The fonts `besides` are for letters that it has not.
+        The fonts `besides` supply missing letters.
         """
         return DRAWING["matplotlib"] | {
             "font.family": ["DejaVu Sans", *besides],
@@ -37,7 +37,7 @@ THEMES = {name: Theme(index=index, **DRAWING[name]) for index, name in enumerate
 
 
 def power_of_ten(exponent: int) -> str:
-    """Write a power of ten plainly where it is short.
+    """Return a power of ten as text, as a plain number if short.
 
     >>> power_of_ten(-2), power_of_ten(-12)
     ('0.01', '10⁻¹²')

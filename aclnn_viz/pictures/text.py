@@ -1,7 +1,7 @@
-"""Write numbers in the text of pictures: how many digits, and how infinities, nans and powers of ten look.
+"""Write numbers in the text of pictures: digits, infinities, nans and powers of ten.
 
-A number of Python or NumPy gives a finished text. In a picture that is traced a number is an array without axes whose value is not
-known yet (it *moves*): its text keeps the array, and is filled in where the picture is shown.
+A number of Python or NumPy gives a finished text. In a traced picture a number is an array without axes whose value is
+unknown (it *moves*): its text keeps the array, and is filled in when the picture is shown.
 """
 
 import re
@@ -14,7 +14,7 @@ STILL = (bool, int, float, np.generic, np.ndarray)
 
 
 def written(value, form: str):
-    """Return a number in a format of Python's, as a text or, of one that moves, as a `Number`; zero has no sign.
+    """Return a number in a Python format, as a text or, if it moves, as a `Number`; zero has no sign.
 
     >>> written(-0.0, ".2f"), written(1234.0, ",.0f")
     ('0.00', '1,234')
@@ -23,7 +23,7 @@ def written(value, form: str):
 
 
 def choose(which, *options):
-    """Return the option of a number or of a condition, False first; of one that moves, a `Choice`.
+    """Return the option for a number or a condition, False first; for a moving one a `Choice`.
 
     >>> choose(2 > 1, "below", "above")
     'above'
@@ -32,7 +32,7 @@ def choose(which, *options):
 
 
 def number(value: float) -> str:
-    """Four significant digits; zero has no sign.
+    """Return four significant digits; zero has no sign.
 
     >>> number(-0.0), number(0.123456), number(1234567.0)
     ('0', '0.1235', '1.235e+06')
@@ -45,7 +45,7 @@ def signed(value: float) -> str:
 
 
 def count(value: int) -> str:
-    """A whole number, its thousands apart.
+    """Return a whole number with separated thousands.
 
     >>> count(65536)
     '65,536'
@@ -54,7 +54,7 @@ def count(value: int) -> str:
 
 
 def extent(values, xp=np) -> str:
-    """Least, greatest and mean of an array of the namespace `xp`.
+    """Return least, greatest and mean of an array of `xp` in words.
 
     >>> extent(np.array([1.0, 3.0]))
     'from 1 to 3, mean 2'
@@ -68,7 +68,7 @@ def extent(values, xp=np) -> str:
 
 
 def unmarked(text: str) -> str:
-    """A caption without what says how its words look.
+    """Return a caption without its marks of style.
 
     >>> unmarked("The [7:point] lies [b:on] the image.")
     'The point lies on the image.'

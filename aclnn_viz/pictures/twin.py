@@ -1,4 +1,4 @@
-"""Write what the panels of a picture show in words, read from their marks, for those who cannot see it."""
+"""Write panels in words, from their marks, for people who cannot see the picture."""
 
 import re
 
@@ -23,11 +23,11 @@ from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 BANDS = {"low": message("{name}: lower end"), "high": message("{name}: upper end")}
-PLACES_WRITTEN = 64  # places that are written out; of more, the least, the greatest and the mean
+PLACES_WRITTEN = 64  # places that are written out; for more, only least, greatest and mean
 
 
 def in_words(panels) -> list[str]:
-    """Return what panels show, in lines: titles, series as tables over their common x, matrices, and words on marks."""
+    """Return panels in lines of words: titles, series as tables over their common x, matrices, and words on marks."""
     return [line for panel in panels for line in ("", *filter(None, [panel.title]), *_marks(panel))]
 
 
@@ -48,7 +48,7 @@ def _is_word(text: str) -> bool:
 
 
 def _points(mark) -> tuple[np.ndarray, dict]:
-    """Where the points of a mark are, and their values; bars that stand beside others belong to the whole number between them."""
+    """Return places and values of a mark's points; bars beside others belong to the whole number between them."""
     x = np.asarray(mark.x, np.float64)
     parts = {
         name: np.asarray(getattr(mark, name), np.float64)
@@ -61,9 +61,9 @@ def _points(mark) -> tuple[np.ndarray, dict]:
 
 
 def _together(marks) -> list[list[tuple]]:
-    """Marks as (mark, places, values), those beside one another whose places are the same, or some of the first one's.
+    """Return groups of marks (mark, places, values) whose places equal, or are among, the first mark's.
 
-    Points without a label that stand on others are left out.
+    Points without a label on top of others are omitted.
     """
     groups, known = [], set()
     for mark in sorted(marks, key=lambda mark: -len(_points(mark)[0])):
@@ -91,11 +91,11 @@ def _together(marks) -> list[list[tuple]]:
 
 
 def _series(panel: Panel, marks: list[tuple]) -> list[str]:
-    """A table of marks with the same places."""
+    """Return a table of marks with the same places."""
     at, columns = marks[0][1], {}
     for mark, x, parts in marks:
         for part, values in parts.items():
-            if part == "low" and not np.ptp(values):  # a ground, which tells nothing
+            if part == "low" and not np.ptp(values):  # a base line without information
                 continue
             name = mark.label or panel.y.label or part
             if x.size < at.size:
@@ -126,7 +126,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
 
 
 def _notes(panel: Panel) -> list[str]:
-    """Words on a panel as they are read: a row of them is one line, from the upper ones down, named by the ticks of the axes."""
+    """Return words on a panel in reading order: a row of them is a line, top first, named by the axes' ticks."""
     rows, (_, (low, high)) = {}, limits(panel)
     for mark in panel.marks:
         if isinstance(mark, Note) and mark.text.strip():
@@ -136,7 +136,7 @@ def _notes(panel: Panel) -> list[str]:
     for y in sorted(rows, reverse=high > low):
         row = sorted(rows[y], key=lambda mark: mark.x)
         said = [" ".join(mark.text.split("\n")).rstrip() for mark in row]
-        if panel.x.label or across:  # places along the axis mean something
+        if panel.x.label or across:  # places along the axis have a meaning
             said = [
                 _named(across.get(mark.x, number(mark.x)), text)
                 if panel.x.label or mark.x in across
