@@ -33,7 +33,7 @@ book = Book("cross_entropy_loss")
 
 
 def given(name, reduction, row):
-    """Return a given derivative: one per row without reduction, else one number."""
+    """Return the symbol of a given derivative: one per row without reduction, else one number."""
     return IndexedBase(name, real=True)[row] if reduction == "none" else Symbol(name, real=True)
 
 

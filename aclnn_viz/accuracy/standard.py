@@ -73,7 +73,7 @@ def none(what: str, count: int) -> Criterion:
 def _comparison(
     holds: Callable[[float, float], bool], said: str, otherwise: str, of_shares: bool = False
 ):
-    """Return a function that makes criteria of one comparison; with `of_shares`, strain compares 1 - number with 1 - limit."""
+    """Return a function that makes criteria of one comparison; for shares, strain is (1 - number) / (1 - limit)."""
 
     def criterion(what: str, number: float, limit: float) -> Criterion:
         used, allowed = (1 - number, 1 - limit) if of_shares else (number, limit)

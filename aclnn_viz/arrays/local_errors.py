@@ -92,7 +92,7 @@ def two_product(a, b):
 def _halves(a):
     """Return a as the sum of two numbers of at most 26 bits (Veltkamp)."""
     scaled = a * 134217729.0  # 2**27 + 1
-    # this overflows for some finite numbers, whose neighbours in the array may be tiny
+    # the product overflows for large numbers; only these are scaled, because others may be tiny
     if not np.all(np.isfinite(scaled)):
         scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
         high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)

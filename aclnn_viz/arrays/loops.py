@@ -62,8 +62,8 @@ def exponential(x):
 
 def single_exponential(x):
     """Return exp(x) in float32 without a branch, so that loops of it are vectorized."""
-    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2; ln 2 is split into two parts, so that n times the first is exact
-    # beyond, the result is 0 or inf
+    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2; ln 2 is split into two parts, so that n times the first is
+    # exact. Beyond -104 and 89 the result is 0 and inf.
     kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))
     n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(
         12582912.0

@@ -22,7 +22,7 @@ PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "p
 # An atom belongs in a suite if the share of drafts that show it exceeds the number of its family.
 OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
 EXACT, LONGEST = 17, 4096  # lengths up to EXACT are distinguished, lengths from LONGEST are not
-FEWER = 4, 8  # factors for "so many times as large"
+FEWER = 4, 8  # factors of the relation "N times as large"
 AXES = 6  # only the last AXES axes of a tensor are distinguished
 
 Atoms = dict[tuple[str, str], bool]

@@ -110,7 +110,7 @@ def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
 
 
 LENGTHS = (3, 5, 2, 7)  # of axes that nothing else determines
-GROWN = 64  # times that lengths are increased until they fit
+GROWN = 64  # at most so many times lengths are increased to fit
 
 
 def default_shape(op: Operator) -> tuple[int, ...]:
@@ -440,7 +440,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        # nothing is unknown, or other tensors determine it
+        # open lengths of the first tensor follow from other tensors
         if not unknown or name == op.first:
             continue
         if asked is None:

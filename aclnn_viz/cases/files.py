@@ -39,8 +39,8 @@ from aclnn_viz.storage.readers import (
 )
 from aclnn_viz.storage.results import add, new_folder
 
-_WIDEST = 16  # bytes of an element at most, if the program writes a wider dtype
-_ROOM = 1 << 16  # elements at most, if the program writes too many
+_WIDEST = 16  # bytes per element up to which a file with a wider dtype is read
+_ROOM = 1 << 16  # elements up to which a file with too many is read
 
 
 class Dumped(NamedTuple):

@@ -85,7 +85,7 @@ def _with_numbers(rows: np.ndarray, rng, numbers: list[float]) -> np.ndarray:
 
 
 def _put(rows: np.ndarray, rng, share: float, values) -> np.ndarray:
-    """Return the rows with about a share `share` of their elements replaced by random members of `values`."""
+    """Return the rows with a share of about `share` of their elements replaced by random members of `values`."""
     return np.where(rng.random(rows.shape) < share, rng.choice(values, rows.shape), rows)
 
 

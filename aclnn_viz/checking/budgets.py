@@ -8,18 +8,18 @@ DRAWN = 50
 MENDED = 100
 # Elements of a fresh case at most, because kernels may be slow.
 ELEMENTS = 2000
-# Candidates that agree with all failing cases, at most, to show or to try under a condition.
+# At most so many candidates that agree with all failing cases are shown, or tried under a condition.
 SHOWN = 6
-# Failing cases used to fit a number and to describe, at most; the others resemble them.
+# At most so many failing cases are used to fit a number, and described; the others resemble them.
 SEVERAL = 8
-# Cases on which an edit that works with NumPy's functions is tried with those of a compiling library, which takes long.
+# Cases on which an edit that works with NumPy's functions is repeated with the compiling library, which takes long.
 COMPILED = 3
 # Loop iterations in one call of an edited kernel, and bytes that it may allocate, because an edit may make either endless.
 # Windows of 7 x 7 over ELEMENTS need so many.
 TURNS, MEMORY = 100_000, 2**30
-# The share of a search for edits of the reader's kernel before changes of the page; twice as much if no change explains it.
+# The share of a search spent on edits of the reader's kernel before changes of the page; twice as much if no change explains it.
 MENDING = 0.25
-# The share of a search for calls of the kernel on fresh cases: some kernels are recompiled for each shape.
+# The share of a search spent on calls of the kernel on fresh cases: some kernels are recompiled for each shape.
 FRESHLY = 0.4
 # Runs at most to find the lengths at which an unexplained kernel is wrong, and the share reserved for them.
 DEPENDENCE, LATE = 4000, 0.1

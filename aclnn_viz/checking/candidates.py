@@ -33,7 +33,7 @@ FIRST = message("only the first place is read of {input}")
 AGAIN = message("only the first {block} places are read of {input}, again and again")
 ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
-CLOSE = 1e-3  # of two fits in 16 bits; the outputs of a fit, not this number, decide
+CLOSE = 1e-3  # relative difference of equal fits in 16 bits; a fit's outputs decide, not this
 
 
 def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candidate:

@@ -30,7 +30,7 @@ FEW_SHARE, TWO = 0.1, 2
 ORDERS = 16.0
 # ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
 STEPS = 1.51
-SLACK = 8.0  # roundings
+SLACK = 8.0  # in roundings
 SINGLE = 2.0**-24
 LETTERS = 10  # letters of a description that weigh as much as one of a formula
 FORGOTTEN = 3
@@ -427,7 +427,7 @@ class Candidate:
     """A change of the right kernel: its kind, and a test whether it computes a run's outputs.
 
     `where` is the line of the page, `before` and `after` its old and new text; for other changes `after` describes it, and the
-    others are empty. `texts()` returns all three. `name` is that of a named fault, if any.
+    others are empty. `texts()` returns all three. `name` is the fault's, if it has one.
     """
 
     kind: str

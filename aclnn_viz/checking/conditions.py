@@ -156,7 +156,8 @@ def _by_length(some, others) -> Condition | None:
     names = [name for name in here[0] if all(name in held for held in [*here, *there])]
 
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
-        for name in names:  # a condition that one particular length differs is not useful
+        # of single values, only the shortest lengths and ranks make useful conditions
+        for name in names:
             value, other = here[0][name], there[0][name]
             if value in SHORTEST or name.endswith(".ndim"):
                 yield name, f"{name} = {value}", lambda n: n == value

@@ -22,7 +22,7 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
-# errors beyond so many allowed errors are not rounding; shrinking must keep that
+# shrinking keeps an error above so many allowed errors if it was, so that it is clearly not rounding
 PLAIN = 1000.0
 SIMPLE = (
     np.ones_like,
@@ -103,9 +103,9 @@ class Counterexample:
 
     @property
     def call(self) -> str:
-        """A line of Python that repeats it: a call of the kernel with these inputs, or, for large ones, by files."""
+        """A line of Python that repeats the counterexample: a call of the kernel with these inputs, or, for large ones, by files."""
         if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
-            # for any source of the case
+            # works for any source of the case
             return 'result.counterexample.write("folder"); av.check("folder", kernel)'
         arguments = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
         return f"kernel({', '.join(arguments)})"

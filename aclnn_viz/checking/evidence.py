@@ -49,7 +49,7 @@ NUMBERS = {
 }
 REPEATED = 3  # cases that run twice
 LISTED = 3  # unmet conditions listed per family
-KEPT = 4096  # elements of outputs that a deep check keeps of a right case
+KEPT = 4096  # a deep check keeps right cases with at most so many output elements
 LATE = message("stopped at the time limit: the rest of the cases was not run")
 WRONG_CASES = 12  # wrong cases after which a deep check stops
 
@@ -189,16 +189,16 @@ class Evidence:
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
     traces: dict[str, str] = field(default_factory=dict)  # of errors among them
-    blamed: list[Ready | Prepared] = field(default_factory=list)  # cases of all faults
+    blamed: list[Ready | Prepared] = field(default_factory=list)  # cases with a fault of any kind
     # cases that the kernel or device does not support
     refused: list[Ready | Prepared] = field(default_factory=list)
     reasons: Counter = field(default_factory=Counter)  # of refusals
     tried: Coverage = field(default_factory=Coverage)
     right: list[Traits] = field(default_factory=list)  # traits of right cases that were not kept
-    undecided: int = 0  # elements in these cases
+    undecided: int = 0  # undecided elements in these cases
     silent: int = 0  # cases on which the kernel returned nothing
     unrun: str = ""  # why some cases did not run
-    # seconds of the whole check, including the preparation of cases
+    # in seconds of the whole check, including the preparation of cases
     first_failure: float | None = None
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds spent preparing cases before

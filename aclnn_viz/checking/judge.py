@@ -45,7 +45,7 @@ DRAWS = 4
 FAR = 2.0**120  # products of such numbers may overflow in float32, depending on their order
 COARSE = 2.0**-6  # relative error of a result computed through subnormal numbers
 NEAR_ZERO = 2.0**-100
-# XLA and other devices flush numbers below 2^-126 to 0; times the largest exponent of exp
+# XLA and other devices flush numbers below 2^-126 to 0; exp's exponent may enlarge them by 2^8
 FLUSHED = 2.0**-118
 
 
@@ -171,7 +171,7 @@ def prepared(
     """Compute what is right on a case for a kernel of a given precision; None means any that computes in float32.
 
     `signs` includes the signs of zeros where every order of products agrees. `around(page)` replaces each page of another
-    expression if the operator's own page is not that of its folder.
+    expression if the operator's page is not its folder's.
     """
 
     def adapted(plan: Plan) -> Plan:

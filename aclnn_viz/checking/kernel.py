@@ -88,8 +88,7 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
 
 
 def _saving(op: Operator, function: Callable, **inputs) -> dict:
-    """Return the gradients of a Function that saves its own tensors; raise NotSupported if the given saved tensors cannot judge
-    it.
+    """Return the gradients of a Function that saves its own tensors; raise NotSupported if the case's saved tensors differ.
 
     Gradients from exact saved tensors differ from those with another epsilon, or from 16-bit ones.
     """

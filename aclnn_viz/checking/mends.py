@@ -198,7 +198,7 @@ class Source:
                 and node.func.attr == "at"
             )
             if not (isinstance(node, ast.Name) and node.id in local):
-                self._allowed(node, known.nonlocals | known.globals)  # None for builtins
+                self._allowed(node, known.nonlocals | known.globals)  # builtins are unknown here
         return name
 
     def _allowed(self, node: ast.AST, known: dict) -> None:

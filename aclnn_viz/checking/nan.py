@@ -90,8 +90,8 @@ class NanOrigin:
 
 
 def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
-    """Return the origin of the first wrong or lost nan or infinity, else of unwritten memory in the first wrong element; None
-    if invisible.
+    """Return the origin of the first wrong or lost nan or infinity, else of unwritten memory in the first wrong element, or
+    None.
     """
     runs = [run for run in runs if run and run.misses and run.usable]
     for run in runs:
@@ -168,7 +168,7 @@ def said(operation: Operation) -> str:
 
 
 def part(value, name: str = "") -> Part | None:
-    """Return the part of an array, a number or a list of these, with copied values; None for other types."""
+    """Return an array, a number or a list of these as a Part with copied values; None for other types."""
     if isinstance(value, list | tuple):
         parts = [*filter(None, map(part, value))]
         arrays = (np.concatenate([*map(np.ravel, arrays)]) for arrays in [*zip(*parts)][:2])

@@ -40,11 +40,11 @@ from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_process.py")
-SECONDS, MEMORY = 20.0, 2 << 30  # of a call, and of the kernel's process
+SECONDS, MEMORY = 20.0, 2 << 30  # limits of a call, and of the kernel's process
 FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
 PATIENCE = 1.0  # seconds for a process to end after closing its socket
 PRINTED = 2000  # characters shown of a kernel's output
-REORDERED_SECONDS = 8.0  # for cases in another order
+REORDERED_SECONDS = 8.0  # limit for cases in another order
 STOPPED = {
     "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it),

@@ -28,7 +28,7 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 
-DRAWN = 4  # if none are given
+DRAWN = 4  # cases, if none are given
 LEAST_FACTOR = 1.0 + 2.0**-40  # covers the rounding of a test's own arithmetic
 
 

@@ -57,7 +57,7 @@ BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), me
 ENTRY = re.compile(
     r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)"
 )
-# with which modules are made
+# usual attributes of modules
 EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)
 # units in the last place of the largest number by which other arrangements in float32 differ
 UNITS = 16.0
@@ -364,7 +364,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
             )
         )
     inputs, lost = _given(dump, op, how, forward, outputs, upstream)
-    # attributes of a module
+    # only a module's entry lists parameters, and lacks attributes
     chosen = (
         _attributes(op, inputs, _value(dump, outputs[gives[0]])) if "parameters" in forward else {}
     )
@@ -663,7 +663,7 @@ def _moved(called: Case, lost: dict) -> dict[str, np.ndarray]:
 def _loosened(
     ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})
 ) -> Prepared:
-    """Return the expectation for gradients in their formats, with a share of the largest number and `more` allowed."""
+    """Return the expectation for gradients in their formats, widened by a share of the largest number and by `more`."""
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:

@@ -29,7 +29,7 @@ class Drive:
         self._out: dict[Future, str] = {}
 
     def begin(self) -> None:
-        """Begin or continue the run in the store; a worker determines what computes."""
+        """Begin or continue the run in the store; a worker reports the device."""
         text = self.executor.submit(identity, self.place).result()
         self.run = self.store.run(self.place.kit, text)
 
@@ -127,8 +127,7 @@ def sweep(
     ----------
     cases : str, path or iterable of dict
         "suite", "standard" (what `aclnn-viz run` records), a file with a JSON list of recipes, or recipes,
-        which are dicts with the keywords of `av.case` and the "operator". Workers draw
-        the cases.
+        which are dicts with the keywords of `av.case` and the "operator". Workers draw the cases.
     device : str or path
         "host", "atlas", "atlas:1", the path of a capsule, or a kernel as FILE.py:FUNCTION.
     executor : int, Executor or Client, optional

@@ -16,7 +16,7 @@ from aclnn_viz.storage.readers import AlteredError, ForeignError, StoredError
 from aclnn_viz.sweeps.recipes import hashed
 from aclnn_viz.sweeps.work import Row
 
-MARK, VERSION = 0x41434C4E, 5  # of the file; MARK spells "ACLN"
+MARK, VERSION = 0x41434C4E, 5  # application id, "ACLN", and version of the file
 MEMORY = ":memory:"
 WAIT = 60.0  # seconds to wait for another writer
 ASKED = "a store is an SQLite file of this kit, whole and unaltered"
