@@ -52,6 +52,10 @@ ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
 MOST_ELEMENTS = 1 << 15  # elements, so that an answer comes at once
 
 
+def _buffers(count: int):
+    return choice(count, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
+
+
 @dataclass(frozen=True)
 class Machine:
     """The choices that decide which program runs, and on what; explorers add those of what is drawn."""
@@ -59,7 +63,7 @@ class Machine:
     program: str = choice(
         next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
     )
-    buffers: int = choice(1, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
+    buffers: int = _buffers(2)
     fault: str = choice(
         "none",
         {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
@@ -109,8 +113,9 @@ class Machine:
 
 @dataclass(frozen=True)
 class Hand:
-    """The wait that may be missing."""
+    """What a hand reaches first: the buffers, and the wait that may be missing."""
 
+    buffers: int = _buffers(1)
     wait: bool = flag(True, "V waits for the copy", "Look at", "of the tile that may land late")
 
 
@@ -118,6 +123,7 @@ class Hand:
 class State(Machine, Hand):
     """What can be moved."""
 
+    buffers: int = _buffers(1)
     rows: int = whole(8, 1, 32, "rows", "Tensors")
     cores: int = whole(1, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
     core: int = whole(

@@ -299,8 +299,9 @@ def timeline(scene: Scene) -> Panel:
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
         corners = scene.start / span, row - HALF, scene.end / span, row + HALF
-        marks += [*_waits(scene, used), scene.blocks(corners, np.arange(row.size))]
-        marks.append(Spots(*corners, *_said(scene)))
+        waits, *pointed = _waits(scene, used)
+        marks += [waits, scene.blocks(corners, np.arange(row.size))]
+        marks += [Spots(*corners, *_said(scene)), *pointed]
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
@@ -354,16 +355,13 @@ def timeline(scene: Scene) -> Panel:
 def _waits(scene: Scene, used):
     """Where V has nothing to do, with how long: what a second buffer is for."""
     start, end = scene.waits
-    if not start.size:
-        return
     there = scene.xp.where(end - start > BRIEF * scene.span, start, np.nan) / scene.span
     row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
-    words = tuple(
-        tr("waits {time}", time=written(end[k] - start[k], ".2f")) for k in range(start.size)
-    )
-    yield Blocks(
-        there, row - HALF, end / scene.span, row + HALF, none + np.nan, none, 1.0, words, READ
-    )
+    ends = there, row - HALF, end / scene.span, row + HALF
+    gaps = [end[k] - start[k] for k in range(start.size)]
+    words = tuple(tr("waits {time}", time=written(gap, ".2f")) for gap in gaps)
+    yield Blocks(*ends, none + np.nan, none, 1.0, words, READ)
+    yield Spots(*ends, tuple(tr("V waits {time}", time=scene.time(gap)) for gap in gaps))
 
 
 def _said(scene: Scene) -> tuple[tuple, tuple]:

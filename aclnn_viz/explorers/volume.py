@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import point, sweep
+from aclnn_viz.explorers.arrays import element, point, sweep
 from aclnn_viz.explorers.state import real
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -45,27 +45,20 @@ class Volume:
     scales: list  # (offset, factor) of what the grid says, by voxels
     places: list  # of corners: x, y, z
     weights: np.ndarray
-    slopes: list  # of the weights, by x, y, z
+    gradient: np.ndarray  # of the point, for a gradient of 1: x, y, z
     values: np.ndarray
     inside: np.ndarray
 
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("push the point through the slices"), "z", ends=(-1.0, 1.0))
 
-    def out(self, xp):
-        return xp.sum(self.weights * self.values)
-
-    def back(self, xp) -> list:
-        """The gradient of the point for a gradient of 1: x, y, z."""
-        return [xp.sum(slope * self.values) for slope in self.slopes]
-
     def count(self, xp):
         return xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0))
 
     def headline(self, xp) -> list[str]:
-        names = dict(zip(NAMES, map(signed, self.back(xp))))
+        names = {name: signed(element(xp, self.gradient, k)) for k, name in enumerate(NAMES)}
         says = message("Of a gradient of 1 the point gets ({x}, {y}, {z}), and out is {out}.")
-        return [tr(says, out=number(self.out(xp)), **names)]
+        return [tr(says, out=number(xp.sum(self.weights * self.values)), **names)]
 
     def caption(self, xp):
         n, total = self.count(xp), xp.sum(self.weights)
@@ -109,6 +102,7 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
         inside = inside & (at >= 0.0) & (at < n)
         index = index * n + at
     index = xp.astype(xp.where(inside, index, 0.0), xp.int64)
+    values = xp.where(inside, xp.take(xp.reshape(voxels, (-1,)), index), 0.0)
     lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
     # voxel u lies at (u + first) / half - 1
     first = [0.0 if modes[2] else 0.5] * 3
@@ -119,8 +113,8 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
         [(f / n - 1.0, 1.0 / n) for n, f in zip(lengths, first)],
         [x, y, z],
         xp.where(inside, flat(weight for _, weight, _ in corners), 0.0),
-        [xp.where(inside, flat(one[k] for _, _, one in corners), 0.0) for k in range(3)],
-        xp.take(xp.reshape(voxels, (-1,)), index),
+        xp.concat([point(xp.sum(flat(s[k] for _, _, s in corners) * values)) for k in range(3)]),
+        values,
         inside,
     )
 
@@ -145,20 +139,19 @@ def _slices(xp, found: Volume) -> Panel:
             Box(a - 0.5, b - 0.5, a + width - 0.5, b + height - 0.5, kind=GUIDE),
             Note(a - 0.5, b - 0.75, tr("slice {k}", k=k), "left"),
         ]
-        for at in range(found.weights.size):
-            own = found.inside[at : at + 1] & (cz[at : at + 1] == k)
-            size = 0.5 * xp.sqrt(xp.maximum(found.weights[at], 0.0))
-            px, py = seen(xp.where(own[0], cx[at], np.nan), cy[at], cz[at])
-            weight = choose(size > 0.2, "", written(found.weights[at], ".2f"))
-            marks.append(Box(px - size, py - size, px + size, py + size, weight, READ, 0.85))
+    side = 0.5 * xp.sqrt(xp.maximum(found.weights, 0.0))
+    px, py = seen(xp.where(found.inside, cx, np.nan), cy, cz)
+    ends = px - side, py - side, px + side, py + side
+    for k in range(found.weights.size):
+        weight = choose(side[k] > 0.2, "", written(found.weights[k], ".2f"))
+        marks.append(Box(*(end[k] for end in ends), weight, READ, 0.85))
     if found.weights.size == 8:
         way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]  # along the edges of the cell
         px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell of the point"), 1.2))
     px, py = seen(x, y, z)
     ends = seen(edge[0], edge[1], np.array([0.0, depth - 1.0]))
-    near = xp.floor(z)
-    needle = seen(x, y, xp.concat([point(near), point(near + 1.0)]))
+    needle = seen(x, y, xp.floor(z) + np.arange(2.0))
     marks += [Line(*ends, PALE, "", 4.0), Line(*needle, INK, "", 1.2)]
     marks += [*_arrows(xp, found, seen, (px, py)), *_named(found, seen)]
     marks.append(Note(ends[0][-1] + 0.3, ends[1][-1], tr("depth"), "left"))
@@ -189,46 +182,34 @@ def _named(found: Volume, seen):
     places = [*np.ndindex(found.voxels.shape)][::-1]
     z, y, x = np.array(places, float).T
     a, b = seen(x, y, z)
-    texts = [f"input[{', '.join(map(str, at))}] = {number(found.voxels[at])}" for at in places]
-    order = np.argsort(-z, kind="stable")
-    yield Spots(
-        *(side[order] for side in (a - 0.5, b - 0.5, a + 0.5, b + 0.5)),
-        tuple(texts[k] for k in order),
-    )
+    texts = (f"input[{', '.join(map(str, at))}] = {number(found.voxels[at])}" for at in places)
+    yield Spots(a - 0.5, b - 0.5, a + 0.5, b + 0.5, tuple(texts))
 
 
 def _arrows(xp, found: Volume, seen, at):
     """Where a step of the point makes out larger: along x, y and the depth."""
-    back = found.back(xp)
-    most = xp.max(xp.concat([point(xp.abs(one)) for one in back])) + 1e-30
-    x, y, z = (one / most for one in back)
-    a, b = seen(0.0, 0.0, 0.6 * z)
-    dx, dy = (
-        xp.concat([point(x), point(0.0), point(a)]),
-        xp.concat([point(0.0), point(y), point(b)]),
-    )
-    there = xp.where(dx * dx + dy * dy > 0.0, 0.0, np.nan)
+    step = found.gradient / (xp.max(xp.abs(found.gradient)) + 1e-30)
+    step = xp.where(step == 0.0, np.nan, step)
+    a, b = seen(0.0, 0.0, 0.6)
+    dx, dy = (step * np.array(along) for along in ((1.0, 0.0, a), (0.0, 1.0, b)))
     ends = (
-        xp.stack([start + there, start + there + step, there * np.nan], axis=-1)
-        for start, step in zip(at, (dx, dy))
+        xp.reshape(xp.stack([start + 0.0 * step, start + by, np.full(3, np.nan)], axis=-1), (-1,))
+        for start, by in zip(at, (dx, dy))
     )
-    yield Line(*(xp.reshape(end, (-1,)) for end in ends), GRADIENT, "", 3.0)
-    yield Arrows(at[0] + there, at[1] + there, dx, dy, GRADIENT, "gridGrad")
+    yield Line(*ends, GRADIENT, "", 3.0)
+    yield Arrows(at[0] + 0.0 * step, at[1] + 0.0 * step, dx, dy, GRADIENT, "gridGrad")
 
 
 def _grad(xp, found: Volume) -> Panel:
     """What comes back to each voxel, the slices below each other."""
     depth, height, width = found.voxels.shape
-    columns, rows = np.arange(float(width)), np.arange(float(height))
     x, y, z = found.places
-    parts, ticks = [], []
-    for k in range(depth):
-        there = (y == rows[:, None, None]) & (x == columns[:, None]) & (z == k)
-        parts += [xp.sum(xp.where(there, found.weights, 0.0), axis=-1), np.full((1, width), np.nan)]
-        ticks += [(k * (height + 1.0) + row, f"{k}, {row}") for row in range(height)]
-    back = xp.concat(parts[:-1], axis=0)
-    most, ground = xp.max(found.weights) + 1e-30, np.zeros((depth * (height + 1) - 1, width))
+    row = np.arange(depth * (height + 1) - 1.0)
+    there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
+    back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
+    most, ground = xp.max(found.weights) + 1e-30, np.zeros((row.size, width))
     ground[height :: height + 1] = np.nan
+    ticks = ((k * (height + 1.0) + r, f"{k}, {r}") for k in range(depth) for r in range(height))
     return Panel(
         "back",
         tr("inputGrad of a gradient of 1: the same shares"),
@@ -244,13 +225,11 @@ def _grad(xp, found: Volume) -> Panel:
 
 
 def _point(xp, found: Volume) -> Panel:
-    back, at = found.back(xp), np.arange(3.0)
-    gradient = xp.concat([point(one) for one in back])
-    high = 1.2 * xp.max(xp.abs(gradient)) + 1e-30
+    at, high = np.arange(3.0), 1.2 * xp.max(xp.abs(found.gradient)) + 1e-30
     return Panel(
         "point",
         tr("gridGrad: what a step of the point changes"),
-        (Bars(at, gradient, GRADIENT, "", 0.5), Rule("y", 0.0, kind=GUIDE)),
+        (Bars(at, found.gradient, GRADIENT, "", 0.5), Rule("y", 0.0, kind=GUIDE)),
         Axis("", -0.6, 2.6, ticks=tuple(zip(at.tolist(), NAMES))),
         Axis("", -high, high),
         7,

@@ -168,7 +168,7 @@ def test_a_voxel_says_its_number_and_the_point_goes_by_keys(opened):
     assert hint("volume", 0, 0) == f"input[0, 0, 0] = {found.voxels[0, 0, 0]:.4g}"
     assert hint("back", 2, 7) == f"slice, row 1, 2, column 2: {found.weights[3]:.4g}"
     assert float(hint("point", 1, -0.1).rsplit(" ", 1)[1]) == pytest.approx(
-        found.back(np)[1], rel=1e-3
+        found.gradient[1], rel=1e-3
     )
     for grip, key in zip(page.locator(".ae-grip").all(), ("ArrowRight", "Shift+ArrowRight")):
         assert grip.bounding_box()["width"] >= 44
@@ -278,6 +278,15 @@ def test_an_instruction_and_a_slot_say_their_data(opened):
     block = found.core.slots[1]
     said = hint("machine", 1.5 / len(found.core.slots), laid(found.core).shelf + 0.5)
     assert said.startswith(f"{block.label}, {block.length} bytes: tile ")
+
+
+def test_a_wait_says_how_long_it_takes(opened):
+    _, data, hint = opened("tiles")
+    found = Scene(XP, data)
+    start, end = found.waits
+    k = int(np.argmax(end - start))
+    said = hint("timeline", (0.3 * start[k] + 0.7 * end[k]) / found.span, 1.0)
+    assert said == f"V waits {end[k] - start[k]:.2f} us"
 
 
 def test_a_chain_breaks_and_a_copy_lands_late(opened):
