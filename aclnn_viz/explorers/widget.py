@@ -23,7 +23,7 @@ from aclnn_viz.explorers.state import StateError, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.storage.results import new_file
-from aclnn_viz.words.messages import listeners, tr
+from aclnn_viz.words.messages import listeners, message, tr
 
 # Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
@@ -129,37 +129,25 @@ class Explorer(anywidget.AnyWidget):
             self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
-        """Return the data of the values, and what is wrong with them by field.
+        """Return the data of the values, and what is wrong with them by field, which then keeps its last good value.
 
-        A field that does not fit keeps its last good value, or its first one; where neither helps the last good picture stays.
+        Raises StateError where that does not fit beside the others.
         """
         good, taken, wrong = vars(self.data.state) if self.data else self.initial, dict(values), {}
-        others = {name: [good[name], self.initial[name]] for name in self.initial}
         while True:
             try:
                 data = self.subject.compute(build(self.subject.state, taken), self._device.backward)
+            except StateError as error:
+                if taken.get(error.field) == good.get(error.field):
+                    raise
+                wrong[error.field] = _brief(tr(error.said))
+                taken[error.field] = good[error.field]
+            else:
+                said = message("{problem}. The picture shows {value}.")
                 return data, {
-                    name: tr(
-                        "{problem}. The picture shows {value}.",
-                        problem=text,
-                        value=shown(taken[name]),
-                    )
+                    name: tr(said, problem=text, value=shown(taken[name]))
                     for name, text in wrong.items()
                 }
-            except StateError as error:
-                wrong.setdefault(error.field, _brief(tr(error.said)))
-                left = [one for one in others.pop(error.field, ()) if one != taken[error.field]]
-                if left:
-                    taken[error.field], others[error.field] = left[0], left[1:]
-                elif not self.data:
-                    raise
-                else:
-                    return self.data, {
-                        name: tr(
-                            "{problem}. The picture shows the last state that fits.", problem=text
-                        )
-                        for name, text in wrong.items()
-                    }
 
     def _send_words(self, values, data):
         """Send the words of a picture; interrupted, none at all rather than those of another state."""

@@ -322,7 +322,8 @@ def looked_at(name, **values):
 )
 @pytest.mark.sampled(10)
 def test_no_picture_looks_at_a_number_that_moves_but_where_it_is_said(name, values):
-    assert looked_at(name, **values) == {*STATES["looked"].get(name, ())}
+    left, said = looked_at(name, **values), {*STATES["looked"].get(name, ())}
+    assert left <= said if values else left == said
 
 
 def test_a_panel_that_looks_is_noticed(monkeypatch):

@@ -139,14 +139,13 @@ def test_a_value_that_does_not_fit_stops_no_other(explorer):
     assert explorer.problem == {} and shown(explorer)["inputGrad.0.values"].shape == (13, 32)
 
 
-def test_where_no_field_can_give_way_the_picture_says_that_it_is_the_last_one(explorer):
+def test_where_no_field_can_give_way_the_last_picture_stays(explorer):
     def refused(state, backward):
         raise StateError("dtype", "nothing", "all", "wait")
 
     before, explorer.subject = explorer.data, replace(explorer.subject, compute=refused)
     move(explorer, rotate=50.0)
-    assert explorer.problem["dtype"].endswith("The picture shows the last state that fits.")
-    assert explorer.data is before
+    assert explorer.problem == {"dtype": "nothing: got all; wait"} and explorer.data is before
 
 
 @pytest.mark.soak
