@@ -1,7 +1,7 @@
 """State and numbers of the interactive picture (explorer) of the 2D grid sampler: what a user may move, and what is computed
 from that. The front end and the figure draw this data and compute nothing.
 
-What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted, jittered); the image, the
+What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted); the image, the
 dtype. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the
 column that is read for every x; the pixels that the point covers, whose areas are weights; what comes out, and what comes back.
 What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of gridGrad: 1
@@ -69,27 +69,9 @@ def letter(x, y, rng):
     return np.where(stem | bars, 0.95, 0.12 + 0.25 * x)
 
 
-def checks(x, y, rng):
-    return 0.1 + 0.8 * ((np.floor(8 * x) + np.floor(8 * y)) % 2)
-
-
-def ramp(x, y, rng):
-    return 0.05 + 0.6 * x + 0.3 * y
-
-
-def dot(x, y, rng):
-    """One bright pixel near the middle: the picture of one tap."""
-    values = np.full(x.shape, 0.1)
-    values[x.shape[0] // 2, x.shape[1] // 2] = 1.0
-    return values
-
-
 IMAGES = {
     "landscape": landscape,
     "letter": letter,
-    "checks": checks,
-    "ramp": ramp,
-    "dot": dot,
 }
 
 
@@ -115,13 +97,9 @@ class State:
     scale: float = real(1.2, 0.05, 3.0, 0.01, "zoom", "Grid")
     shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
     shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
-    jitter: float = real(0.0, 0.0, 2.0, 0.01, "jitter", "Grid", "in distances of neighbours")
     image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
     gradOutput: str = choice(
-        "ones",
-        {"ones": "ones", "random": "random", "chosen": "chosen point only"},
-        "gradOutput",
-        "Tensors",
+        "ones", {"ones": "ones", "chosen": "chosen point only"}, "gradOutput", "Tensors"
     )
     sent: float = real(
         1.0, 0.0, 1.0, 0.01, "sent", "Tensors", "the share of points that have sent it"
@@ -175,19 +153,12 @@ def points(state: State, xp=XP):
         (2 * np.arange(width) + 1) / width - 1,
         indexing="ij",
     )
-    steps = _steps(state.seed, (1, *shape, 2)) * state.jitter
-    x, y = x + steps[..., 0] * 2 / width, y + steps[..., 1] * 2 / height
     turn = xp.reshape(state.rotate * (np.pi / 180), (1, 1, 1))
     cosine, sine = xp.cos(turn), xp.sin(turn)
     shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
     grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
     dragged = placed(state.moved, (*shape, 2))
     return xp.where(xp.isnan(dragged), grid, dragged)
-
-
-@lru_cache(4)
-def _steps(seed: int, shape: tuple) -> np.ndarray:
-    return np.random.default_rng(seed).standard_normal(shape)
 
 
 def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
@@ -209,9 +180,7 @@ def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward that a state stands for."""
     shape = state.grid_height, state.grid_width
     upstream = np.ones((1, 1, *shape))
-    if state.gradOutput == "random":
-        upstream = np.random.default_rng(state.seed + 1).standard_normal((1, 1, *shape))
-    elif state.gradOutput == "chosen":
+    if state.gradOutput == "chosen":
         mine = (
             np.arange(shape[0] * shape[1]).reshape(shape)
             == state.row * state.grid_width + state.column
