@@ -198,40 +198,30 @@ def _dots(e: Errors, high: float) -> list[Dots]:
 
 
 def _label(name: str, e: Errors) -> str:
-    missed = e.counts().get(VERDICTS[NOT_EXPLAINED])
-    text = (
-        message(
-            "{run}: median {median} ulp, maximum {largest} ulp at {place}, {missed} not explained by rounding"
-        )
-        if missed
-        else message("{run}: median {median} ulp, maximum {largest} ulp at {place}")
-    )
-    return tr(
-        text,
+    text = tr(
+        "{run}: median {median} ulp, maximum {largest} ulp at {place}",
         run=name,
         median=number(e.median),
         largest=number(e.ulps[e.worst]),
         place=list(e.index(e.worst)),
-        missed=f"{missed or 0:,}",
     )
+    return text + judged(e)
 
 
 def judged(errors: Errors) -> str:
-    """Return the verdicts as the end of a title; empty without an envelope."""
-    if errors.verdict is None:
-        return ""
+    """The verdicts as the end of a title; empty without an envelope."""
     counts = errors.counts()
+    if not counts:
+        return ""
     missed, undecided = (counts[VERDICTS[kind]] for kind in (NOT_EXPLAINED, UNDECIDED))
     if not missed and not undecided:
         return tr("; all explained by rounding")
-    if not missed:
-        return tr("; none unexplained, {undecided} undecided", undecided=f"{undecided:,}")
-    text = (
-        message("; {missed} of {all} not explained by rounding, {undecided} undecided")
-        if undecided
-        else message("; {missed} of {all} not explained by rounding")
+    return tr(
+        "; {missed} of {all} not explained by rounding, {undecided} undecided",
+        missed=f"{missed:,}",
+        all=f"{errors.size:,}",
+        undecided=f"{undecided:,}",
     )
-    return tr(text, missed=f"{missed:,}", all=f"{errors.size:,}", undecided=f"{undecided:,}")
 
 
 def _largest(values: np.ndarray) -> float:

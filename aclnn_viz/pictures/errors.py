@@ -123,15 +123,11 @@ class Errors:
                 "There are no elements: the output has shape {shape}.", shape=list(self.shape)
             )
         if not self.finite.any():
-            text = (
-                message("No element is finite in both output and truth: {n} of {all} differ.")
-                if self.differing == self.size
-                else message(
-                    "No element is finite in both output and truth: {n} of {all} differ, the others agree (nan with nan, "
-                    "an infinity with the same)."
-                )
+            return tr(
+                "No element is finite in both output and truth: {n} of {all} differ.",
+                n=f"{self.differing:,}",
+                all=f"{self.size:,}",
             )
-            return tr(text, n=f"{self.differing:,}", all=f"{self.size:,}")
         if not self.actual.any() and not self.truth.any():
             return tr(
                 "Output and truth are zero everywhere ({n} elements): this data can show no error.",

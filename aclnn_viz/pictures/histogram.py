@@ -8,7 +8,6 @@ from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Bars, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
-from aclnn_viz.pictures.style import power_of_ten
 from aclnn_viz.words.messages import message, said, tr
 
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
@@ -16,7 +15,7 @@ EXACT = CLASSES.index("exact")
 STEPS = message(
     "Steps of the format from the rounded truth to the output; nan: only one of the two is"
 )
-ALONE, STRIP = 260, 105  # height in pixels of the panel of one run, and of each of several
+STRIP = 180  # pixels of the panel of a run
 
 
 @legible
@@ -58,37 +57,21 @@ def classes(steps: np.ndarray) -> np.ndarray:
 
 
 def strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
-    """Return the panel of one run; its logarithmic axis starts at half an element, so that one is visible beside 10^6."""
-    alone, size = not name, counts.sum()
-    above = (2.0 * most) ** (0.09 if alone else 0.17)  # of its bar, the middle of a note
+    """The panel of one run; its axis is logarithmic, from half an element on: a single one is seen beside 10^6."""
     notes = [
-        Note(
-            float(x),
-            max(count, 0.5) * above,
-            f"{count:,}" + (f"\n{_percent(count, size)}" if count and alone else ""),
-        )
+        Note(float(x), 1.5 * max(count, 0.5), f"{count:,}")
         for x, count in enumerate(counts.tolist())
     ]
-    decades = int(np.log10(most))
-    step = 1 if alone or decades < 3 else 2 if decades < 6 else 3
-    ticks = tuple(
-        (10.0**k, f"{10**k:,}" if k < 6 else power_of_ten(k)) for k in range(0, decades + 1, step)
-    )
     bars = Bars(np.arange(float(len(CLASSES))), np.where(counts, counts, np.nan), kind)
-    top = 0.5 * (2.0 * most) ** (1.22 if alone else 1.4)
+    names = tuple(enumerate(map(tr, CLASSES)))
     return Panel(
         f"ulps {kind}",
         tr("{title}: {texts}", title=name, texts=summary(counts)) if name else "",
         (bars, *notes),
-        Axis(
-            tr("ulps from the rounded truth") if alone else "",
-            -0.6,
-            len(CLASSES) - 0.4,
-            ticks=tuple(enumerate(map(tr, CLASSES))),
-        ),
-        Axis(tr("elements"), 0.5, top, "log", ticks),
+        Axis(tr("ulps from the rounded truth"), -0.6, len(CLASSES) - 0.4, ticks=names),
+        Axis(tr("elements"), 0.5, 4.0 * most, "log"),
         20,
-        ALONE if alone else STRIP,
+        STRIP,
     )
 
 

@@ -34,14 +34,3 @@ class Theme(SimpleNamespace):
 
 
 THEMES = {name: Theme(index=index, **DRAWING[name]) for index, name in enumerate(("light", "dark"))}
-
-
-def power_of_ten(exponent: int) -> str:
-    """Return a power of ten as text, as a plain number if short.
-
-    >>> power_of_ten(-2), power_of_ten(-12)
-    ('0.01', '10⁻¹²')
-    """
-    if -3 <= exponent <= 3:
-        return f"{10.0**exponent:g}"
-    return "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

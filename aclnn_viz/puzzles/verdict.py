@@ -30,9 +30,7 @@ CLOSE = 1e-9
 SECONDS = 5.0  # limit of one call
 SECONDS_OF_KERNEL = 20.0  # limit of a whole kernel
 NUDGE = message("hint(1) gives a nudge")
-PRINTED = 6  # elements of an input shown in a message
-# right cases needed with an attribute's value before a mistake is said to depend on it
-WRONG_SHOWN = 2
+PRINTED = 6  # elements of an input in a message
 
 
 class Reply:
@@ -109,7 +107,15 @@ def judged(puzzle, answer) -> PuzzleResult:
     )
     first = run(answer, case, puzzle.outputs, SECONDS)
     if first.misbehaviour == NOTHING:
-        return untouched(puzzle, message("nothing is returned yet"))
+        enough = (
+            message("write the body: 1 line is enough. {nudge}", nudge=NUDGE)
+            if puzzle.lines == 1
+            else message(
+                "write the body: {n} lines are enough. {nudge}", n=puzzle.lines, nudge=NUDGE
+            )
+        )
+        text = message("nothing is returned yet")
+        return PuzzleResult(puzzle.name, False, (text, enough), begun=False)
     if first.fatal:
         return unsolved(
             puzzle,
@@ -129,35 +135,12 @@ def _case(puzzle, inputs: dict) -> Case:
     return Case(operator(puzzle.operator), inputs, "float64", 0)
 
 
-def untouched(puzzle, text: str) -> PuzzleResult:
-    """Return the result for a body that is still empty."""
-    enough = (
-        message("write the body: 1 line is enough. {nudge}", nudge=NUDGE)
-        if puzzle.lines == 1
-        else message("write the body: {n} lines are enough. {nudge}", n=puzzle.lines, nudge=NUDGE)
-    )
-    return PuzzleResult(puzzle.name, False, (text, enough), begun=False)
-
-
 def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
     """Return the result of a wrong answer, with its mistakes in lines."""
     return PuzzleResult(puzzle.name, False, (*lines, NUDGE), mistake)
 
 
-def solved(puzzle, answer, text: str) -> PuzzleResult:
-    """Return the result of a right answer, with its lines."""
-    lines = body_lines(answer)
-    if lines is not None:
-        text = (
-            message("{text}, in 1 line; {expected} expected", text=text, expected=puzzle.lines)
-            if lines == 1
-            else message(
-                "{text}, in {n} lines; {expected} expected",
-                text=text,
-                n=lines,
-                expected=puzzle.lines,
-            )
-        )
+def solved(puzzle, text: str) -> PuzzleResult:
     return PuzzleResult(puzzle.name, True, (text,))
 
 
@@ -201,7 +184,7 @@ def _whole(puzzle, answer) -> PuzzleResult:
             ),
         )
     if result.passed:
-        return solved(puzzle, answer, message("right on {n} cases of the suite", n=result.cases))
+        return solved(puzzle, message("right on {n} cases of the suite", n=result.cases))
     mistake = result.diagnosis.name if result.diagnosis and result.diagnosis.confident else None
     return unsolved(puzzle, [message("not right yet"), result], mistake)
 
@@ -243,12 +226,11 @@ def _part(puzzle, answer) -> PuzzleResult:
             break
     failing = [one for one in seen if not one.right]
     if not failing:
-        return solved(puzzle, answer, message("right on {n} cases", n=len(seen)))
+        return solved(puzzle, message("right on {n} cases", n=len(seen)))
     first = failing[0]
     lines = [
         message("wrong in {n} of {all} cases", n=len(failing), all=len(seen)),
         first.complaint or _worst(first),
-        *_conditions(seen),
     ]
     names = _same_mistakes(puzzle, seen)
     mistake = names[0] if len(names) == 1 else None
@@ -360,28 +342,6 @@ def _given(inputs: dict, shape=None, at=()) -> str:
         )
 
     return linked("{some}, {more}", (f"{name} = {shown(value)}" for name, value in inputs.items()))
-
-
-def _conditions(seen: list[_Seen]) -> list[str]:
-    """Return the values of an attribute for which all cases are right, if others have wrong cases."""
-    lines = []
-    for name in [
-        name for name, value in seen[0].inputs.items() if not isinstance(value, np.ndarray)
-    ]:
-        cases: dict = {}
-        for one in seen:
-            cases.setdefault(one.inputs[name], []).append(one.right)
-        right = [
-            value for value, found in cases.items() if all(found) and len(found) >= WRONG_SHOWN
-        ]
-        if right and len(right) < len(cases):
-            lines.append(
-                message(
-                    "right with {values}",
-                    values=linked("{some} and {more}", [f"{name} = {value!r}" for value in right]),
-                )
-            )
-    return lines
 
 
 def _same_mistakes(puzzle, seen: list[_Seen]) -> list:
