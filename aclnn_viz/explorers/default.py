@@ -100,7 +100,7 @@ def state_of(op) -> type:
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
         help = message("which row, and which matrix of tensors with more than two axes")
-        show = whole(response.first_seen(op), 0, 63, message("show"), message("Tensors"), help)
+        show = whole(0, 0, 63, message("show"), message("Tensors"), help)
         moved.append(("plane", show))
     moved.append(("seed", fields.seed()))
     if stage is slopes:  # what adds up elements changes nothing of one

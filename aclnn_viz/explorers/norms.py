@@ -80,6 +80,16 @@ def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
     return {letter: slice(k, k + 1) for letter, k in zip(letters, place)}, place
 
 
+def part_of(op, arranged, arrays: dict, state) -> tuple[dict, list[int]]:
+    """What a page takes of the block that a state shows, and the place of that."""
+    block, place = block_of(op, arranged, getattr(state, "plane", 0))
+    axes = op.page.AXES
+    return arranged.attributes | {
+        name: array if array is None else array[place_of(array, axes[name], block)]
+        for name, array in arrays.items()
+    }, place
+
+
 def in_hand(op, state, given: dict, name: str, xp):
     """Of a tensor like `name` a function (tensor, column, values): its values, but those that a hand has moved in the shown block."""
     arranged = op.arrange_backward(**given)
@@ -205,12 +215,8 @@ class Norm:
 def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     """Return what the stage shows of a block: what backward makes of a gradient of 1 at each element tells x-hat and its weights."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
-    block, place = block_of(op, arranged, getattr(state, "plane", 0))
-    part = {
-        name: array if array is None else array[place_of(array, axes[name], block)]
-        for name, array in arrays.items()
-    }
-    shape, known = part[upstream].shape, arranged.attributes | part
+    known, place = part_of(op, arranged, arrays, state)
+    shape = known[upstream].shape
     x = op.gradient_of[op.main]
     output = [name for name, of in op.gradient_of.items() if axes[of] == axes[x]][-1]
     scales = [
@@ -222,9 +228,11 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     shifts = [
         name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != scales[0][0]
     ]
-    size = min(part[upstream].size, HANDS)
+    size = min(known[upstream].size, HANDS)
     ones = [
-        run(page.backward, known | {upstream: np.reshape(np.eye(1, part[upstream].size, k), shape)})
+        run(
+            page.backward, known | {upstream: np.reshape(np.eye(1, known[upstream].size, k), shape)}
+        )
         for k in range(size)
     ]
 
@@ -233,10 +241,10 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
 
     slope = each(shifts[0]) if shifts else np.ones(size)
     xhat = each(scales[0][0]) / xp.where(slope == 0.0, 1.0, slope)
-    weights = slope * _scaled(xp, op, arranged.attributes, part, scales[0][1], upstream)[:size]
+    weights = slope * _scaled(xp, op, arranged.attributes, known, scales[0][1], upstream)[:size]
     gradient = xp.reshape(run(page.backward, known)[output], (-1,))[:size]
-    rstd = xp.reshape(part[[*op.saved][-1]], (-1,))[0]
-    arriving = weights * xp.reshape(part[upstream], (-1,))[:size]
+    rstd = xp.reshape(known[[*op.saved][-1]], (-1,))[0]
+    arriving = weights * xp.reshape(known[upstream], (-1,))[:size]
     taken = arriving - gradient / rstd
     own = xp.stack([xp.reshape(one[output], (-1,))[k] for k, one in enumerate(ones)])
     pull = rstd * weights
@@ -247,8 +255,8 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
         xp,
         output,
         place,
-        xp.reshape(part[x], (-1,))[:size],
-        xp.reshape(part[upstream], (-1,))[:size],
+        xp.reshape(known[x], (-1,))[:size],
+        xp.reshape(known[upstream], (-1,))[:size],
         xhat,
         weights,
         arriving,

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
 from aclnn_viz.explorers import attention, indices, losses, norms, planes, slopes, softmax, volume
 from aclnn_viz.explorers.arrays import XP, double, element, paged, sweep
@@ -42,17 +41,9 @@ def stage_of(op):
     return next(found, (sys.modules[__name__], spread))
 
 
-def first_seen(op) -> int:
-    """The first matrix of the tensors in which no output is 0 throughout."""
-    outputs = [out for out in op.backward(**case(op).inputs).values() if out.ndim > 2]
-    seen = [out.reshape(-1, *out.shape[-2:]).any(axis=(1, 2)) for out in outputs]
-    matrices = (k for k in range(64) if all(there[min(k, len(there) - 1)] for there in seen))
-    return next(matrices, 0)
-
-
 def fields_with(op, others: list) -> list[tuple]:
     """The cell that is looked at, which opens where most is sent, and how many outputs have sent their gradients."""
-    found = response(XP, op, case(op).inputs, SimpleNamespace(plane=first_seen(op)))
+    found = response(XP, op, case(op).inputs, SimpleNamespace())
     sizes = np.abs(found.arriving[:, None] * found.matrix)
     return planes.fields_with(op, others, *np.unravel_index(sizes.argmax(), sizes.shape))
 
@@ -164,11 +155,7 @@ class Spread:
 def spread(xp, op, run, arrays, arranged, given, state) -> Spread:
     """Return what the outputs of the shown row send."""
     page, upstream = op.page, next(iter(op.upstream))
-    cut, _ = norms.block_of(op, arranged, getattr(state, "plane", 0))
-    part = arranged.attributes | {
-        key: array if array is None else array[place_of(array, page.AXES[key], cut)]
-        for key, array in arrays.items()
-    }
+    part, _ = norms.part_of(op, arranged, arrays, state)
     shape, size = part[upstream].shape, prod(part[upstream].shape)
     others = {k: part[k] * 0.0 for k in op.upstream if k != upstream and part[k] is not None}
 

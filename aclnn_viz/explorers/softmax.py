@@ -11,10 +11,9 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element
-from aclnn_viz.explorers.norms import HANDS, bars, block_of, in_hand, reach, take_away
+from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
 from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -99,18 +98,14 @@ class Softmax:
 
 def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
     """Return what the stage shows of a row."""
-    axes, name, upstream = op.page.AXES, next(iter(op.saved)), next(iter(op.upstream))
-    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
-    part = {
-        key: array if array is None else array[place_of(array, axes[key], block)]
-        for key, array in arrays.items()
-    }
+    name, upstream = next(iter(op.saved)), next(iter(op.upstream))
+    part, _ = part_of(op, arranged, arrays, state)
     share, arriving, gradient = (
         xp.reshape(values, (-1,))[:HANDS]
         for values in (
             part[name],
             part[upstream],
-            run(op.page.backward, arranged.attributes | part)[op.main],
+            run(op.page.backward, part)[op.main],
         )
     )
     level = xp.sum(share * arriving)

@@ -31,70 +31,28 @@ class StateError(ValueError):
         return made
 
 
-def choice(
-    default,
-    options: dict,
-    label: str,
-    group: str,
-    help: str = "",
-    of: str = "",
-    owners: dict | None = None,
-    names: bool = False,
-    moves: bool = False,
-):
+def choice(default, options: dict, label: str, group: str, help: str = "", **more):
     """One of a few values, shown by the texts of `options`, which are the same in all languages where they are `names`.
 
     One that `moves` is the number of an option, which a page without Python looks up as it does an index.
     Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
     """
-    only = ({"of": of, "owners": owners} if owners else {}) | ({"moves": True} if moves else {})
-    return _field(
-        default,
-        kind="choice",
-        options=options,
-        label=label,
-        group=group,
-        help=help,
-        names=names,
-        **only,
-    )
+    return _field(default, "choice", label, group, help, options=options, **more)
 
 
 def flag(default: bool, label: str, group: str, help: str = ""):
-    return _field(default, kind="flag", label=label, group=group, help=help)
+    return _field(default, "flag", label, group, help)
 
 
-def whole(
-    default: int,
-    low: int,
-    high: int,
-    label: str,
-    group: str,
-    help: str = "",
-    below: str = "",
-    moves: bool = False,
-):
+def whole(default: int, low: int, high: int, label: str, group: str, help: str = "", **more):
     """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks, or `moves` alone."""
-    return _field(
-        default,
-        kind="whole",
-        low=low,
-        high=high,
-        step=1,
-        label=label,
-        group=group,
-        help=help,
-        below=below,
-        moves=moves,
-    )
+    return _field(default, "whole", label, group, help, low=low, high=high, step=1, **more)
 
 
 def real(
     default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""
 ):
-    return _field(
-        default, kind="real", low=low, high=high, step=step, label=label, group=group, help=help
-    )
+    return _field(default, "real", label, group, help, low=low, high=high, step=step)
 
 
 def vendors(made):
@@ -102,7 +60,8 @@ def vendors(made):
     return _field(made.default, **made.metadata["control"], kept=("label",))
 
 
-def _field(default, **control):
+def _field(default, kind: str, label: str, group: str, help: str, **more):
+    control = {"kind": kind, "label": label, "group": group, "help": help} | more
     return field(default=default, metadata={"control": control})
 
 
