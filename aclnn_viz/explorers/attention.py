@@ -16,7 +16,7 @@ from aclnn_viz.explorers.state import choice, real, vendors, whole
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # queries and keys
@@ -117,29 +117,6 @@ class Attention:
 
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("sweep the tiles, there and back"), "swept", 14.0, (0.0, 2.0))
-
-    def headline(self, xp) -> list[str]:
-        p, dp, d, gradient = (
-            element(xp, self.of_query(one), at)
-            for one, at in (
-                (self.P, self.column),
-                (self.dP, self.column),
-                (self.D, 0),
-                (self.dS, self.column),
-            )
-        )
-        return [
-            tr(
-                "Query {row}, key {column}: P {p} × (dP {dp} − D {d}) = dS {gradient}; dS of the query sums to {sum}.",
-                row=written(self.row, "d"),
-                column=written(self.column, "d"),
-                p=number(p),
-                dp=number(dp),
-                d=number(d),
-                gradient=signed(gradient),
-                sum=number(xp.sum(self.of_query(self.dS))),
-            )
-        ]
 
     def factor(self, xp):
         before, top = self.top

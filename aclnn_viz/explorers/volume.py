@@ -14,7 +14,7 @@ from aclnn_viz.explorers.state import real
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, signed, written
+from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 NAMES, START = ("x", "y", "z"), (-0.1, 0.1, 0.3)
@@ -54,11 +54,6 @@ class Volume:
 
     def count(self, xp):
         return xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0))
-
-    def headline(self, xp) -> list[str]:
-        names = {name: signed(element(xp, self.gradient, k)) for k, name in enumerate(NAMES)}
-        says = message("Of a gradient of 1 the point gets ({x}, {y}, {z}), and out is {out}.")
-        return [tr(says, out=number(xp.sum(self.weights * self.values)), **names)]
 
     def caption(self, xp):
         n, total = self.count(xp), xp.sum(self.weights)
