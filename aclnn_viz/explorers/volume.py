@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import element, point, sweep
+from aclnn_viz.explorers.arrays import point, sweep
 from aclnn_viz.explorers.state import real
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel

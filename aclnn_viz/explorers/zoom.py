@@ -84,7 +84,6 @@ class State(Machine, Look):
     cores: int = whole(
         SMALL_CASE["cores"], 1, 48, "cores", "Machine", "vector cores offered to the tiling"
     )
-    buffers: int = choice(SMALL_CASE["buffers"], {1: "one", 2: "two"}, "buffers", "Machine")
 
 
 def picked(which, options: int, make):

@@ -26,8 +26,7 @@ ALL_TILES = 10**6  # tiles of a core
 REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
 # how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
 NEAR = {4: 1e-5, 2: 2.0**-8}
-# so that the numbers of a tensor can be read; every program has two buffers
-SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2, "buffers": 2}
+SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
 
 
 class Tile(NamedTuple):
