@@ -81,7 +81,7 @@ def derive():
 
 
 def of_scores(row, column):
-    """Return dS: the weight times its upstream gradient minus the mean upstream gradient of the row."""
+    """Return dS: the weight times the difference of its gradient and the row's weighted mean gradient."""
     gets = Sum(dy[row, e] * v[column, e], (e, 0, w - 1))
     return a[row, column] * (gets - Sum(dy[row, e1] * y[row, e1], (e1, 0, w - 1)))
 

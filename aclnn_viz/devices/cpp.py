@@ -171,7 +171,7 @@ $destroy_arrays$destroy
 
 LONGEST_TEXT = (
     1 << 18
-)  # three megabytes of text; an explorer's largest state has 203 thousand numbers
+)  # numbers, three megabytes of text; an explorer's largest state has 203 thousand
 _WIDTH = 100
 
 #: By dtype: the C++ element, the aclDataType, the conversion of written numbers to elements, and its inverse.

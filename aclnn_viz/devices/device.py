@@ -1,8 +1,8 @@
 """Run operators on a device over any implementation of the C API, emulated or real, and refuse calls that the library would
 silently get wrong.
 
-A `Program` makes the other calls. Resources are released in the reverse order of the CANN samples. From the version that has
-aclFinalizeReference, CANN counts aclInit against it and aclrtSetDevice against aclrtResetDevice. Before, a process may call
+A `Program` makes the other calls. Resources are released in the reverse order of the CANN samples. From the version with
+aclFinalizeReference on, CANN counts aclInit against it and aclrtSetDevice against aclrtResetDevice. Before, a process may call
 aclInit once and one reset undoes every set, so ACL stays up until the process ends, and the last device resets. ACL that
 another library initialised is not finalised, nor is its device reset.
 

@@ -312,7 +312,7 @@ class Task:
         self.regions = [(name, block, block._data is None) for name, block in kernel.pointed()]
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
-        """Return the arguments whose memory a copy overlaps, as read or unwritten memory of the kernel."""
+        """Return the arguments whose memory a copy overlaps; with `written_only`, only unwritten memory, which the kernel fills."""
         return [
             name
             for name, block, fresh in self.regions

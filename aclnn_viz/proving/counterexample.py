@@ -20,7 +20,11 @@ TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
 DRAWS = 24  # random draws that check a proved claim, over all options
 ENTRIES = 24  # entries of one input whose derivatives are checked
 AGAIN = 10**6  # the first seed of additional draws
-WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)  # attributes
+WHOLE, REAL, POSITIVE = (
+    (1, -100, 0, 2),
+    (0.75, 0.0, 1.0, 0.25),
+    (0.5, 1.0, 2.0),
+)  # values of attributes
 # numbers where pages branch, and simple ones for the reader
 SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
 
@@ -103,7 +107,7 @@ def tried(subjects) -> Counterexample | None:
 
 
 def _sizes(subject):
-    """Return (the sum of lengths - 1, {letter: length}) for all sizes, from small to large."""
+    """Return (sum of (length - 1), {letter: length}) for all sizes, from small to large."""
     letters = sorted(
         {
             s
@@ -121,7 +125,7 @@ def _sizes(subject):
 
 
 def _draws(number, subject):
-    """Yield (the sum of lengths - 1, number, subject, sizes, seed)."""
+    """Yield (sum of (length - 1), number, subject, sizes, seed)."""
     sizes = _sizes(subject)
     each = max(3, FEWEST // len(sizes))
     for at, (total, lengths) in enumerate(sizes):

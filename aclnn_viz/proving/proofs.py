@@ -27,7 +27,7 @@ PRINTED = 120  # operations of the largest formula that is shown
 
 @dataclass(frozen=True)
 class Theorem:
-    """One output is the derivative of forward by one input, under one combination of options, on `cases` open sets that cover
+    """The claim that one output is the derivative of forward by one input, under one combination of options, on `cases` open sets that cover
     all but kinks.
     """
 
@@ -43,7 +43,7 @@ class Theorem:
 
     @cached_property
     def kinks(self) -> tuple[tuple[str, str], ...]:
-        """For each number at whose sign the output changes: does its value at 0 equal that above or below?"""
+        """For each number at whose sign the output changes, the side, above or below, with its value at 0."""
         return tuple(kinks.kinks(self.traced, self.output, self.by)) if self.holds else ()
 
     @cached_property

@@ -77,7 +77,7 @@ class Truth(Step):
         content, rest = tidy(d)
         if rest.is_Rational:
             return S.One if cls.of_number(rest) else S.Zero
-        if rest.is_Add and (rest + 1).func is exp:  # has the sign of the exponent
+        if rest.is_Add and (rest + 1).func is exp:  # exp(u) - 1 has the sign of u
             return cls((rest + 1).args[0])
         if rest.is_Add and (1 - rest).func is exp:
             return cls(-(1 - rest).args[0])

@@ -57,8 +57,8 @@ MAX_CASES = 400  # sign combinations of compared numbers in one equation, at mos
 
 @dataclass(frozen=True)
 class Claim:
-    """The derivative of `loss` by the entries in `leaves`, and by `lines` with known slopes, equals `right`; `ranges` are those
-    of indices.
+    """The claim that the derivative of `loss` by the entries `leaves`, and by `lines` with known slopes, equals `right`;
+    `ranges` are those of indices.
     """
 
     output: str

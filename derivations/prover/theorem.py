@@ -13,7 +13,7 @@ from derivations.prover.notation import latex
 
 @dataclass(frozen=True)
 class Equation:
-    """left = right for all free indices within `in_range`; `where` names the cell, `shown` replaces left in print."""
+    """The equation left = right for all free indices within `in_range`; `where` names the cell, `shown` replaces left in print."""
 
     left: Expr
     right: Expr
