@@ -420,8 +420,8 @@ class Measures:
     """The error measures of one output; `extremes` locates each maximum, `notes` name undefined measures with the reason.
 
     `finite_size` counts the finite pairs, `undecided` elements that the truth cannot judge, `differing` other pairs that
-    differ, `signed_zeros` zeros with another sign than the rounded truth. `above` and `below` count the finite outputs above and below
-    the truth; `error_balance` is `abs(above - below)` / finite_size.
+    differ, `signed_zeros` zeros with another sign than the rounded truth. `above` and `below` count the finite outputs
+    above and below the truth; `error_balance` is `abs(above - below)` / finite_size.
     """
 
     dtype: str

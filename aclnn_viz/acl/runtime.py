@@ -201,7 +201,7 @@ class ContextCalls(State):
 
 
 _LONGEST_CONFIG = 1 << 20
-_API_VERSION = (1, 15, 0)  # of the ACL interface, which differs from CANN's version
+_API_VERSION = (1, 15, 0)  # version of the ACL interface, unlike CANN's own
 
 
 class ProcessCalls(State):

@@ -36,7 +36,7 @@ class Lines(NamedTuple):
 
     @property
     def last(self) -> dict[str, int]:
-        """Return the last step that uses each value; outputs are used after the last step."""
+        """Return by value the last step that uses it; outputs are used after all steps."""
         found = {
             one.name: k
             for k, (_, _, taken) in enumerate(self.steps)

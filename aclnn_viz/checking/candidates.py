@@ -112,7 +112,7 @@ def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice
 
 # Inputs
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
-    """Yield attributes read as another value, and tensors not read, exchanged or read at other places."""
+    """Yield candidates that read an attribute as another value, or leave out, exchange or shift tensors."""
     values: dict[str, dict] = {}
     for run in seen:
         for name, value in choices(run.prepared.case).items():

@@ -42,7 +42,7 @@ from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.words.messages import message
 
 TRIALS = "aclnn_viz.checking.tile_trials"  # loaded only for tile programs
-JUDGED = 40  # memory for judging, in arrays of the judged size
+JUDGED = 40  # judging a stored case takes the memory of so many arrays of its size
 
 
 def check(

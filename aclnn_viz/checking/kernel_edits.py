@@ -39,7 +39,7 @@ TRAILING = (
 def edits_of_kernels(
     tree: ast.FunctionDef, names: tuple[str, ...]
 ) -> Iterator[tuple[ast.stmt, Change]]:
-    """Yield every such edit of a function with the statement that it changes; `names` may occur in its expressions."""
+    """Yield every edit of a function that only kernels need, with the statement that it changes; `names` may occur in its expressions."""
     parts = {
         ast.unparse(node): copy.deepcopy(node)
         for node in ast.walk(tree)

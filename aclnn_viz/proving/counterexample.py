@@ -20,11 +20,8 @@ TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
 DRAWS = 24  # random draws that check a proved claim, over all options
 ENTRIES = 24  # entries of one input whose derivatives are checked
 AGAIN = 10**6  # the first seed of additional draws
-WHOLE, REAL, POSITIVE = (
-    (1, -100, 0, 2),
-    (0.75, 0.0, 1.0, 0.25),
-    (0.5, 1.0, 2.0),
-)  # values of attributes
+# values of attributes
+WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)
 # numbers where pages branch, and simple ones for the reader
 SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
 

@@ -27,8 +27,8 @@ PRINTED = 120  # operations of the largest formula that is shown
 
 @dataclass(frozen=True)
 class Theorem:
-    """The claim that one output is the derivative of forward by one input, under one combination of options, on `cases` open sets that cover
-    all but kinks.
+    """The claim that one output is the derivative of forward by one input, under one combination of options, on `cases`
+    open sets that cover all but kinks.
     """
 
     output: str

@@ -134,7 +134,7 @@ def _sum(body, bounds, normalise):
 def _named(body, limits):
     """Return the sum over (index, last), each from 0, with canonical indices in canonical order."""
     bounds = dict(limits)
-    # indices of inner sums, bound or free here
+    # canonical indices already in use, free or bound
     taken = [s.dummy_index - CANONICAL for e in (body, *bounds.values()) for s in e.atoms(Dummy)]
     level = 1 + max([k for k in taken if 0 <= k < CANONICAL], default=-1)
     names = [
