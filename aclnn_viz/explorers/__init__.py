@@ -1,4 +1,4 @@
-"""Interaction: `explore` opens an explorer, which owns a state, computes its data and lets the browser draw it."""
+"""Interaction: `explore` opens an explorer, which holds a state, computes its data and lets the browser draw it."""
 
 import re
 from importlib import import_module
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def explorers() -> tuple[str, ...]:
-    """Return what `explore` opens: every operator, and the subjects of this package that are no operators.
+    """Return the names that `explore` opens: every operator, and the other subjects of this package.
 
     >>> explorers()[-4:]
     ('numeric_error', 'tiles', 'two_phase', 'zoom')
@@ -23,7 +23,7 @@ def explorers() -> tuple[str, ...]:
 
 
 def _subjects() -> list[str]:
-    """The modules of this package that say themselves that they are a subject."""
+    """Return the modules of this package that declare themselves a subject."""
     modules = sorted(Path(__file__).parent.glob("*.py"))
     return [
         path.stem
@@ -33,18 +33,18 @@ def _subjects() -> list[str]:
 
 
 def subject_of(name):
-    """Return the subject of an explorer: of a module of this package, else of an operator by any of its names.
+    """Return the subject of an explorer: from a module of this package, else from an operator by any of its names.
 
-    Raises ValueError for a name that is neither.
+    Raise ValueError for any other name.
     """
-    from aclnn_viz.explorers import default  # draws cases, which an import of the kit need not
+    from aclnn_viz.explorers import default  # draws cases, which importing the kit must not load
 
     try:
         op = operator(name)
     except ValueError:
         if isinstance(name, str) and name in explorers():
             return import_module(f"aclnn_viz.explorers.{name}").subject()
-        if not str(name).isidentifier():  # a folder, of which the error tells more
+        if not str(name).isidentifier():  # for a folder, whose error is more precise
             raise
         raise ValueError(
             problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")
@@ -60,11 +60,11 @@ def explore(name, /, state: str = "", **values) -> "Explorer":
     ----------
     name : str or Operator
         An operator, its short name or its vendor's name, or "numeric_error", "tiles" or
-        "two_phase". An operator without an explorer of its own gets one made of its declaration.
+        "two_phase". An operator without a separate explorer gets one made from its declaration.
     state : str
-        The text of a link, which holds values of the state.
+        The text of a link, with values of the state.
     **values : value
-        Values of the state by name; the others are the default ones.
+        Values of the state by name; others have defaults.
 
     Returns
     -------
@@ -74,9 +74,9 @@ def explore(name, /, state: str = "", **values) -> "Explorer":
     Raises
     ------
     ValueError
-        For an unknown name, a text that is no state or a value that does not fit.
+        For an unknown name, a text that is no state, or a value that does not fit.
     TypeError
-        For a name that the state has not.
+        For a name that the state lacks.
     ModuleNotFoundError
         Without the packages of the extra `lab`.
 

@@ -1,8 +1,8 @@
-"""The array functions with which interactive pictures (explorers) compute, so that one code runs in Python and is traced to
-JavaScript for the browser.
+"""The array functions of interactive pictures (explorers), so that one code runs in Python and is traced to JavaScript for
+the browser.
 
-The data and the panels of an explorer are functions over a namespace `xp`. What a person can move, and what a kernel
-returned are arrays of it, never turned into Python's numbers; choices and sizes of the state are fixed in a picture.
+The data and the panels of an explorer are functions over a namespace `xp`. Movable values and kernels' results are arrays of
+it, never converted to Python numbers; choices and sizes of the state are fixed in a picture.
 """
 
 from dataclasses import fields, replace
@@ -15,10 +15,10 @@ from aclnn_viz.pictures.text import STILL, choose
 
 
 class ExplorerArrays(NumPyArrays):
-    """The namespace of pages with the two steps that count in numbers of a format, as `aclnn_viz.dtypes` has them."""
+    """The namespace of pages with two more functions, which count in numbers of a format, as in `aclnn_viz.dtypes`."""
 
     round_to, ulp = staticmethod(round_to), staticmethod(ulp)
-    where = staticmethod(np.where)  # plain numbers among its arguments, too
+    where = staticmethod(np.where)  # arguments may be plain numbers
 
 
 XP = ExplorerArrays()
@@ -34,23 +34,23 @@ def double(xp, values):
 
 
 def paged(xp, arranged) -> dict:
-    """Return the arrays of an arranged page, and what is prepared of them."""
+    """Return the arrays of an arranged page, and the values prepared from them."""
     arrays = arranged.arrays
     return arrays | (arranged.prelude(xp, arrays) if arranged.prelude else {})
 
 
 def point(value):
-    """Return a number as the one place of a mark, (1,)."""
+    """Return a number as a mark's single place, (1,)."""
     return value + np.zeros(1)
 
 
 def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tuple[dict, ...]:
-    """Return the play that leads a field from one end to the other."""
+    """Return the play that moves a field from one end to the other."""
     return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]},)
 
 
 def only(xp, there, mark) -> tuple:
-    """Return a mark where a condition holds; where it does not nothing, or nan in its places if the condition moves."""
+    """Return a mark if a condition holds; else nothing, or nan in its places if the condition moves."""
     if isinstance(there, STILL):
         return (mark,) if there else ()
     names = {entry.name for entry in fields(mark)}
@@ -67,7 +67,7 @@ def only(xp, there, mark) -> tuple:
 
 
 def placed(moved, shape: tuple):
-    """Return dragged points (rows, columns, 2) at their places, nan where none is; of a trace they are so already, for some shape."""
+    """Return dragged points (rows, columns, 2) at their places, nan elsewhere; in a trace they already have some shape."""
     if not isinstance(moved, tuple):
         moved = moved[: shape[0], : shape[1]]
         rest = np.full((moved.shape[0], shape[1] - moved.shape[1], 2), np.nan)

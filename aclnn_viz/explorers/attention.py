@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of attention, to see what is kept of a row of scores while the keys come tile by tile, and
-what backward makes of that.
+"""Interactive picture (explorer) of attention: the saved numbers of a row of scores while keys arrive tile by tile, and their
+use in backward.
 
-Of all tiles so far only the largest score, a sum and an output are carried on. A tile with a larger score makes the maximum step up, and
-what was added before is rescaled. The sentence to teach: of each query forward saves only a maximum and a sum, for backward
-makes P again of them, tile by tile; dS = P (dP - D) then adds up to 0 along the query.
+From all earlier tiles only the largest score, a sum and an output are kept. A tile with a larger score raises the maximum,
+and earlier sums are rescaled. The lesson: forward saves only a maximum and a sum per query, because backward recomputes P
+from them, tile by tile; dS = P (dP - D) then sums to 0 along the query.
 """
 
 from dataclasses import dataclass
@@ -33,12 +33,12 @@ MODES = {
 
 
 def is_attention(op) -> bool:
-    """Whether a page makes scores, and hides some of them."""
+    """Return whether a page computes scores, and hides some of them."""
     return hasattr(op.page, "scores") and hasattr(op.page, "hides")
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The mask, and what decides of tiles; one head is shown, so that the operator's other parameters stay."""
+    """Return the fields for the mask and the tiles; one head is shown, so other parameters keep their values."""
     shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
     group, last = message("Element"), MOST_KEYS - 1
     operator = message("Operator")
@@ -56,7 +56,7 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def options(op, state) -> dict:
-    """What a case is asked for: one head, without what would be added to its scores."""
+    """Return the options of a case: one head, nothing added to its scores."""
     queries, keys = SHAPES[state.shape]
     masked = {} if state.sparseMode else {"attenMaskOptional": None}
     return masked | {
@@ -70,21 +70,19 @@ def options(op, state) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """Scores, P and dS of all queries, (Sq, Skv), scores nan where hidden; of the chosen query by key (Skv,)."""
+    """Scores, P and dS of all queries, (Sq, Skv), scores nan if hidden; for the chosen query by key (Skv,)."""
 
     xp: object
     state: object
     row: np.ndarray
     column: np.ndarray
     scores: np.ndarray
-    tile: np.ndarray  # in which tile a key is
-    now: np.ndarray  # the tile that has come last, forward
-    back: np.ndarray  # and backward; -1 before that begins
-    tops: np.ndarray  # the largest score up to the tile of a key; nan where none was seen
-    top: tuple  # the largest score before the last tile, and now; -inf where none was seen
-    weights: (
-        tuple  # exp(score - maximum) of the keys before that tile, by the maximum then; and now
-    )
+    tile: np.ndarray  # tile of each key
+    now: np.ndarray  # the last tile of the forward sweep
+    back: np.ndarray  # the last tile of the backward sweep; -1 before its start
+    tops: np.ndarray  # the largest score up to the tile of a key; nan if none was seen
+    top: tuple  # the largest score before the last tile, and now; -inf if none was seen
+    weights: tuple  # exp(score - maximum) of earlier keys, with the old maximum and the present one
     P: np.ndarray
     dP: np.ndarray
     D: np.ndarray  # (Sq, 1)
@@ -97,13 +95,13 @@ class Attention:
         return element(self.xp, values, self.row)
 
     def ends(self, tile):
-        """The first and the last place of a tile; nan where it is none."""
+        """Return the first and the last place of a tile; nan for none."""
         xp, block = self.xp, self.state.block
         start = xp.where(tile < 0.0, np.nan, tile * block - 0.5)
         return start, xp.minimum(start + block, self.tile.size - 0.5)
 
     def borders(self, axis: str, count: int) -> list:
-        """Lines where tiles meet."""
+        """Return lines between tiles."""
         at = self.state.block * np.arange(1.0, count) - 0.5
         return [
             one
@@ -168,7 +166,7 @@ class Attention:
 
 
 def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
-    """Return what the stage shows of a query."""
+    """Return the data of the stage for a query."""
     page, known = op.page, arranged.attributes
     names = ("query", "keyIn", "value", "dy", "attentionInOptional")
     q, k, v, dy, y = (arrays[name] for name in names)
@@ -218,11 +216,11 @@ def _keys(found: Attention) -> Axis:
 
 
 def _sweep(xp, found: Attention, n: int) -> Panel:
-    """Forward: the scores of the query, and the maximum, which a tile may lift."""
+    """Return the forward panel: the query's scores, and the maximum, which a tile may raise."""
     at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
-    twice = np.repeat(np.arange(n), 2)  # it steps, and slopes nowhere
+    twice = np.repeat(np.arange(n), 2)  # a step function without slopes
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead = xp.minimum(found.state.swept, 1.0)
     swept = ("swept",), ((0.5 / n, 1.0 / n, 0),), tr("how far the tiles have come"), MOVED
@@ -243,7 +241,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int) -> Panel:
-    """A number of each query and key, in tiles, with the query that is looked at."""
+    """Return a table of queries and keys, in tiles, with the chosen query marked."""
     (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
     high = xp.max(xp.abs(values)) + 1e-30
     marks = (
@@ -268,7 +266,7 @@ def _dmap(xp, found: Attention) -> Panel:
 
 
 def _kept(xp, found: Attention, n: int) -> Panel:
-    """What is kept of the keys, by the maximum before the last tile, and by the one now."""
+    """Return the panel of kept keys, with the maximum before the last tile, and with the present one."""
     at, over = np.arange(float(n)), _keys(found)
     before, now = found.weights
     marks = (
@@ -285,7 +283,7 @@ def _kept(xp, found: Attention, n: int) -> Panel:
 
 
 def _backward(xp, found: Attention, n: int) -> Panel:
-    """Backward: P again, and the gradient of the scores, tile by tile."""
+    """Return the backward panel: P again, and the gradient of the scores, tile by tile."""
     at, come = np.arange(float(n)), found.tile <= found.back
     high = reach(xp, 0.1, xp.concat([found.of_query(found.P), found.of_query(found.dS)]), 1.3)
     pairs = ((found.P, -0.2, READ, "P"), (found.dS, 0.2, GRADIENT, "dS"))

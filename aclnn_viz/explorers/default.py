@@ -1,8 +1,7 @@
-"""Interactive picture (explorer) of any operator that has none of its own, made from the declared parameters and shapes.
+"""Interactive picture (explorer) of any operator without a separate one, made from the declared parameters and shapes.
 
-What is varied: every attribute, every length of the main shape, the dtype and the seed. What is seen: the
-stage that the operator has by its declaration (see `response`); folded beside it every input and every output. What is understood:
-what the operator takes and gives.
+Controls: every attribute, every length of the main shape, the dtype and the seed. Panels: the stage that suits the
+declaration (see `response`), and folded every input and output.
 """
 
 import re
@@ -37,20 +36,20 @@ from aclnn_viz.pictures.text import STILL, unmarked
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
-LONGEST, LARGEST = 64, 1 << 14  # of one axis, and elements in all
+LONGEST, LARGEST = 64, 1 << 14  # limits of one axis, and of all elements
 TALL = 150  # pixels of the panel of a tensor
 CUT = message(", first {n} rows and {n} columns")
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn: tensors by the vendor's names, and how one element answers."""
+    """The drawn data: tensors by the vendor's names, and the response of one element."""
 
     xp: object
     state: object
     inputs: dict  # of op.backward
     outputs: dict
-    answer: object = None  # of one element: a Slope, a Spread, or why there is none
+    answer: object = None  # of one element: a Slope, a Spread, or the reason for none
     notices: tuple[str, ...] = ()
 
 
@@ -82,7 +81,7 @@ def of(op) -> Subject:
     )
 
 
-# What may be moved
+# The state
 
 
 @cache
@@ -95,7 +94,7 @@ def state_of(op) -> type:
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-        if stage is not attention  # it has sizes of its own
+        if stage is not attention  # attention has other sizes
     ]
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
@@ -103,7 +102,7 @@ def state_of(op) -> type:
         show = whole(0, 0, 63, message("show"), message("Tensors"), help)
         moved.append(("plane", show))
     moved.append(("seed", fields.seed()))
-    if stage is slopes:  # what adds up elements changes nothing of one
+    if stage is slopes:  # a reduction does not change one element
         moved.sort(key=lambda pair: pair[0] == "reduction")
     listed = [(name, type(made.default), made) for name, made in moved]
     if not hasattr(stage, "moved"):
@@ -119,24 +118,24 @@ def state_of(op) -> type:
 
 
 def _opening(op) -> tuple[int, ...]:
-    """The lengths that an explorer opens with."""
+    """Return the initial lengths of an explorer."""
     shape = _shape(op)
     return norms.lengths(shape, prod(shape) // _blocks(op)) if norms.is_norm(op) else shape
 
 
 def _blocks(op) -> int:
-    """Of how many rows or planes that are alike the main output consists."""
+    """Return the number of alike rows or planes in the main output."""
     result = op.arrange_backward(**case(op).inputs).results[op.main]
     return prod(n for n, letter in zip(result.shape, op.page.AXES[op.main]) if letter != ".")
 
 
 def _parameters(op) -> dict:
-    """All parameters of backward, and those that forward alone has, in this order."""
+    """Return all parameters of backward, then those of forward alone."""
     return {p.name: p for p in (*op.forward_parameters, *op.parameters)}.values()
 
 
 def _control(op, parameter, start: dict):
-    """The control of a parameter, None for one that is drawn, or of which only one value is known."""
+    """Return the control of a parameter, None if a case draws it or only one value is known."""
     name, kind, group = parameter.name, parameter.kind, message("Operator")
     known = start.get(name, parameter.default)
     if name in op.attributes and op.attributes[name].follows:
@@ -152,7 +151,7 @@ def _control(op, parameter, start: dict):
     if kind == "bool":
         return flag(known, name, group)
     if kind == "bools":
-        # as text, for JSON has no tuples
+        # as text, because JSON lacks tuples
         masks = [_signs(each) for each in product((True, False), repeat=len(known))]
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
@@ -205,7 +204,7 @@ def _real(parameter, known: float):
 
 @cache
 def _shape(op) -> tuple[int, ...]:
-    """The shape that `av.case` draws: that of the main output."""
+    """Return the shape that `av.case` draws, the main output's."""
     return case(op).operator.backward(**case(op).inputs)[op.outputs[0]].shape
 
 
@@ -216,7 +215,7 @@ def _labels(op) -> list[str]:
 
 
 def options(op, state) -> dict:
-    """Return what `av.case` is asked for a state."""
+    """Return the options of `av.case` for a state."""
     stage, _ = response.stage_of(op)
     found = {"dtype": state.dtype, "seed": state.seed, "shape": _lengths(op, state)}
     found |= stage.options(op, state) if hasattr(stage, "options") else {}
@@ -230,13 +229,13 @@ def options(op, state) -> dict:
 
 
 def _lengths(op, state) -> tuple:
-    """The lengths that a state asks for: none where its stage knows them."""
+    """Return the lengths of a state: none if its stage sets them."""
     names = (f"axis_{k}" for k in range(len(_shape(op))))
     return tuple(getattr(state, name) for name in names if hasattr(state, name))
 
 
 def _meant(op, parameter, value):
-    """The value of a parameter that its control holds as a power, as signs or as text."""
+    """Return the value of a parameter whose control holds a power, signs or text."""
     if _is_power(op, parameter):
         return 10.0**value
     if parameter.kind == "bools":
@@ -245,17 +244,17 @@ def _meant(op, parameter, value):
 
 
 def _is_power(op, parameter) -> bool:
-    """Whether the state holds a power of ten of an attribute."""
+    """Return whether the state holds an attribute's power of ten."""
     return parameter.kind == "float" and _control(op, parameter, {}).metadata["control"][
         "label"
     ].endswith("^")
 
 
 def drawn(op, state):
-    """Return the case of a state; StateError beside the control that does not fit."""
+    """Return the case of a state; raise StateError for a control that does not fit."""
     asked = options(op, state)
     if norms.is_norm(op) and (epsilon := norms.epsilon_of(op)) not in op.parameters:
-        asked.pop(epsilon.name, None)  # where it moves x stays
+        asked.pop(epsilon.name, None)  # x does not depend on a moving epsilon
     if prod(asked["shape"]) > LARGEST:
         raise StateError(
             "axis_0",
@@ -271,35 +270,35 @@ def drawn(op, state):
 
 
 def inputs(op, state) -> dict:
-    """Return the inputs of op.backward: those of the case, with what a hand has moved."""
+    """Return the inputs of op.backward: the case's, with a hand's changes."""
     return _moving(op, state, state, XP, op)[0]
 
 
 def _of_forward(op, state) -> dict:
-    """What forward takes in a state, and backward may not."""
+    """Return the inputs of forward in a state that backward may lack."""
     asked = options(op, state)
     source = default.Draw(float_format(state.dtype), state.seed, asked)
     return default.draw_forward(op, source, asked["shape"])[0]
 
 
 def _by_hand(op, state) -> dict:
-    """The inputs that no case draws."""
+    """Return the inputs that no case draws."""
     stage, _ = response.stage_of(op)
     given = inputs(op, state) if hasattr(stage, "moved") else {}
     return {name: value for name, value in given.items() if value is not None}
 
 
-# What is computed
+# The data
 
 
 def compute(op, state) -> Data:
-    """Return what is drawn for a state; raises StateError for one that does not fit."""
+    """Return the data of a state; raise StateError for a state that does not fit."""
     with np.errstate(all="ignore"):
         return Data(XP, state, **gathered(op, state))
 
 
 def gathered(op, moved, xp=XP, traced=None) -> dict:
-    """Return what kernels make of a state: the arguments of `Data`."""
+    """Return kernels' results for a state, the arguments of `Data`."""
     state = (
         moved
         if xp is XP
@@ -340,11 +339,13 @@ def _stays(value) -> bool:
 
 
 def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
-    """The inputs of a state with what a hand moved; where real attributes move, with what forward saves of them, and those of backward."""
+    """Return a state's inputs with a hand's changes; moving real attributes also change forward's saved tensors and
+    backward's inputs.
+    """
     given, (stage, _) = drawn(op, state).inputs, response.stage_of(op)
     moving = {
         p.name: 10.0**value if _is_power(op, p) else value
-        for p in _parameters(op)  # a dot may be called as a tensor is
+        for p in _parameters(op)  # a dot may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
     if hasattr(stage, "moved"):
@@ -352,7 +353,7 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given
-        # drawn again, what forward alone takes is there, too
+        # drawn again, with forward's own inputs
         if not registry.own("cases", op.name, "draw"):
             known = _of_forward(op, state) | given
         made = pages.forward(
@@ -362,11 +363,11 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
-# What is seen
+# The panels
 
 
 def panels(data: Data) -> list[Panel]:
-    """Return how one element answers, and folded a panel for each tensor."""
+    """Return the response of one element, and a folded panel per tensor."""
     xp = data.xp
     made = [
         _tensor(data, name, value, scale(double(xp, value), xp))
@@ -382,12 +383,12 @@ def _said(data: Data):
 
 
 def _has_stage(data: Data) -> bool:
-    """Whether an answer is drawn; else it says why there is none."""
+    """Return whether a response is drawn; else it is the reason."""
     return hasattr(data.answer, "panels")
 
 
 def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
-    """The matrix of a tensor that is shown, no more rows and columns of it than have pixels of their own."""
+    """Return the matrix of a shown tensor, with at most one row and column per pixel."""
     xp, shape = data.xp, (1, 1, *values.shape)[-2:]
     if not values.size:
         shape, values = (1, 1), np.full(1, np.nan)

@@ -1,8 +1,8 @@
-"""Run the kernel of an interactive picture (explorer) on the device that a user chooses. An Atlas is kept open until the state
-names another device.
+"""Run the kernel of an interactive picture (explorer) on the chosen device. An Atlas stays open until the state names another
+device.
 
-A device belongs to the thread that opened it, and JupyterLab answers each widget in a thread of its own choice, so the
-device has a thread for itself.
+A device belongs to the thread that opened it, and JupyterLab answers widgets in arbitrary threads, so the device has a
+separate thread.
 """
 
 import warnings
@@ -23,7 +23,7 @@ class DeviceOfState:
         self._name, self._open = None, None
 
     def backward(self, state, inputs: dict) -> tuple[dict, tuple[str, ...]]:
-        """Return the outputs, and what the documents object to; StateError for what the device refuses."""
+        """Return the outputs, and objections from the documents; raise StateError if the device refuses."""
         run = self._thread.submit(self._run, self._operator_of(state), state.device, inputs)
         try:
             return run.result()

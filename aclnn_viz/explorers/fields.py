@@ -1,4 +1,6 @@
-"""Controls that several interactive pictures (explorers) have: the dtype, the seed, what runs a kernel, and as which product."""
+"""Controls that several interactive pictures (explorers) share: the dtype, the seed, the device of the kernel, and the
+product.
+"""
 
 from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import FORMATS
@@ -15,7 +17,7 @@ def seed(group: str = "Tensors"):
 
 
 def devices() -> dict[str, str]:
-    """The devices that an explorer can ask: the peers among them where they are installed."""
+    """Return the devices for an explorer, with peers if installed."""
     return {name: name for name in ("host", "atlas", *installed())}
 
 

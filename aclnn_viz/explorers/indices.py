@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of operators that take rows by an index: an arrow leads each row of the gradient to the place
-where it is added.
+"""Interactive picture (explorer) of operators that take rows by an index: an arrow points from each row of the gradient to
+its place in the sum.
 
-On the left are the rows of the gradient that arrives, on the right the places. A dragged arrow changes the index; where several arrows
-end, what they bring piles up, and the row of an index that is left out is struck out. The sentence to teach: a row of the gradient
-falls on the place that its index names, and rows with one index are added up.
+On the left are the rows of the incoming gradient, on the right the places. A dragged arrow changes the index; rows with one
+place pile up, and the row of an excluded index is struck out. The lesson: a row of the gradient goes to the place that its
+index names, and rows with one index are summed.
 """
 
 from dataclasses import dataclass, replace
@@ -22,27 +22,27 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# rows at most; numbers of one that are shown; columns that arrows cross
+# most rows; shown numbers of a row; columns that arrows cross
 ROWS, WIDE, GAP = 12, 6, 4
-SHARES = np.linspace(0.0, 1.0, 17)  # of the way of an arrow
+SHARES = np.linspace(0.0, 1.0, 17)  # shares of an arrow's way
 
 
 def index_of(op) -> str | None:
-    """The one tensor of backward that holds a list of whole numbers."""
+    """Return the only tensor of backward with a list of whole numbers."""
     arrays = op.arrange_backward(**case(op).inputs).arrays
     names = [n for n, a in arrays.items() if a is not None and a.dtype.kind in "iu" and a.ndim == 1]
     return names[0] if len(names) == 1 else None
 
 
 def left_out(op) -> str | None:
-    """The attribute that holds an index to be left out."""
+    """Return the attribute that holds an excluded index."""
     own = (name for name, a in op.attributes.items() if "int" in a.c_type and not a.values)
     return next((name for name in own if name not in op.sizes.values()), None)
 
 
 @cache
 def is_indices(op) -> bool:
-    """Whether each row of the incoming gradient goes to the one row of the result that its index names."""
+    """Return whether each row of the incoming gradient goes only to the row of the result that its index names."""
     arranged = op.arrange_backward(**case(op).inputs)
     arrays, name = paged(XP, arranged), index_of(op)
     many, *wide = arranged.results[op.main].shape
@@ -53,7 +53,7 @@ def is_indices(op) -> bool:
 
 
 def _each(xp, op, values: dict, run) -> np.ndarray:
-    """What a gradient of 1 in each row brings: (rows, places, numbers of a row)."""
+    """Return the effect of a gradient of 1 in each row: (rows, places, numbers of a row)."""
     upstream = next(iter(op.upstream))
     ones = np.ones(values[upstream].shape)
     rows = np.eye(min(len(ones), ROWS), len(ones))[:, :, None] * ones
@@ -61,7 +61,7 @@ def _each(xp, op, values: dict, run) -> np.ndarray:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The row that is looked at, how many there are, and how many have fallen."""
+    """Return the fields: the chosen row, the number of rows, and the number of fallen rows."""
     group = message("Element")
     help = message("the share of rows that have fallen on their places")
     return [
@@ -73,12 +73,12 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def options(op, state) -> dict:
-    """What a case is asked for beside its shape."""
+    """Return the options of a case beside its shape."""
     return {f"{index_of(op)}_shape": (state.rows,)}
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """The inputs with the indices that a hand moved."""
+    """Return the inputs with the indices that a hand moved."""
     plain = getattr(op, "_op", op)
     name, many = index_of(plain), plain.arrange_backward(**given).results[plain.main].shape[0]
     index = given[name]
@@ -90,16 +90,16 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Indices:
-    """The rows that arrive, (rows, numbers), their places, and what they bring there."""
+    """The incoming rows, (rows, numbers), their places, and their effects there."""
 
     xp: object
     upstream: str
     output: str
     place: np.ndarray
-    factor: np.ndarray  # what a row is multiplied by on its way; 0: its index is left out
+    factor: np.ndarray  # factor of a row on its way; 0 for an excluded index
     arriving: np.ndarray
     out: np.ndarray  # (places, numbers of a row)
-    named: str  # what holds the index that is left out
+    named: str  # name of the excluded index's attribute
     state: object
 
     @property
@@ -108,7 +108,7 @@ class Indices:
 
     @property
     def gone(self):
-        """How far each row has fallen, from 0 to 1."""
+        """Return how far each row has fallen, from 0 to 1."""
         n = len(self.place)
         return self.xp.clip(self.state.sent * n - np.arange(float(n)), 0.0, 1.0)
 
@@ -123,7 +123,7 @@ class Indices:
 
     @property
     def fallen(self):
-        """What the places hold so far."""
+        """Return the present sums at the places."""
         xp, late = self.xp, double(self.xp, self.gone < 1.0)[:, None] * self.brought
         at = double(xp, self.place[:, None] == np.arange(float(len(self.out))))[:, :, None]
         return xp.where(
@@ -132,7 +132,7 @@ class Indices:
 
     @property
     def beside(self):
-        """Which rows fall on the place of the chosen one."""
+        """Return the rows at the place of the chosen row."""
         return (self.place == element(self.xp, self.place, self.chosen)) & (self.factor != 0.0)
 
     def panels(self, xp) -> list[Panel]:
@@ -184,7 +184,7 @@ class Indices:
 
 
 def indices(xp, op, run, arrays, arranged, given, state) -> Indices:
-    """Return what the stage shows: what a gradient of 1 in each row brings tells by what a row is multiplied."""
+    """Return the stage's data; a gradient of 1 in each row shows the row's factor."""
     plain, upstream = getattr(op, "_op", op), next(iter(op.upstream))
     values = arranged.attributes | arrays
     each, out = _each(xp, op, values, run), run(op.page.backward, values)[op.main]
@@ -219,7 +219,7 @@ def _arrows(xp, found: Indices) -> Panel:
     lost = found.factor == 0.0
 
     def strokes(there, kind: int, width: float) -> Line:
-        """The arrows of those rows that are `there`."""
+        """Return the arrows of the rows marked `there`."""
         y = down[:, None] + (tips[1] - down)[:, None] * bent(SHARES)
         x = xp.where(there[:, None], left - 0.5 + (tips[0][0] - left + 0.5) * SHARES, np.nan)
         gap = np.full((rows, 1), np.nan)
@@ -228,7 +228,7 @@ def _arrows(xp, found: Indices) -> Panel:
 
     struck = xp.where(lost, down, np.nan)[:, None] + np.zeros(3)
     over = np.tile([-0.5, left - 0.5, np.nan], rows)
-    # the row that falls now, on its way
+    # the row that is falling now
     last = xp.astype(xp.minimum(xp.floor(found.state.sent * rows), rows - 1.0), xp.int64)
     share, at, row = (element(xp, v, last) for v in (found.gone, found.place, found.brought))
     flying = Image(row[None, :], *found.colours, share * right, last + bent(share) * (at - last))
@@ -265,7 +265,7 @@ def _arrows(xp, found: Indices) -> Panel:
 
 
 def _pile(xp, found: Indices) -> Panel:
-    """What falls on the place of the chosen row, and below it the sum."""
+    """Return the rows at the chosen row's place, and below them the sum."""
     (rows, left), there = found.arriving.shape, found.beside & (found.gone >= 1.0)
     order = xp.argsort(1.0 - double(xp, there), stable=True)
     pile = xp.take(xp.where(there[:, None], found.brought, np.nan), order, axis=0)

@@ -40,7 +40,7 @@ def arguments(state) -> str:
 
 
 def opened(op) -> str:
-    """Return what `av.operator` and `av.explore` open an operator by: its name, or the folder that it lies in."""
+    """Return the name by which `av.operator` and `av.explore` open an operator, or its folder."""
     page = registry.file("page", op.name)
     return op.name if page is None or page.is_relative_to(registry.ROOT) else str(page.parent)
 
@@ -99,7 +99,7 @@ def cpp(subject, state) -> str:
 
 
 def link(subject, state) -> str:
-    """Return a state as `av.explore(name, state=...)` takes it, and as it stands in the address of a saved page."""
+    """Return a state as `av.explore(name, state=...)` takes it, and as in the address of a saved page."""
     return "#" + state_text(state)
 
 

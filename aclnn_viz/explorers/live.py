@@ -1,9 +1,9 @@
 """Export an interactive picture (explorer) as one file that needs no Python and no server: the front end, and the picture
 traced to JavaScript.
 
-What moves is computed by the page: real numbers, indices and dragged points; of choices each combination is traced by itself, as
-many as fit. What cannot be traced is `recorded`: the page holds the pictures that Python made of some states. Sizes, seeds and what
-runs the operator stay as they were saved: the page says so, and what opens it in Python.
+The page computes everything that moves: real numbers, indices and dragged points; each combination of choices is traced
+separately, as many as fit. Untraceable pictures are `recorded`: the page holds Python's pictures of some states. Sizes, seeds
+and the device stay as saved: the page tells so, with the call that opens it in Python.
 """
 
 import base64
@@ -36,11 +36,11 @@ from aclnn_viz.words.messages import (
     tr,
 )
 
-LIVE = ("steps.js", "live.js", "twin.js")  # what a page has beside the front end
-PLAIN = {str, int, bool, type(None)}  # what JSON takes as it is
-COMBINATIONS_HELD = 24  # combinations of choices that a page holds
+LIVE = ("steps.js", "live.js", "twin.js")  # scripts of a page beside the front end
+PLAIN = {str, int, bool, type(None)}  # types that JSON stores unchanged
+COMBINATIONS_HELD = 24  # limit of combinations of choices in a page
 LARGEST = 3_000_000  # bytes of a page
-# what the kit's own kernel, and the host, must not be asked again for
+# fields for which the kit's kernel and the host need no new call
 KEPT = ("seed", "device", "soc", "cann", "plan")
 NOTICE = message(
     "This page computes its picture without Python, as the kit's own kernel does. "
@@ -73,7 +73,7 @@ class TracedOperator:
         return self._arranged("backward", given)
 
     def _arranged(self, way: str, given):
-        """What a page is given, with the traced values in their places."""
+        """Return a page's arguments with traced values in their places."""
         xp, op, examples = self._xp, self._op, {}
         for name, value in given.items():
             held = value.held if isinstance(value, Traced) else value
@@ -103,7 +103,7 @@ class TracedOperator:
 
     def _run(self, way: str, given):
         xp, op = self._xp, self._op
-        # nothing moves: as exact as ever
+        # nothing moves: keep the exact result
         if not any(isinstance(value, Traced) for value in given.values()):
             return getattr(op, way)(**given)
         arranged = self._arranged(way, given)
@@ -126,7 +126,7 @@ class TracedOperator:
         }
 
     def both(self, page, given: dict) -> dict:
-        """What a page returns; of one that asks whether a real attribute is 0, both answers, of which the attribute chooses."""
+        """Return a page's result; if it tests a real attribute for 0, both results, selected by the attribute."""
         xp = self._xp
         with suppress(TypeError):
             return page(xp, **given)
@@ -136,11 +136,11 @@ class TracedOperator:
                 with suppress(TypeError):
                     some, none = (page(xp, **given | {name: each}) for each in either)
                     return {key: xp.where(value != 0.0, some[key], none[key]) for key in some}
-        return page(xp, **given)  # it says what looks
+        return page(xp, **given)  # the tests raise here
 
 
 class _NotZero(Traced):
-    """A number that moves and is not 0."""
+    """A moving number that is not 0."""
 
     __hash__ = Traced.__hash__
 
@@ -152,7 +152,7 @@ class _NotZero(Traced):
 
 
 def saved(subject, state, data, template: str = "page.html") -> str:
-    """Return the page of a state whose data are those of Python; of module.mjs a module with the front end of anywidget."""
+    """Return the page of a state with Python's data; with module.mjs as template, a module with the front end of anywidget."""
     page = _Page(subject, state, data)
     groups = page.groups()
     while True:
@@ -164,7 +164,7 @@ def saved(subject, state, data, template: str = "page.html") -> str:
 
 
 def fewer(groups: list[dict]) -> list[dict]:
-    """The groups but the last; of the only one, all fields but the last.
+    """Return the groups without the last; a single group loses its last field.
 
     >>> fewer([{"dtype": 0, "mode": 1}, {"beta": 2}]), fewer([{"dtype": 0, "mode": 1}]), fewer([{"dtype": 0}])
     ([{'dtype': 0, 'mode': 1}], [{'dtype': 0}], [])
@@ -176,9 +176,9 @@ def fewer(groups: list[dict]) -> list[dict]:
 
 
 def traced(subject, state, data) -> dict:
-    """Return what a browser needs to draw a state anew where `moving` fields move; without functions where the picture cannot be traced.
+    """Return the data with which a browser redraws a state when `moving` fields move; without functions if tracing fails.
 
-    The kernel answers after it: what the kit's own kernel does not compute is not drawn before.
+    The kernel answers later: results of another kernel than the kit's are not drawn before.
     """
     page = _Page(subject, state, data, languages=(language_here(),))
     moving = [*page.moving, *(page.handles or ())[:1]]
@@ -197,14 +197,14 @@ def traced(subject, state, data) -> dict:
 
 
 class _Page:
-    """What the combinations of a page share: arrays, descriptions and functions, each held once."""
+    """The common parts of a page's combinations: arrays, descriptions and functions, each stored once."""
 
     def __init__(self, subject, state, data, languages=LANGUAGES):
         self.subject, self.state, self.data, self.languages = subject, state, data, languages
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
         self.handles = self._handles(data)
-        # values by field, and pictures by the places of values among them
+        # values by field, and pictures by the indices of values
         self.options, self.variants = {}, {}
         self.moving = [
             c["field"]
@@ -215,12 +215,12 @@ class _Page:
         ]
 
     def _handles(self, data) -> list | None:
-        """The field of what a hand drags, and how many rows and columns of it there are."""
+        """Return the field of dragged points, and their numbers of rows and columns."""
         marks = (mark for panel in self.subject.panels(data) for mark in panel.marks)
         return next(([m.move, *m.x.shape] for m in marks if isinstance(m, Handles)), None)
 
     def _same_inputs(self, control) -> bool:
-        """Whether the inputs that a trace takes as they are stay so from one end of a slider to the other."""
+        """Return whether inputs that a trace keeps constant stay equal from end to end of a slider."""
         own = self.subject.drawn_of(self.state)
         with suppress(StateError):
             ends = [
@@ -235,7 +235,7 @@ class _Page:
         return False
 
     def groups(self) -> list[dict]:
-        """The values by field of which a page has all combinations: as many choices as fit, or what is recorded."""
+        """Return the values by field whose combinations the page holds: as many choices as fit, or the recorded ones."""
         subject, chosen, many = self.subject, {}, 1
         if not subject.live or subject.recorded:
             recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()
@@ -251,7 +251,7 @@ class _Page:
         return [chosen]
 
     def values_of(self, name: str, given=()) -> list:
-        """The values of a field that a page has, that of its own state among them."""
+        """Return the page's values of a field, including its own state's."""
         control = next(c for c in self.controls if c["field"] == name)
         values = [*given] or (
             [True, False]
@@ -266,7 +266,7 @@ class _Page:
         )
 
     def compute(self, groups: list[dict]) -> None:
-        """Make the pictures of all combinations of the values of each group, beside the saved state."""
+        """Compute the pictures of all combinations of each group's values, beside the saved state."""
         variants, shown = self.variants, self._traced if self.subject.live else self._recorded
         for group in groups:
             for name, values in group.items():
@@ -280,13 +280,13 @@ class _Page:
                         if (place := self._place(state)) not in variants:
                             variants[place] = shown(state)
                     except (TypeError, ValueError, AttributeError):
-                        # it looks at a number, or does not exist
+                        # the picture tests a number, or does not exist
                         pass
 
     def written(self, template: str) -> str:
-        """The page with the pictures that were computed, or with the one of the saved state."""
+        """Return the page with the computed pictures, or with only the saved state's."""
         variants, moving = self.variants, self.moving
-        if self._place(self.state) not in variants:  # the picture looks at a number that moves
+        if self._place(self.state) not in variants:  # the picture tests a moving number
             self.options, moving = {}, []
             variants.clear()
             variants[""] = self._described(TracedArrays(self.tables), self.data)
@@ -295,7 +295,7 @@ class _Page:
         for name in LANGUAGES:
             with in_language(name):
                 controls = self.subject.controls()
-                # of "epsilon 10^" the name
+                # "epsilon" from "epsilon 10^"
                 labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}
                 notice = NOTICE if self.subject.live else HELD
                 notice = (
@@ -337,7 +337,7 @@ class _Page:
         )
 
     def content(self, **more) -> str:
-        """What the functions and the pictures refer to, as JSON."""
+        """Return the data of the functions and pictures, as JSON."""
         held = more | {
             "values": asdict(self.state),
             "options": self.options,
@@ -363,8 +363,8 @@ class _Page:
             )
         op = TracedOperator(self.subject.operator(state), xp)
         handles = self.handles
-        if handles:  # points that are dragged: their places, nan where none is
-            if state != self.state:  # another shape may have more of them
+        if handles:  # dragged points: their places, nan if not dragged
+            if state != self.state:  # another shape may have more points
                 handles = self._handles(self.subject.compute(state))
             name, *shape = handles
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
@@ -374,7 +374,7 @@ class _Page:
         )
 
     def _described(self, xp, data) -> dict:
-        """A picture with places for what moves, in each language, and the function that computes it."""
+        """Return a picture with places for moving values, in each language, and the function that computes it."""
         form = _Form(self, xp)
         pictures = {}
         for name in self.languages:
@@ -397,7 +397,7 @@ class _Page:
 
 
 class _Form:
-    """The panels and marks of one picture as JSON, with places for what moves."""
+    """The panels and marks of one picture as JSON, with places for moving values."""
 
     def __init__(self, page, xp):
         self.page, self.xp, self.outputs, self.shapes = page, xp, {}, {}
@@ -409,7 +409,7 @@ class _Form:
         return key
 
     def plain(self, value):
-        if type(value) in PLAIN:  # most are
+        if type(value) in PLAIN:  # the most frequent case
             return value
         if isinstance(value, Traced):
             return {"$": self.place(value)}
@@ -467,7 +467,7 @@ class _Form:
 
 @cache
 def _fields(mark: type) -> list[tuple[str, bool]]:
-    """The fields of a kind of mark, and which of them are drawn from an array."""
+    """Return the fields of a kind of mark, and those drawn from an array."""
     return [(entry.name, entry.type is np.ndarray) for entry in fields(mark)]
 
 

@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of losses over softmax, to see how hard a target pulls: bars of probabilities, and for each of
-them the place that the target wants.
+"""Interactive picture (explorer) of losses over softmax, to see how hard a target pulls: bars of probabilities, each with the
+target's value.
 
-Backward is asked twice: with the row's softmax, and with a softmax of 0, which leaves what the target pulls. What a row pulls in all is
-its strength: none if it is ignored. The sentence to teach: the gradient is the distance of each bar from its target, times the
-strength of the row; what one class gains the others lose, so a row adds up to 0.
+Backward runs twice: with the row's softmax, and with a softmax of 0, which leaves the pull of the target. The total pull of a
+row is its strength: 0 if it is ignored. The lesson: the gradient is the distance of each bar from its target, times the row's
+strength; classes gain what others lose, so a row sums to 0.
 """
 
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-LEAST, MOST = 0.002, 0.98  # of a row that hands can give to its classes
-NEAR = 0.01  # a distance that hardly pulls
+LEAST, MOST = 0.002, 0.98  # range of a row's total that hands can give to its classes
+NEAR = 0.01  # a distance with hardly any pull
 TALL, LOW = 320, 122
 
 
 @cache
 def parts(op) -> tuple[str, str] | tuple:
-    """The saved log-probabilities and the targets of a loss of softmax; nothing of other operators."""
+    """Return the saved log-probabilities and targets of a loss of softmax; nothing for other operators."""
     given = case(op).inputs
     saved = [
         name
@@ -43,7 +43,7 @@ def parts(op) -> tuple[str, str] | tuple:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The operator's smoothing and reduction, then what the stage moves."""
+    """Return the operator's smoothing and reduction, then the stage's fields."""
     order = {"labelSmoothing": 0, "reduction": 1}
     others = sorted(others, key=lambda pair: order.get(pair[0], 2))
     group = message("Element")
@@ -60,7 +60,7 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """The inputs with more ignored rows, and probabilities as hands and the lead have set them."""
+    """Return the inputs with more ignored rows, and probabilities set by hands and the lead."""
     name, classes = parts(op)
     rows, columns = given[name].shape
     struck = np.arange(rows) >= rows * (1.0 - state.ignored)
@@ -77,21 +77,21 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     logits = xp.round_to(xp.where(free, logits, held), state.dtype)
     found = given | {op.gradient_of[op.main]: logits, classes: target}
     made = forward(**{key: value for key, value in found.items() if key in op.takes})
-    saved = {name: made[op.saved[name]]}  # of the others only a shift of all logits would be seen
-    upstream = next(iter(op.upstream))  # of a loss it is 1
+    saved = {name: made[op.saved[name]]}  # others would only show a shift of all logits
+    upstream = next(iter(op.upstream))  # 1 for a loss
     ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)
     return given | saved | {classes: target, upstream: ones}
 
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """All rows and classes, (N, C), and of each row its target and its strength, (N,)."""
+    """All rows and classes, (N, C), and each row's target and strength, (N,)."""
 
     xp: object
     output: str
     softmax: np.ndarray
-    wanted: np.ndarray  # what the target pulls to; nan where nothing pulls
-    away: np.ndarray  # how far the softmax is from it
+    wanted: np.ndarray  # target's values; nan without a pull
+    away: np.ndarray  # distance of the softmax from them
     gradient: np.ndarray
     strength: np.ndarray
     target: np.ndarray
@@ -100,7 +100,7 @@ class Loss:
 
     @property
     def chosen(self) -> list:
-        """Row and class."""
+        """Return row and column of the chosen class."""
         places = (self.state.row, self.state.column)
         return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
 
@@ -154,7 +154,7 @@ class Loss:
 
 
 def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
-    """Return what the stage shows."""
+    """Return the data of the stage."""
     name, classes = parts(getattr(op, "_op", op))
     known, target = arranged.attributes | arrays, given[classes]
     gradient = run(op.page.backward, known)[op.main]
@@ -219,7 +219,7 @@ def _row(xp, found: Loss) -> Panel:
 
 
 def _said(found: Loss, at, *values) -> Spots:
-    """What is told of each class."""
+    """Return a text for each class under the pointer."""
     texts = tuple(
         tr(
             "class {k}\nsoftmax {softmax}\ntarget {wanted}\ndistance {away}",

@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of normalisations, to see which part of a gradient a norm takes away: elements are dots, what
-is taken lies on a line.
+"""Interactive picture (explorer) of normalisations, to see which part of a gradient a norm removes: elements are dots, the
+removed part is a line.
 
-Over x-hat stands the gradient that arrives there. A norm forbids one direction of change, with a mean two, and backward takes them
-away: the least-squares line through the dots, in which epsilon is one dot more, at height 0. What remains, times rstd, is dx.
-The sentence to teach: whatever lies on the line cannot change y, so it gets no gradient.
+The incoming gradient is drawn over x-hat. A norm cancels one direction of change, with a mean two, and backward removes them:
+the least-squares line through the dots, with epsilon as an extra dot at height 0. The rest, times rstd, is dx. The lesson: a
+change along the line cannot change y, so it gets no gradient.
 """
 
 from dataclasses import dataclass
@@ -20,23 +20,23 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
-HANDS, SHOWN = 64, 12  # elements that a hand can move; at the opening about so many
-LOUD = 0.6  # of all squares of x-hat: an element that outshouts the others
+HANDS, SHOWN = 64, 12  # elements that a hand can move; approximate number at the start
+LOUD = 0.6  # share of the squares of x-hat of a dominating element
 
 
 def is_norm(op) -> bool:
-    """Whether an operator saves what it divided by, which an epsilon keeps from 0."""
+    """Return whether an operator saves its divisor, which an epsilon keeps from 0."""
     return bool(op.saved) and epsilon_of(op) is not None and "." in op.page.AXES[op.main]
 
 
 def epsilon_of(op):
-    """The parameter of forward that is a tiny number."""
+    """Return the parameter of forward that is a tiny number."""
     found = [p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01]
     return found[0] if found else None
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Epsilon and what the stage moves in sight, then the operator's other parameters."""
+    """Return epsilon and the stage's fields in sight, then the operator's other parameters."""
     first = epsilon_of(op).name
     return [
         *(pair for pair in others if pair[0] == first),
@@ -60,12 +60,12 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def lengths(shape: tuple, block: int) -> tuple:
-    """A shape whose blocks have about a dozen elements, where they have `block`."""
+    """Return a shape whose blocks have about a dozen elements, if they have `block`."""
     return (*shape[:-1], max(1, round(shape[-1] * SHOWN / block)))
 
 
 def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
-    """Of the letters that part what has a statistic of its own: the slices of one block, and its place."""
+    """Return a block's slices by the letters that separate statistics, and its place."""
     letters = {
         letter: n
         for letter, n in zip(op.page.AXES[op.main], arranged.results[op.main].shape)
@@ -81,7 +81,7 @@ def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
 
 
 def part_of(op, arranged, arrays: dict, state) -> tuple[dict, list[int]]:
-    """What a page takes of the block that a state shows, and the place of that."""
+    """Return the page's arguments for the block of a state, and the block's place."""
     block, place = block_of(op, arranged, getattr(state, "plane", 0))
     axes = op.page.AXES
     return arranged.attributes | {
@@ -91,7 +91,9 @@ def part_of(op, arranged, arrays: dict, state) -> tuple[dict, list[int]]:
 
 
 def in_hand(op, state, given: dict, name: str, xp):
-    """Of a tensor like `name` a function (tensor, column, values): its values, but those that a hand has moved in the shown block."""
+    """Return a function (tensor, column, values) for a tensor like `name`: its values, with a hand's changes in the shown
+    block.
+    """
     arranged = op.arrange_backward(**given)
     array = arranged.arrays[name]
     block, _ = block_of(op, arranged, getattr(state, "plane", 0))
@@ -109,7 +111,7 @@ def in_hand(op, state, given: dict, name: str, xp):
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """The inputs with what a hand moved of the shown block, and the pull of the loss; what forward saves is made anew."""
+    """Return the inputs with a hand's changes of the shown block, and the loss's pull; saved tensors are recomputed."""
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
     held = in_hand(op, state, given, x, xp)
     given = given | {x: held(x, 0, double(xp, given[x]))}
@@ -123,13 +125,13 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 
 def take_away() -> tuple[dict, ...]:
-    """The play in which the share that is taken away grows from none to all."""
+    """Return the play in which the removed share grows from none to all."""
     return sweep(tr("take away"), "taken", 4.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Norm:
-    """The elements of one statistic, (n,) each: x-hat, the gradient that arrives there, and what backward takes of it."""
+    """The elements of one statistic, (n,) each: x-hat, the incoming gradient, and the part that backward removes."""
 
     xp: object
     output: str
@@ -142,8 +144,8 @@ class Norm:
     )  # of the incoming gradient on its way to x-hat: gamma, and a slope behind it
     arriving: np.ndarray
     taken: np.ndarray
-    left: np.ndarray  # of 1 that is added to the gradient of an element, what it keeps itself
-    line: tuple  # height at 0 and slope of what is taken
+    left: np.ndarray  # share that an element keeps of 1 added to its gradient
+    line: tuple  # height at 0 and slope of the removed line
     rstd: np.ndarray
     epsilon: np.ndarray
     has_mean: bool
@@ -159,7 +161,7 @@ class Norm:
 
     @property
     def times(self) -> int:
-        """How much too steep the line is."""
+        """Return the factor by which the line is too steep."""
         return self.n if self.state.wrong else 1
 
     def panels(self, xp) -> list[Panel]:
@@ -213,7 +215,7 @@ class Norm:
 
 
 def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
-    """Return what the stage shows of a block: what backward makes of a gradient of 1 at each element tells x-hat and its weights."""
+    """Return the data of a block; backward of a gradient of 1 at each element gives x-hat and the weights."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
     known, place = part_of(op, arranged, arrays, state)
     shape = known[upstream].shape
@@ -271,7 +273,7 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
 
 
 def _scaled(xp, op, attributes, part, scale: str, upstream: str):
-    """What a parameter multiplies each element of a block by."""
+    """Return the factors of a parameter for each element of a block."""
     gamma, shape = part[scale], part[upstream].shape
     if gamma is None:
         return np.ones(part[upstream].size)
@@ -282,7 +284,7 @@ def _scaled(xp, op, attributes, part, scale: str, upstream: str):
 
 
 def reach(xp, least: float, values, step: float = 1.5):
-    """The end of an axis: a step farther each time that values come near it, so that it stands still under a hand."""
+    """Return an axis's end, a step farther each time values come near, so that it is stable under a hand."""
     most, end = _most(xp, values) / 0.95, least
     for _ in range(16):
         end = xp.where(most > end, step * end, end)
@@ -365,7 +367,7 @@ def _bars(xp, found: Norm) -> list[Panel]:
 
 
 def bars(name, title, values, kind, ends, chosen, span, height, label="element") -> Panel:
-    """A number of each element, of which a click chooses one."""
+    """Return bars of a number per element; a click chooses an element."""
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(np.arange(values.size, dtype=np.float64), values, kind),

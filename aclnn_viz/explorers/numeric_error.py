@@ -1,5 +1,5 @@
-"""Panels and words of the interactive picture (explorer) of numeric error, to see whether it is a bug or only rounding;
-`numeric_error_data` computes the numbers.
+"""Panels and words of the interactive picture (explorer) of numeric error, to tell a bug from rounding; `numeric_error_data`
+computes the numbers.
 """
 
 from dataclasses import replace
@@ -39,15 +39,15 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-# of its axis, on either side of the wall; its columns; its height
+# decades of the axis on either side of the wall; columns; height
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
-REACH = 3.0  # powers of ten that the standards' axis shows on either side of the limit
-WORDS = 3.4  # where on the axis the text to its right begins
-END = 48.0  # of the axis
-# pixels of the standards, and across of panels with words
+REACH = 3.0  # powers of ten of the standards' axis on either side of the limit
+WORDS = 3.4  # start of the text at the right, on the axis
+END = 48.0  # end of the axis
+# height of the standards' panel, width of panels with words, in pixels
 LOW, WORDED = 310, 700
-SEEN = 24  # numbers of the format on either side of an element, at most
+SEEN = 24  # most numbers of the format on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
     "correct arithmetic stays within {bound}, and nearly always within {expected}."
@@ -80,13 +80,13 @@ NO_AXIS = Axis("", 0, 1, ticks=())
 
 
 def panels(data: Data) -> list[Panel]:
-    """The swarm; what else is known of the errors stands beside it, folded."""
+    """Return the panels: the swarm, and folded beside it further facts about the errors."""
     beside = (histogram, standards)
     return [swarm(data), *glass(data), *(replace(make(data), more=True) for make in beside)]
 
 
 def swarm(data: Data) -> Panel:
-    """A dot an element: how much of what rounding may do to it is used, piled up before the wall and behind it."""
+    """Return a dot per element by its used share of the bound, piled up before and behind the wall."""
     e = data.errors
     if why := e.nothing():
         note = Note(0.5, 0.5, "\n".join(wrapped(why, 60)))
@@ -141,7 +141,7 @@ def swarm(data: Data) -> Panel:
 
 
 def _seen(data: Data) -> int | None:
-    """The element under the glass: of those behind the wall the middle one, else that with the largest error."""
+    """Return the element under the glass: the middle one behind the wall, else the one with the largest error."""
     behind = np.flatnonzero(data.cause == MISSED)
     if not behind.size:
         return data.focus
@@ -151,7 +151,7 @@ def _seen(data: Data) -> int | None:
 
 
 def glass(data: Data) -> list[Panel]:
-    """One element among the numbers of its format: the truth, what rounding may make of it, and what the kernel gave."""
+    """Return one element among its format's numbers: the truth, the range of rounding, and the kernel's output."""
     e, at = data.errors, _seen(data)
     if e.nothing() or at is None or not (np.isfinite(e.ulps[at]) and np.isfinite(e.bound[at])):
         return []
@@ -161,7 +161,7 @@ def glass(data: Data) -> list[Panel]:
     far = 1.25 * max(bound, abs(off), 2.0)
     reach = np.array([-bound, bound])
     marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("where rounding may put it"))]
-    if far < SEEN:  # the numbers of the format beside it
+    if far < SEEN:  # numbers of the format beside it
         first = off - np.round(off)
         numbers = first + np.arange(-SEEN, SEEN)
         marks.append(
@@ -203,7 +203,7 @@ def glass(data: Data) -> list[Panel]:
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
-    """Place, in powers of ten of the bound, and height of the dot of each element; none crosses the wall by rounding."""
+    """Return place, in powers of ten of the bound, and height of each element's dot; no dot crosses the wall by rounding."""
     with np.errstate(all="ignore"):
         used = np.log10(np.where(ulps == 0, 0.0, ulps / bound))
     used = np.clip(np.nan_to_num(used, nan=DECADES), -DECADES, DECADES)
@@ -219,7 +219,7 @@ def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _spots(place, height, top: float) -> Spots:
-    """How many elements lie in a pile, and where that is."""
+    """Return the number of elements in each pile, and its place."""
     at, many = np.unique(place, return_counts=True)
     half = DECADES / PILES
     texts = tuple(
@@ -230,7 +230,7 @@ def _spots(place, height, top: float) -> Spots:
 
 
 def caption(data: Data) -> str:
-    """What the swarm says: is it a bug, or only rounding?"""
+    """Return the caption of the swarm: a bug, or only rounding."""
     if data.errors.nothing():
         return headline(data)[0]
     missed, undecided = (data.counts[CAUSES[k]] for k in (MISSED, OPEN))
@@ -259,16 +259,16 @@ def caption(data: Data) -> str:
 
 
 def histogram(data: Data) -> Panel:
-    """How many elements are how many numbers of the format off."""
+    """Return a histogram of elements by their distance in numbers of the format."""
     counts = classes(data.errors.steps)
     made = strip("", counts, counts.max(), 0)
     return replace(made, name="ulps", title=summary(counts), least=WORDED)
 
 
 def used(verdict) -> float:
-    """The part of what a standard allows that the data use up: at most 1 when it passes; nan when it does not apply.
+    """Return the used part of a standard's allowance: at most 1 if it passes; nan if it does not apply.
 
-    A share that must be large is measured by what is missing to 1. A limit of zero is kept or broken without measure.
+    A share that must be large is measured by its distance to 1. A limit of zero has no measure.
     """
     if verdict == NOT_APPLICABLE:
         return np.nan
@@ -281,7 +281,7 @@ def used(verdict) -> float:
 
 
 def standards(data: Data) -> Panel:
-    """Each standard on a line: how much of its limit is used, pass or fail, and what decided."""
+    """Return each standard on a line: the used part of its limit, the verdict, and its reason."""
     verdicts = data.report.verdicts
     marks = [Rule("x", 0.0, "", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
     for row, verdict in enumerate(verdicts.values()):
@@ -370,7 +370,7 @@ def headline(data: Data) -> list[str]:
 
 
 def _of_one(data: Data) -> str:
-    """The error of the element that is named, beside what the format, the inputs and the plan account for."""
+    """Return the error of the chosen element, beside errors from the format, the inputs and the plan."""
     e, at = data.errors, data.focus
     return tr(
         ELEMENT,
@@ -388,7 +388,7 @@ def _standards(verdicts) -> str:
 
 
 def origin(data: Data) -> list[str]:
-    """What a reader must know of where the numbers come from."""
+    """Return the origin of the numbers in words."""
     state = data.state
     if state.device != "host":
         return [
@@ -408,7 +408,7 @@ def origin(data: Data) -> list[str]:
 
 
 def describe(data: Data) -> str:
-    """The text twin: what the panels show, and the plan behind it."""
+    """Return the text twin: the panels in words, and the plan."""
     return "\n".join(
         [
             *headline(data),

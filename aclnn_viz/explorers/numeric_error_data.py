@@ -1,16 +1,14 @@
-"""Numbers of the interactive picture (explorer) of numeric error, to see whose error it is: the format's, the inputs', the
-precision's or a bug's.
+"""Numbers of the interactive picture (explorer) of numeric error, to find its cause: the format, the inputs, the precision or
+a bug.
 
-What is varied: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the
-kit's, or the one predicted for a product and a CANN version) and its pieces: the formats of products and of sums, the
-order of sums, how ties of the output round; and a fault, by kind. What is seen: the error in ulps of every element
-against its value, on an axis on which every number of the format takes the same space, above the two envelopes of correct
-arithmetic in that plan, the rigorous one and the expected one; how many elements are 0, 1, 2, 3 and more ulps off; the
-cause of each error; what every acceptance standard says, and how much of what it allows is used; and the error of one
-element beside four numbers that explain it.
-What is understood: an error is the format's (the output cannot be nearer), the input's (inputs one ulp away would do
-as much), the plan's (the sums and products of this precision) or a bug's (no correct arithmetic of this plan does it).
-Large ulps alone tell none of these apart, and the standards disagree because they do not ask.
+Controls: the operator and its output, the dtype, the shape and the size of the values; the precision plan (the kit's, or the
+one predicted for a product and a CANN version) and its parts: the formats of products and of sums, the order of sums, the
+rounding of ties; and a fault, by kind. Panels: the error in ulps of every element against its value, on an axis with equal
+space per number of the format, with the rigorous and the expected envelope of correct arithmetic in that plan; the number of
+elements by ulps; the cause of each error; the verdict of every standard, and the used part of its allowance; and the error of
+one element beside four numbers that explain it. Lesson: an error comes from the format (no output is nearer), the input
+(inputs one ulp away give as much), the plan (sums and products in this precision) or a bug (no correct arithmetic of this
+plan gives it). Large ulps alone distinguish none of these, and standards disagree because they do not ask.
 """
 
 from dataclasses import dataclass, field, replace
@@ -43,9 +41,9 @@ CAUSES = (
     message("not explained"),
 )
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
-AS_PLANNED = "plan"  # a piece that the base plan decides
-DRAWS = 4  # of inputs within one ulp
-# of faults, where an operator names none of the kind
+AS_PLANNED = "plan"  # a part that the base plan decides
+DRAWS = 4  # drawn inputs within one ulp
+# indices of faults, if an operator names none of the kind
 INDICES = {"formula": 0, "slight": 1, "seldom": 2}
 PLANS = {
     "kit": message("the kit's"),
@@ -69,7 +67,7 @@ def _piece(values, label, help):
 
 @dataclass(frozen=True)
 class State:
-    """What can be moved. The pieces of the precision override the plan."""
+    """The movable values. The parts of the precision override the plan."""
 
     fault: str = choice(
         "slight",
@@ -148,7 +146,7 @@ class State:
 
     @property
     def pieces(self) -> dict[str, str]:
-        """What of the plan was chosen by hand."""
+        """Return the parts of the plan chosen by hand."""
         return {
             name: value
             for name in ("compute", "accumulate", "order", "rounding")
@@ -166,7 +164,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
+    """The drawn data. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
 
     state: State
     inputs: dict  # of op.backward
@@ -175,10 +173,10 @@ class Data:
     fault: Fault | None
     errors: Errors  # and their envelopes
     report: Report
-    rounding: np.ndarray  # the error of the correctly rounded truth
-    spread: np.ndarray  # how far inputs within one ulp move the truth
+    rounding: np.ndarray  # error of the correctly rounded truth
+    spread: np.ndarray  # effect on the truth of input changes within one ulp
     cause: np.ndarray  # one of CAUSES, by position
-    # the element shown: farthest beyond its bound, or else with the largest error
+    # the shown element: farthest beyond its bound, or else with the largest error
     focus: int | None
     notices: tuple[str, ...] = field(default=())
 
@@ -192,17 +190,17 @@ def operator_of(state: State):
 
 
 def plan_of(state: State) -> Plan:
-    """Return the plan of a state: the kit's or the predicted one, with the chosen pieces in their places."""
+    """Return the plan of a state: the kit's or the predicted one, with the chosen parts."""
     base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
     pieces = dict(state.pieces)
-    if state.dtype == "float64":  # computed in its own format, whatever the plan is for the others
+    if state.dtype == "float64":  # computed in its own format, whatever the plan for other formats
         pieces |= {
             "compute": "float64",
             "accumulate": "float64",
             "coordinates": None,
             "atomics": None,
         }
-    if "order" in pieces:  # of all sums; few terms need small tiles to show their order
+    if "order" in pieces:  # the order applies to all sums; few terms need small tiles to show it
         pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
     return replace(base, **pieces)
 
@@ -220,7 +218,7 @@ def fault_of(state: State) -> Fault | None:
 
 
 def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for; saved tensors follow from the scaled values."""
+    """Return the inputs of op.backward for a state; saved tensors follow from the scaled values."""
     op = operator_of(state)
     given = rows_of(op, state.rows, state.n, state.seed, state.dtype)
     drawn = case(op, state.dtype, state.seed, **given).inputs
@@ -228,7 +226,7 @@ def inputs(state: State) -> dict:
     if values not in drawn:  # only the forward operator takes it
         shape = given["shape"] if values == op.first and "shape" in given else drawn[op.like].shape
         drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(shape)}
-    with np.errstate(over="ignore"):  # an infinity is what the format makes of it
+    with np.errstate(over="ignore"):  # the format makes an infinity of it
         scaled = {
             key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
             for key, power in ((upstream, state.gradient), (values, state.values))
@@ -239,9 +237,9 @@ def inputs(state: State) -> dict:
 def compute(
     state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())
 ) -> Data:
-    """Return what is drawn for a state; `backward(state, inputs)` is asked only where an Atlas runs the kernel."""
+    """Return the data of a state; `backward(state, inputs)` runs only if an Atlas runs the kernel."""
     op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)
-    if fault:  # a change to the textbook page, whatever the device evaluates
+    if fault:  # a fault changes the textbook page, whatever the device evaluates
         plan = replace(plan, page=None, intended=None)
     output, notices = op.outputs[state.output - 1], ()
     if state.device == "host":
@@ -255,7 +253,7 @@ def compute(
     label = (
         message("prediction") if state.plan != "kit" and state.device == "host" else state.device
     )
-    # An input of the same shape by chance, whose axes mean something else, says nothing about an element.
+    # An input whose shape is equal by chance, with other meanings of its axes, says nothing about an element.
     beside = {
         name: value
         for name, value in given.items()
@@ -292,7 +290,7 @@ def compute(
 def _computed(op, plan, fault, given) -> dict:
     if fault is None:
         return plans.run(op, plan, **given)
-    # what is wrong is the precision, the cast or the reading
+    # the fault is in the precision, the cast or the reading
     if fault.plan or fault.cast or fault.alters:
         return faulty_kernel(op, fault)(**given)
     wrong = replace(op, page=fault.page(op.page))
@@ -300,7 +298,7 @@ def _computed(op, plan, fault, given) -> dict:
 
 
 def _causes(found, moved) -> np.ndarray:
-    """The first of: outside the envelope, undecided, as near as the format allows, within what inputs leave open."""
+    """Return the first that holds: outside the envelope, undecided, as near as the format allows, within the inputs' effect."""
     kind = np.select(
         [
             found.verdict == NOT_EXPLAINED,

@@ -1,18 +1,18 @@
-"""Pack arrays for the browser into one float32 buffer with an index, so that a redraw sends one binary frame and copies nothing
-there.
+"""Pack arrays for the browser into one float32 buffer with an index, so that a redraw sends one binary frame without copies
+in the browser.
 """
 
 import numpy as np
 
-# A JupyterLab on the same machine sends "busy" before the picture, and TCP then holds back whatever does not fill a
-# segment (65,483 bytes on the loopback) until the browser has acknowledged that: 40 ms, longer than a whole redraw.
+# A JupyterLab on the same machine sends "busy" before the picture, and TCP then delays data that do not fill a
+# segment (65,483 bytes on the loopback) until the browser acknowledges that: 40 ms, longer than a whole redraw.
 SEGMENT = 1 << 16
 
 
 def pack(arrays: dict[str, np.ndarray]) -> tuple[dict, bytes]:
     """Return ({name: [offset in numbers, shape]}, the numbers of all arrays as little-endian float32).
 
-    The buffer is continued with zeros to the length of a TCP segment.
+    Zeros extend the buffer to the length of a TCP segment.
 
     >>> pack({"a": np.array([[1, 2]]), "b": np.array([3])})[0]
     {'a': [0, [1, 2]], 'b': [2, [1]]}

@@ -1,8 +1,9 @@
-"""Interactive picture (explorer) of pooling, upsampling and padding, to see which pixels an output reads, and what gradient
-they get back.
+"""Interactive picture (explorer) of pooling, upsampling and padding, to see the pixels that an output reads, and their
+gradients.
 
-A window slides over the input, one output after the other. Each sends its gradient to the pixels that it read, in the shares in which it
-read them, and what a pixel gets from several windows adds up. The sentence to teach: a pixel adds up the gradients of all that read it.
+A window slides over the input, one output after the other. Each sends its gradient to the pixels that it read, with the same
+weights, and a pixel sums the gradients from several windows. The lesson: a pixel sums the gradients of all outputs that read
+it.
 """
 
 from dataclasses import dataclass
@@ -22,13 +23,13 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-KNOWN = 400  # outputs of a plane whose windows are known
-GAP, WEIGHED = 2, 64  # cells between the planes; pixels that have room for their weights
+KNOWN = 400  # outputs of a plane with known windows
+GAP, WEIGHED = 2, 64  # cells between the planes; most pixels with room for their weights
 LOW = 170
 
 
 def outer(op, arranged, given: dict):
-    """Rows and columns of the incoming gradient of one plane; None where the operator moves no planes."""
+    """Return rows and columns of the incoming gradient of one plane; None if the operator moves no planes."""
     axes, upstream, result = op.page.AXES, next(iter(op.upstream)), arranged.results[op.main]
     inner = [n for n, axis in zip(result.shape, axes[op.main]) if axis == "."]
     names = [
@@ -56,7 +57,7 @@ def is_plane(op) -> bool:
 
 
 def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
-    """The output that is looked at, and how many have sent their gradients."""
+    """Return the fields: the chosen output, and the number of outputs that have sent gradients."""
     group = message("Element")
     others = [(name, _tried(made)) for name, made in others]
     return [
@@ -79,7 +80,7 @@ def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
 
 
 def _tried(made):
-    """Of a real number a few values: what an output reads is computed of each by itself."""
+    """Return a control with a few values of a real number, because each needs a separate computation."""
     control = made.metadata["control"]
     if control["kind"] != "real":
         return made
@@ -89,23 +90,23 @@ def _tried(made):
 
 @dataclass(frozen=True, eq=False)
 class Plane:
-    """What each output reads of a plane of the input, and what it sends back."""
+    """The pixels that each output reads in a plane of the input, and the gradients that it sends."""
 
     upstream: str
     output: str
     place: list[int]
     weights: np.ndarray  # (outputs, rows, columns) of the input
     gradient: np.ndarray  # (rows, columns) of the outputs
-    arrived: np.ndarray  # (rows, columns) of the input: of all outputs
+    arrived: np.ndarray  # (rows, columns) of the input: sum over all outputs
     state: object
 
     @property
     def sending(self):
-        """How many outputs have sent, of those whose windows are known."""
+        """Return the number of sending outputs, among those with known windows."""
         return self.state.sent * len(self.weights)
 
     def chosen(self, xp):
-        """The number of the output that is looked at: that which sends, else the chosen one."""
+        """Return the number of the chosen output: the sending one, else the selected one."""
         rows, columns = self.gradient.shape
         own = xp.minimum(self.state.row, rows - 1) * columns + xp.minimum(
             self.state.column, columns - 1
@@ -122,7 +123,7 @@ class Plane:
 
     @property
     def counts(self) -> np.ndarray:
-        """How many pixels each output reads."""
+        """Return the number of pixels that each output reads."""
         return (self.weights != 0.0).sum(axis=(1, 2)).astype(float)
 
     def caption(self, xp):
@@ -186,7 +187,7 @@ class Plane:
 
 
 def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
-    """Return what the outputs of the shown plane read and send: none of it moves, so all of it is known in a trace."""
+    """Return the pixels read and gradients sent by the shown plane's outputs; nothing moves, so a trace holds all."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
     block, place = block_of(op, arranged, getattr(state, "plane", 0))
     part = {
@@ -222,7 +223,7 @@ def _panels(xp, found: Plane) -> list[Panel]:
     read = found.weights != 0.0
     window = [element(xp, _windows(read)[:, at], k) for at in range(4)]
     readers = read.sum(axis=0).astype(float)
-    # of each window the pixel that most outputs read
+    # per window the pixel that most outputs read
     pixel = element(xp, np.array([np.where(one, readers, -1.0).argmax() for one in read]), k)
     parts = gone * element(xp, each.reshape(many, -1), pixel, axis=1)
     high = 1.15 * np.abs(each).sum(axis=0).max(initial=0.0) or 1.0
@@ -234,7 +235,7 @@ def _panels(xp, found: Plane) -> list[Panel]:
 
 
 def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
-    """The gradients that arrive, and what comes back: from the chosen output to the pixels that it read."""
+    """Return the incoming gradients, and the gradients from the chosen output to the pixels that it read."""
     k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
     row, column, far = k // columns, k % columns, columns + GAP
     both = np.full((max(height, rows), far), np.nan)
@@ -296,7 +297,7 @@ def _counts(readers, window, few: bool) -> Panel:
 
 
 def _adds(xp, found: Plane, parts, pixel, high: float) -> Panel:
-    """What all outputs send to one of the pixels that the chosen one reads."""
+    """Return the gradients that all outputs send to one of the chosen output's pixels."""
     many, columns = len(found.weights), found.gradient.shape[1]
     end = np.full(1, many + 0.5)
     named = tuple((k, f"{k // columns},{k % columns}") for k in range(many))
@@ -314,7 +315,7 @@ def _adds(xp, found: Plane, parts, pixel, high: float) -> Panel:
 
 
 def _windows(read: np.ndarray) -> np.ndarray:
-    """The rectangle around the pixels that each output reads: (outputs, 4), nan where it reads none."""
+    """Return the rectangle around each output's pixels, (outputs, 4), nan if it reads none."""
     made = np.full((len(read), 4), np.nan)
     for at, one in enumerate(read):
         rows, columns = np.nonzero(one)

@@ -1,9 +1,9 @@
-"""Choose the interactive picture that suits an operator; where none does, show how outputs send their gradients to inputs.
+"""Choose the interactive picture that suits an operator; by default show how outputs send their gradients to inputs.
 
-A backward page is linear in the gradient that comes in. With 1 for one output and 0 for all others it gives what this output brings
-to each element of the input, a row of the Jacobian; each output sends its gradient along its row, and what arrives in a column adds up.
-All of it is computed in float64 by the kit's own page, whatever computes the gradient of the tensors. The sentence to teach: an
-output sends its gradient to the inputs that move it, in the shares in which they do.
+A backward page is linear in the incoming gradient. With 1 for one output and 0 for all others it gives that output's effect
+on each element of the input, a row of the Jacobian; each output sends its gradient along its row, and a column sums the
+arrivals. The kit's page computes all of it in float64, whatever computes the gradient of the tensors. The lesson: an output
+sends its gradient to the inputs that move it, with the same weights.
 """
 
 import sys
@@ -22,7 +22,7 @@ from aclnn_viz.pictures.roles import GRADIENT, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-SHOWN = 64  # of the outputs of a row, and of the elements that each of them reads
+SHOWN = 64  # shown outputs of a row, and shown elements that each of them reads
 STAGES = (
     (norms, norms.is_norm, norms.norm),
     (softmax, softmax.is_softmax, softmax.softmax),
@@ -36,22 +36,22 @@ STAGES = (
 
 
 def stage_of(op):
-    """Return the module of an operator's stage, by its declaration, and what makes the answer that it shows."""
+    """Return the module of an operator's stage, by its declaration, and the function of its data."""
     found = ((stage, answer) for stage, fits, answer in STAGES if fits(op))
     return next(found, (sys.modules[__name__], spread))
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The cell that is looked at, which opens where most is sent, and how many outputs have sent their gradients."""
+    """Return the fields: the chosen cell, initially the largest, and the number of outputs that have sent gradients."""
     found = response(XP, op, case(op).inputs, SimpleNamespace())
     sizes = np.abs(found.arriving[:, None] * found.matrix)
     return planes.fields_with(op, others, *np.unravel_index(sizes.argmax(), sizes.shape))
 
 
 def response(xp, op, given: dict, state, run=None):
-    """Return what the stage of an operator shows, whose arrays are of `xp`; a sentence says why there is nothing.
+    """Return the data of an operator's stage, as arrays of `xp`, or a sentence on why there are none.
 
-    `run(page, values)` calls a page; without it, over `xp`.
+    `run(page, values)` calls a page; by default over `xp`.
     """
     arranged = op.arrange_backward(**given)
     if op.main not in arranged.results:
@@ -62,23 +62,23 @@ def response(xp, op, given: dict, state, run=None):
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
         for name, array in paged(xp, arranged).items()
     }
-    _, answer = stage_of(getattr(op, "_op", op))  # of one that is traced
+    _, answer = stage_of(getattr(op, "_op", op))  # of a traced operator
     run = run or (lambda page, values: page(xp, **values))
     return answer(xp, op, run, arrays, arranged, given, state)
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """What the gradient of each output (rows) brings to each element of the input (columns), for a gradient of 1."""
+    """The effect of each output's gradient of 1 (rows) on each element of the input (columns)."""
 
     upstream: str
     output: str
     matrix: np.ndarray
-    arriving: np.ndarray  # at each output
+    arriving: np.ndarray  # incoming gradient of each output
     state: object
 
     def chosen(self, xp):
-        """Row and column of the cell that is looked at."""
+        """Return row and column of the chosen cell."""
         rows, columns = self.matrix.shape
         last = xp.minimum(xp.floor(self.state.sent * rows), rows - 1.0)
         own = xp.minimum(self.state.row, rows - 1)
@@ -153,7 +153,7 @@ class Spread:
 
 
 def spread(xp, op, run, arrays, arranged, given, state) -> Spread:
-    """Return what the outputs of the shown row send."""
+    """Return the gradients that the shown row's outputs send."""
     page, upstream = op.page, next(iter(op.upstream))
     part, _ = norms.part_of(op, arranged, arrays, state)
     shape, size = part[upstream].shape, prod(part[upstream].shape)

@@ -1,4 +1,4 @@
-"""Collect what the browser needs for interactive pictures (explorers): scripts, style sheet, and the words in them, translated."""
+"""Collect the browser's parts of interactive pictures (explorers): scripts, style sheet, and their translated words."""
 
 import re
 from functools import cache
@@ -8,7 +8,7 @@ from aclnn_viz.pictures.palette import DRAWING, KINDS
 from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
-BUNDLE = "d3.js"  # of others, as make front writes it
+BUNDLE = "d3.js"  # packages of others, bundled by make front
 SCRIPTS = (
     "kit.js",
     "canvas.js",
@@ -30,7 +30,7 @@ def script(names=LAB) -> str:
 
 
 def style() -> str:
-    """The style sheet, below the colours and sizes that it names, for both themes."""
+    """Return the style sheet, after the colours and sizes that it uses, for both themes."""
 
     def rule(where, values):
         return (
@@ -48,7 +48,7 @@ def style() -> str:
 
 
 def wording(names=SCRIPTS) -> dict:
-    """The messages in the scripts by their English text, and the language they are translated into; nothing where that is English."""
+    """Return the scripts' messages by English text, and the language of the translations; nothing for English."""
     said = {
         message: tr(message) for message in MESSAGE.findall(script(names)) if tr(message) != message
     }

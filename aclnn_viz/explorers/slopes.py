@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of elementwise operators, to see how much of a gradient comes back: a dot on the curve, and
-the tangent there.
+"""Interactive picture (explorer) of elementwise operators, to see the share of a gradient that returns: a dot on the curve,
+and its tangent.
 
-The output over the input, the slope below it on the same axis, and beside them the slope at the neighbouring numbers of the format:
-a jump lies between two of them, and what holds on the kink itself is a convention. The sentence to teach: the slope where the input
-stands is the share of the gradient that comes back. Of a sum, such as a mean of losses, one element is drawn.
+The output over the input, the slope below it on the same axis, and beside them the slope at the neighbouring numbers of the
+format: a jump lies between two of them, and the value on the kink is a convention. The lesson: the slope at the input is the
+share of the gradient that returns. For a sum, such as a mean of losses, one element is drawn.
 """
 
 from dataclasses import dataclass, replace
@@ -21,20 +21,20 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# of a curve between two kinks; how near to these it goes, and to the ends of a range
+# points of a curve between two kinks; nearest distance to a kink, and to the end of a range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH, ASIDE = 5.0, 8  # ends of a curve; numbers of the format on either side
 TALL, LOW = 262, 150
 
 
 def is_slope(op) -> bool:
-    """Whether an element of the main gradient depends on the input at its own place alone."""
+    """Return whether an element of the main gradient depends on the input only at its own place."""
     kinks = op.tensors[op.gradient_of[op.main]].kinks
     return "." not in op.page.AXES[op.main] or bool(kinks)
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The place of the dot, before all others."""
+    """Return the field of the dot's place, before all others."""
     given = case(op).inputs
     arranged = op.arrange_backward(**given)
     one = _first(XP, paged(XP, arranged))
@@ -42,7 +42,7 @@ def fields_with(op, others: list) -> list[tuple]:
     x, kinks = _places(XP, op, op.gradient_of[op.main], one, known)
     low, high = (float(np.round(end(x), 2)) for end in (np.nanmin, np.nanmax))
     low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
-    # on a kink, if a step of the slider reaches one: there the neighbouring numbers show the jump
+    # on a kink, if the slider's steps reach one: the neighbouring numbers show the jump
     start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
     name = op.gradient_of[op.main]
     help = message("where the dot stands")
@@ -51,7 +51,7 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def _first(xp, arrays: dict) -> dict:
-    """Of every array the first element."""
+    """Return the first element of every array."""
     return {
         key: array if array is None else xp.reshape(xp.reshape(array, (-1,))[:1], (1,) * array.ndim)
         for key, array in arrays.items()
@@ -60,20 +60,22 @@ def _first(xp, arrays: dict) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Slope:
-    """An element's output and its slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each kink."""
+    """An element's output and slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each
+    kink.
+    """
 
     name: str
     output: str
     x: np.ndarray
     slope: np.ndarray
-    y: np.ndarray | None  # None where no output of one element is known
+    y: np.ndarray | None  # None if no output of one element is known
     kinks: np.ndarray
     at: np.ndarray
-    held: dict  # the other inputs, which stay
-    here: tuple  # where the dot stands: input, output, slope
-    beside: np.ndarray  # slopes at the numbers of the format beside it, and there
+    held: dict  # the constant other inputs
+    here: tuple  # the dot: input, output, slope
+    beside: np.ndarray  # slopes at the dot and at the neighbouring numbers of the format
     dtype: str
-    ends: tuple  # of the way of the dot
+    ends: tuple  # ends of the dot's way
 
     def panels(self, xp) -> list[Panel]:
         return _panels(xp, self)
@@ -82,7 +84,7 @@ class Slope:
         return sweep(tr("slide the dot"), "x", ends=self.ends)
 
     def beside_kink(self, k: int) -> tuple:
-        """The slopes just below and just above a kink."""
+        """Return the slopes just below and just above a kink."""
         at = (k + 1) * (POINTS + 1)
         return self.slope[at - 2], self.slope[at]
 
@@ -99,7 +101,7 @@ class Slope:
                 at=number(self.at[k]),
             )
             kinked = choose(x == self.kinks[k], kinked, there)
-            # less is that of a smooth curve over 2 NEAR
+            # a smooth curve changes less over 2 NEAR
             on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
         which = xp.where(
             on,
@@ -129,7 +131,7 @@ class Slope:
 
 
 def _places(xp, op, name: str, one: dict, known: dict):
-    """Where the slope over an input is drawn: points between its kinks and a nan behind each stretch, then the kinks; and these."""
+    """Return the places of the slope: points between kinks with a nan after each stretch, then the kinks; and the kinks."""
     found = [
         *kinks_of(op, name, known),
         *(
@@ -149,7 +151,7 @@ def _places(xp, op, name: str, one: dict, known: dict):
         else (low + MARGIN * (high - low), high - MARGIN * (high - low))
     )
     ends = [np.full(1, low), *(kinks[k : k + 1] for k in range(len(found))), np.full(1, high)]
-    if found:  # beyond the outermost kinks, too
+    if found:  # also beyond the outermost kinks
         ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
     share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
     x = xp.concat(
@@ -166,11 +168,11 @@ def _places(xp, op, name: str, one: dict, known: dict):
 
 
 def slope(xp, op, run, arrays, arranged, given, state):
-    """Return the Slope of an operator, or a sentence that says why there is none."""
+    """Return the Slope of an operator, or a sentence on why there is none."""
     page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
     one, attributes = _first(xp, arrays), arranged.attributes
     if "reduction" in attributes:
-        attributes = attributes | {"reduction": 0}  # one element, before it is added up
+        attributes = attributes | {"reduction": 0}  # one element, before the sum
     known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
     x, kinks = _places(xp, op, name, one, known)
     held = {
@@ -194,7 +196,7 @@ def slope(xp, op, run, arrays, arranged, given, state):
         page.backward,
         attributes | one | {key: array for key, array in moved.items() if key in arrays},
     )[op.main]
-    y, gap = made[op.upstream[upstream]], x * 0.0  # nan where x is
+    y, gap = made[op.upstream[upstream]], x * 0.0  # nan for a nan of x
     out = xp.reshape(out, (-1,)) + gap
     y = xp.reshape(y, (-1,)) + gap if y.size == x.size else None
     middle = size + ASIDE
@@ -218,7 +220,7 @@ def slope(xp, op, run, arrays, arranged, given, state):
 
 
 def _over(found: Slope, *ends) -> Axis:
-    """The axis of the input, which both curves have from end to end."""
+    """Return the axis of the input, common to both curves."""
     held = [
         tr("{name} = {value}", name=key, value=number(array[(0,) * array.ndim]))
         for key, array in found.held.items()
@@ -270,7 +272,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
 
 def _lens(xp, found: Slope, height: int) -> Panel:
     steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
-    # no rounding is blown up to a picture
+    # do not magnify rounding
     wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
     marks = (
         Dots(steps, found.beside, GRADIENT, "", 4.0),

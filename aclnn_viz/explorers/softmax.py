@@ -1,9 +1,9 @@
-"""Interactive picture (explorer) of softmax, to see what it takes away from a gradient: probabilities are widths, arriving
-gradients are heights.
+"""Interactive picture (explorer) of softmax, to see the part that it removes from a gradient: probabilities are widths,
+incoming gradients are heights.
 
-The columns lie side by side and fill the width of 1. The level is their mean height, weighted by width, and backward takes it away: what
-is left of a column, above the level or below, has the area of its gradient. The sentence to teach: pushed alike, probabilities
-cannot grow, for they add up to 1; so only what stands out of the mean comes back, as wide as its probability.
+The columns lie side by side and fill the width of 1. The level is their mean height, weighted by width, and backward removes
+it: the rest of a column, above the level or below, has the area of its gradient. The lesson: a push on all probabilities
+alike changes none, as they sum to 1; so only deviations from the mean return, times the probability.
 """
 
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
-LOUD = 0.9  # of all probability: an element that leaves the others none
+LOUD = 0.9  # share of a probability that leaves the others hardly any
 
 
 @cache
 def is_softmax(op) -> bool:
-    """Whether backward takes the output of forward alone, whose rows add up to 1."""
+    """Return whether backward takes only forward's output, with rows that sum to 1."""
     if {*op.saved.values()} != {*op.upstream.values()} or "." not in op.page.AXES[op.main]:
         return False
     arranged = op.arrange_backward(**case(op).inputs)
@@ -45,7 +45,7 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """The inputs with the gradients that a hand moved in the shown row."""
+    """Return the inputs with the gradients that a hand moved in the shown row."""
     name = next(iter(op.upstream))
     return given | {name: in_hand(op, state, given, name, xp)(name, 1, double(xp, given[name]))}
 
@@ -57,9 +57,9 @@ class Softmax:
     xp: object
     output: str
     upstream: str
-    share: np.ndarray  # their probabilities
+    share: np.ndarray  # probabilities
     arriving: np.ndarray
-    level: np.ndarray  # of what arrives, weighted by probability
+    level: np.ndarray  # mean of the incoming gradients, weighted by probability
     gradient: np.ndarray
     state: object
 
@@ -97,7 +97,7 @@ class Softmax:
 
 
 def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
-    """Return what the stage shows of a row."""
+    """Return the data of a row."""
     name, upstream = next(iter(op.saved)), next(iter(op.upstream))
     part, _ = part_of(op, arranged, arrays, state)
     share, arriving, gradient = (

@@ -1,7 +1,7 @@
-"""Describe the state of an interactive picture (explorer), a frozen dataclass whose fields say what may be moved, and how far.
+"""Describe the state of an interactive picture (explorer), a frozen dataclass whose fields are controls with limits.
 
-Each field carries its control: label, group, and either options or limits. The same description validates what Python
-code sets and lays out the controls in the browser, so the two cannot disagree.
+Each field carries its control: label, group, and either options or limits. The same description validates what Python code
+sets and lays out the controls in the browser, so the two cannot disagree.
 """
 
 import json
@@ -14,7 +14,7 @@ from aclnn_viz.words.messages import message, tr
 
 
 class StateError(ValueError):
-    """A value that the explorer cannot show; `field` names the control beside which the message belongs."""
+    """A value that the explorer cannot show; `field` names the control that shows the message."""
 
     def __init__(self, field_name: str, asked: str, got: str, fix: str):
         super().__init__(problem(asked, got, fix))
@@ -25,17 +25,18 @@ class StateError(ValueError):
 
     @classmethod
     def of(cls, field_name: str, error: Exception) -> "StateError":
-        """The error of another package, whose message has its three parts already, beside a control."""
+        """Return another package's error, already in three parts, beside a control."""
         made = cls(field_name, "", "", "")
         made.args, made.said = (str(error),), str(error)
         return made
 
 
 def choice(default, options: dict, label: str, group: str, help: str = "", **more):
-    """One of a few values, shown by the texts of `options`, which are the same in all languages where they are `names`.
+    """Return a field with one of a few values, shown as the texts of `options`; with `names` they are the same in all
+    languages.
 
-    One that `moves` is the number of an option, which a page without Python looks up as it does an index.
-    Where `owners` names a value of the field `of` for an option, that option is there for this value alone.
+    With `moves`, its value is the number of an option, which a page without Python uses like an index. `owners` restricts an
+    option to a value of the field `of`.
     """
     return _field(default, "choice", label, group, help, options=options, **more)
 
@@ -45,7 +46,7 @@ def flag(default: bool, label: str, group: str, help: str = ""):
 
 
 def whole(default: int, low: int, high: int, label: str, group: str, help: str = "", **more):
-    """A whole number; an index is `below` the field that holds its size, and follows it when that shrinks, or `moves` alone."""
+    """Return a field with a whole number; an index is `below` the field with its size, and shrinks with it, or `moves` alone."""
     return _field(default, "whole", label, group, help, low=low, high=high, step=1, **more)
 
 
@@ -56,7 +57,7 @@ def real(
 
 
 def vendors(made):
-    """A control under the vendor's name of a parameter, which no language changes."""
+    """Return a control under the vendor's name of a parameter, untranslated."""
     return _field(made.default, **made.metadata["control"], kept=("label",))
 
 
@@ -89,7 +90,7 @@ def controls(state_class) -> list[dict]:
 
 
 def worded(described: list[dict]) -> list[dict]:
-    """Return controls with all that is read of them in the chosen language."""
+    """Return controls with their texts in the chosen language."""
     return [
         control
         | {
@@ -152,7 +153,7 @@ def check_choices(state) -> None:
 
 
 def check_points(state, rows: int, columns: int) -> None:
-    """Make `moved` of a state a tuple of (row, column, x, y); raise StateError for what is no such list."""
+    """Convert a state's `moved` to a tuple of (row, column, x, y); raise StateError for any other list."""
     if not isinstance(state.moved, (list, tuple)):
         raise StateError(
             "moved",
@@ -181,7 +182,7 @@ def _point(point, rows: int, columns: int) -> tuple:
 
 
 def check_names(state_class, values: dict) -> None:
-    """Raise TypeError for a name that the state has not."""
+    """Raise TypeError for a name that the state lacks."""
     known = [entry.name for entry in fields(state_class)]
     for name in values:
         if name not in known:
@@ -195,9 +196,9 @@ def check_names(state_class, values: dict) -> None:
 
 
 def build(state_class, values: dict):
-    """Return the state with these values; a missing one has its default.
+    """Return the state with these values, and defaults for missing ones.
 
-    Raises TypeError for a name that the state has not, StateError for a value that does not fit.
+    Raise TypeError for a name that the state lacks, StateError for a value that does not fit.
     """
     check_names(state_class, values)
     known = {entry.name: entry for entry in fields(state_class)}
@@ -209,7 +210,7 @@ def build(state_class, values: dict):
 
 
 def changed(state) -> dict:
-    """Return the values of a state that differ from the defaults, as `av.explore` takes them back."""
+    """Return the values of a state that differ from the defaults, as arguments of `av.explore`."""
     return {
         entry.name: value
         for entry in fields(state)
@@ -225,7 +226,7 @@ def state_text(state) -> str:
 
 
 def read_state(text: str) -> dict:
-    """Return the values that the text of a link holds, with or without its #; of one with another meaning ValueError.
+    """Return the values in the text of a link, with or without its #; raise ValueError for another text.
 
     >>> read_state("#rotate=30.0&paddingMode=1")
     {'rotate': 30.0, 'paddingMode': 1}
@@ -248,7 +249,7 @@ def read_state(text: str) -> dict:
 
 
 def shown(value) -> str:
-    """Return a value as a message repeats it: its beginning, if it is long.
+    """Return a value for a message, only the start of a long one.
 
     >>> shown("x" * 1000) == "'" + 56 * "x" + "..."
     True

@@ -1,5 +1,5 @@
-"""The parts of an interactive picture (explorer): a state that a user may move, and functions from state to data, and from data
-to picture.
+"""The parts of an interactive picture (explorer): a movable state, and functions from state to data, and from data to
+picture.
 """
 
 from collections.abc import Callable
@@ -16,9 +16,9 @@ from aclnn_viz.words.messages import tr
 
 @dataclass(frozen=True)
 class Subject:
-    """What an explorer is made of; the widget only wires it.
+    """The parts of an explorer, which the widget only connects.
 
-    An operator's own explorer is a file whose function `subject()` returns one.
+    An operator's own explorer is a file whose function `subject()` returns them.
 
     >>> from aclnn_viz.explorers import subject_of
     >>> hardswish = subject_of("hardswish")
@@ -29,7 +29,7 @@ class Subject:
     'On the kink there is no derivative'
     """
 
-    name: str  # as `explore` takes it
+    name: str  # the name for `explore`
     operator: Callable  # state -> Operator
     state: type
     inputs: Callable  # state -> inputs of that operator's backward
@@ -41,23 +41,23 @@ class Subject:
     text: Callable  # data -> the whole picture in words
     test: Callable = lift.pytest_case  # (subject, state) -> a test module
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
-    # data -> what is seen now, in one to three sentences; some words in the colours of their marks: [3:so], or bold: [b:so]
+    # data -> the present view in one to three sentences; words may have their marks' colours, [3:so], or be bold, [b:so]
     caption: Callable = None
-    plays: Callable = lambda data: ()  # data -> what moves by itself
-    # (gathered, data) that can be traced: then a page computes the picture without Python
+    plays: Callable = lambda data: ()  # data -> the plays
+    # (gathered, data) for tracing: then a page computes the picture without Python
     live: tuple = ()
-    # state -> inputs by name that a traced picture takes as they are
+    # state -> inputs by name that a traced picture keeps constant
     drawn_of: Callable = lambda state: {}
-    kept: tuple[str, ...] = ()  # fields that a page leaves as they are
-    # where nothing can be traced: {field: values, or () for all}, of whose products a page holds the pictures
+    kept: tuple[str, ...] = ()  # fields that a page keeps constant
+    # for untraceable pictures: {field: values, or () for all}; the page holds the pictures of all products
     recorded: tuple[dict, ...] = ()
 
     def drawn(self, data) -> tuple[dict, list[dict]]:
-        """Return what the browser draws: the arrays by name, and the panels."""
+        """Return the browser's picture: the arrays by name, and the panels."""
         return described(self.panels(data))
 
     def words(self, data) -> dict:
-        """Return what the browser says."""
+        """Return the browser's words."""
         return {
             "caption": self.said(data),
             "headline": self.told(data),
@@ -66,11 +66,11 @@ class Subject:
         }
 
     def said(self, data):
-        """Return the caption of the main picture: the first sentence, where an explorer has none of its own."""
+        """Return the caption of the main picture: by default the first sentence."""
         return self.caption(data) if self.caption else self.headline(data)[0]
 
     def told(self, data) -> list:
-        """Return what is said beside the caption."""
+        """Return the sentences beside the caption."""
         return list(self.headline(data)) if self.headline else []
 
     def show(self, data) -> Picture:
@@ -87,5 +87,5 @@ class Subject:
         return worded(controls(self.state))
 
     def figure(self, data):
-        """Return the picture as a Matplotlib Figure; in English where no font has the glyphs of another language."""
+        """Return the picture as a Matplotlib Figure; in English if no font has another language's glyphs."""
         return fonts.legible(self.show)(data).figure()

@@ -1,7 +1,6 @@
-"""Take an operator's formulas apart into terms to zoom into: the array of each step, the formula that makes it, and the name
-that it has in the code.
+"""Split an operator's formulas into terms for the zoom: each step's array, its formula, and its name in the code.
 
-Each step records which elements it makes of which, so that one element can be followed through every term.
+Each step records the elements that its elements depend on, so that one element can be followed through every term.
 """
 
 from dataclasses import dataclass
@@ -16,10 +15,10 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
-# the same numbers
+# steps that keep the numbers
 MOVING = set("reshape moveaxis permute_dims broadcast_to expand_dims squeeze astype".split())
-REDUCING = set("sum mean max min prod any all".split())  # all elements along axes make one
-#: How a step is written, and how tightly its text holds together; any other is a call.
+REDUCING = set("sum mean max min prod any all".split())  # these reduce axes
+#: The notation of a step, and its precedence; any other step is a call.
 WRITTEN = {
     "add": (" + ", 2),
     "subtract": (" − ", 2),
@@ -39,9 +38,9 @@ CALL = ", ", 4
 
 
 class Link(NamedTuple):
-    """Which element of a part each element of a step takes; with `many`, to which element of the step each of the part contributes.
+    """The element of a part for each element of a step; with `many`, the element of the step for each of the part.
 
-    One that is `looked` up in a table belongs to the element that asks, whatever else the table is used for.
+    With `looked`, the element comes from a table and belongs to the reading element, whatever else uses the table.
     """
 
     part: "Term"
@@ -50,7 +49,7 @@ class Link(NamedTuple):
     looked: bool = False
 
     def joins(self, step, part) -> bool:
-        """Whether elements of the step and of the part belong together."""
+        """Return whether elements of the step and of the part belong together."""
         return bool((self.to[part] == step if self.many else self.to[step] == part).all())
 
 
@@ -74,7 +73,7 @@ class Term:
         return self.name or self.formula
 
     def loose(self, k: int) -> bool:
-        """Whether what it takes there stands in brackets."""
+        """Return whether the operand at this place needs brackets."""
         taken, (_, holds) = self.takes[k], WRITTEN.get(self.op, CALL)
         return (
             isinstance(taken, Term)
@@ -86,7 +85,7 @@ class Term:
 
     @property
     def formula(self) -> str:
-        """What the step does to what it takes, of which a name stands for what has one."""
+        """Return the step's formula, with names for named operands."""
         between, holds = WRITTEN.get(self.op, CALL)
         texts = [
             taken.label if isinstance(taken, Term) else constant(taken) for taken in self.takes
@@ -101,7 +100,7 @@ class Term:
         )
 
 
-# how a step is set where that is not how it is written, in TeX
+# a step's notation in TeX if it differs
 SET = {
     "divide": r"\frac{{{0}}}{{{1}}}",
     "exp": "e^{{{0}}}",
@@ -145,7 +144,7 @@ def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
 
 
 def constant(value) -> str:
-    """Return a constant of a page as text; of an array its first and its last element.
+    """Return a constant of a page as text; for an array its first and its last element.
 
     >>> constant(0.5), constant(3.0), constant(np.zeros(4)), constant(np.arange(4))
     ('0.5', '3', '0', '0…3')
@@ -157,7 +156,7 @@ def constant(value) -> str:
 
 
 class Noted(NDArrayOperatorsMixin):
-    """An array of a page that runs step by step; `at` says which element of its term each of its elements is."""
+    """An array of a page that runs step by step; `at` gives the term's element for each of its elements."""
 
     shape, dtype, ndim, size = (
         property(lambda self, name=name: getattr(self.values, name))
@@ -176,7 +175,7 @@ class Noted(NDArrayOperatorsMixin):
 
 
 class Steps:
-    """The namespace of a page whose steps are noted: `made` in their order."""
+    """The namespace of a page that records its steps in order in `made`."""
 
     def __init__(self):
         self.made = {}
@@ -199,7 +198,7 @@ class Steps:
         return np.ones(x.shape, x.dtype)
 
     def step(self, name, function, *takes, **how):
-        """A step of arrays and numbers; one that was taken before is the same again."""
+        """Return the step for arrays and numbers; an equal earlier step is reused."""
         values = function(
             *(taken.values if isinstance(taken, Noted) else taken for taken in takes), **how
         )
@@ -240,7 +239,7 @@ class Steps:
 
 
 def linked(name: str, part: Noted, shape: tuple, takes: tuple, how: dict) -> Link:
-    """Return how a step of this shape is made of a part; raises ValueError where not every element is made of one, or of all along axes."""
+    """Return the link from a step of this shape to a part; raise ValueError unless each element uses one, or all along axes."""
     if name in REDUCING:
         axes = (
             range(part.ndim)
@@ -260,9 +259,9 @@ def linked(name: str, part: Noted, shape: tuple, takes: tuple, how: dict) -> Lin
 
 
 def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
-    """Return, for each of the `size` elements of a step, the element of each term that belongs to it, as far as the steps tell.
+    """Return for each of a step's `size` elements the corresponding element of each term, as far as known.
 
-    Raises ValueError where several elements of a term do.
+    Raise ValueError if several elements of a term correspond.
     """
     links = [(term, link) for term in steps for link in term.links]
     places = {first: np.arange(size)}
@@ -273,7 +272,7 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for term, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                # an element of the first has one of the second
+                # each element of the first has one of the second
                 whole, single = (part, term) if many else (term, part)
                 if whole in places:
                     places.setdefault(single, to[places[whole]])
@@ -293,9 +292,9 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
 
 
 def stepped(op, arranged, dtype) -> tuple[dict, list, dict]:
-    """Run the backward page of an operator on arranged inputs in a type: its inputs and outputs by name, between them its steps, all Noted.
+    """Run an operator's backward page on arranged inputs in a type; return inputs, steps and outputs, all Noted.
 
-    Raises NotSupported for a page that does more than arithmetic, sums and choices.
+    Raise NotSupported for a page with more than arithmetic, sums and choices.
     """
     xp, arrays = Steps(), arranged.arrays
     with np.errstate(all="ignore"):
@@ -324,7 +323,7 @@ def stepped(op, arranged, dtype) -> tuple[dict, list, dict]:
             ) from error
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
-    # others would give one name to several terms
+    # other calls would give one name to several terms
     once = [call for call in helpers if calls.count(call[0]) == 1]
     inner = {name: value for _, local, _ in once for name, value in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs

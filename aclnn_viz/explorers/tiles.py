@@ -1,4 +1,4 @@
-"""Panels and words of the interactive picture (explorer) of Ascend C kernels: one core at work, what bounds it in stated (not
+"""Panels and words of the interactive picture (explorer) of Ascend C kernels: one core at work, its limit in stated (not
 measured) time, the hazards.
 """
 
@@ -20,7 +20,7 @@ from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, tr
 
-PAGED = [name for name in PROGRAMS if "sampler" not in name][:9]  # as many as fit into a page
+PAGED = [name for name in PROGRAMS if "sampler" not in name][:9]  # as many as a page holds
 RECORDED = (
     {"wait": (), "buffers": (), "tile": range(6)},
     {"program": PAGED},
@@ -103,7 +103,7 @@ def headline(data: Data) -> list[str]:
 
 
 def pointed(panels) -> list[str]:
-    """What pointing at the marks of panels says."""
+    """Return the texts shown when pointing at marks."""
     return [
         f"  {text}"
         for panel in panels
@@ -114,14 +114,14 @@ def pointed(panels) -> list[str]:
 
 
 def described(data: Data, seen) -> list[str]:
-    """All hazards with their lines, what panels say where one points, and what bounds the program in stated time."""
+    """Return all hazards with their lines, the texts for pointing, and the program's limit in stated time."""
     hazards = [f"{hazard} ({hazard.times} ×)\n    {hazard.source}" for hazard in data.hazards]
     bounds = [repr(data.times)] if data.times else []
     return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::-2]), *bounds]
 
 
 def describe(data: Data) -> str:
-    """The text twin: what the panels show, and all else."""
+    """Return the text twin: the panels in words, and further facts."""
     seen = panels(data)
     return "\n".join([*headline(data), *notices(data), *in_words(seen), "", *described(data, seen)])
 
@@ -151,8 +151,8 @@ def test_the_program_in_this_state():
 
 
 def pytest_case(subject, state: State) -> str:
-    """Return a test module that runs the program of this state and expects the same of it."""
-    # another explorer's may look at something else
+    """Return a test module that runs the program of this state and expects the same results."""
+    # the state of another explorer may have other fields
     state = State(**{name: getattr(state, name) for name in MACHINE})
     work = ran(state)
     return TEST.format(

@@ -1,9 +1,9 @@
-"""Compute what one core of a run does in time, for a picture: the tile of each instruction, start and end, and what slots of
-the Unified Buffer hold.
+"""Compute one core's run in time, for a picture: each instruction's tile, start and end, and the contents of slots of the
+Unified Buffer.
 
-One copy may land later than the program expects. What follows is moved by as much or not at all: a time is the later of two, of which
-one grows with the lateness. Where the vector unit does not wait for that copy, the machine runs the program again and withholds the copy
-from as many of its readers as start too early; what differs from the run with the wait is wrong.
+One copy may land later than the program expects. Later times move by as much or not at all: a time is the later of two, one
+of which grows with the lateness. If the vector unit does not wait for that copy, the machine runs the program again and
+withholds the copy from the readers that start too early; differences from the run with the wait are wrong.
 """
 
 from bisect import bisect_right
@@ -39,11 +39,11 @@ FAR = 1e6  # later than any time
 
 @dataclass(frozen=True, eq=False)
 class Core:
-    """The instructions of a core in their order; their times are pairs (a, b) of arrays, of which max(a, b + lateness) is meant.
+    """The instructions of a core in order; times are pairs (a, b) of arrays that mean max(a, b + lateness).
 
-    `parts` has (tensor, number, bytes) of what copies move, `slots` the blocks of the Unified Buffer, `held` (slot, instruction that
-    writes it, the next one that does or -1), `read` (instruction, slot). `copy` may land late, `readers` read what it brings; `wrong`
-    and `off` (numbers by output) say what is wrong when so many of them come too early.
+    `parts` has (tensor, number, bytes) of copies, `slots` the blocks of the Unified Buffer, `held` (slot, instruction that
+    writes it, the next one that does or -1), `read` (instruction, slot). `copy` may land late, `readers` read its data;
+    `wrong` and `off` (numbers by output) are the errors by the number of early readers.
     """
 
     jobs: list
@@ -57,7 +57,7 @@ class Core:
     parts: list
     copy: int
     readers: list
-    takes: np.ndarray  # how long each takes, and when all is done, without lateness
+    takes: np.ndarray  # durations, and the end of all, without lateness
     span: float
     wrong: np.ndarray
     off: tuple = ({},)
@@ -74,7 +74,7 @@ def gathered(state, *_) -> dict:
 
 
 def _other(state) -> "Core | None":
-    """The same with the other number of buffers, where the program can have it."""
+    """Return the core with the other number of buffers, None if the program does not support it."""
     values = {name: getattr(state, name) for name in MACHINE}
     try:
         work = ran(Machine(**values | {"buffers": 3 - state.buffers, "fault": "none"}))
@@ -88,13 +88,13 @@ def data(xp, state, **found) -> Data:
 
 
 def compute(state: State, backward=None) -> Data:
-    """Run the program of a state; `backward` is that of every explorer, and not needed."""
+    """Run the program of a state; `backward` is unused."""
     return data(XP, state, **gathered(state))
 
 
 @lru_cache(16)
 def core_of(work: Work, times, core: int, tile: int = -1, wait: bool = True) -> Core:
-    """Return what a core does, in steps or in stated `times`; the last copy of a tile may land late."""
+    """Return a core's work, in steps or in stated `times`; the last copy of a tile may land late."""
     jobs, blocks = work.jobs.get(core, []), work.run.buffers[core] if core < work.run.cores else []
     blocks = sorted(blocks, key=lambda block: block.start)
     number, parts, writers, read = _labelled(jobs, blocks)
@@ -131,14 +131,16 @@ def core_of(work: Work, times, core: int, tile: int = -1, wait: bool = True) -> 
 
 
 def _stores(work: Work, job) -> bool:
-    """Whether an instruction stores numbers of an output that are wrong in the end."""
+    """Return whether an instruction stores numbers of an output that are wrong in the end."""
     wrong = {one.name: one.wrong.reshape(-1) for one in work.owned}
     there = [(m, span) for m, span in job.writes if getattr(m, "name", "") in wrong]
     return any(span.view(wrong[m.name], m.unit).any() for m, span in there)
 
 
 def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
-    """Tile, part and slots of each instruction: a copy in numbers what it copies, all else works on the newest tile that it reads."""
+    """Return tile, part and slots of each instruction: a copy's number counts its part, others use the newest tile that they
+    read.
+    """
     starts, lies, last, known = [block.start for block in blocks], {}, 0, defaultdict(dict)
     number, parts, writers, read = [], [], defaultdict(list), []
     for k, job in enumerate(jobs):
@@ -161,7 +163,7 @@ def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
 
 
 def _known(jobs, times, core: int) -> list[tuple[float, float]]:
-    """Starts and ends as the timeline has them; a copy in takes its time from the last one's end on."""
+    """Return starts and ends from the timeline; an inbound copy's time counts from the previous copy's end."""
     if times is None:
         return [(float(job.step), job.step + 1.0) for job in jobs]
     spans = defaultdict(list)
@@ -178,7 +180,7 @@ def _known(jobs, times, core: int) -> list[tuple[float, float]]:
 
 
 def paced(jobs, known, copy: int, late: float, wait: bool):
-    """Starts and ends (instructions,) where a copy takes longer, and what waits for it does so, or does not."""
+    """Return starts and ends (instructions,) when a copy takes longer, with or without a wait for it."""
     place, starts, own = sum(job.pipe == MTE2 for job in jobs[: copy + 1]), [], []
     before, ends = ({pipe: [0.0] for pipe in PIPES} for _ in range(2))
     for k, (job, (start, end)) in enumerate(zip(jobs, known)):
@@ -197,7 +199,7 @@ def paced(jobs, known, copy: int, late: float, wait: bool):
 
 
 class Withheld(Eager):
-    """The order of the program, but the copy at a place of its pipe lands when instructions at others have read what lay there before."""
+    """The order of the program, except that one copy lands after some instructions have read the old content."""
 
     def __init__(self, core: int, place: tuple, readers: list):
         self.core, self.place, self.left, self.copy = core, place, set(readers), None
@@ -220,7 +222,7 @@ class Withheld(Eager):
 
 
 def unguarded(state: State, core: Core) -> Core:
-    """A core whose vector unit does not wait for the copy, with what is wrong for each number of readers that come too early."""
+    """Return a core whose vector unit does not wait for the copy, with errors by the number of early readers."""
     places = [
         (job.pipe, int((core.pipes[: k + 1] == job.pipe).sum())) for k, job in enumerate(core.jobs)
     ]

@@ -1,11 +1,11 @@
-"""Numbers of the interactive picture (explorer) of Ascend C kernels: `ran` runs one on simulated cores, and `Data` holds what
-one core does.
+"""Numbers of the interactive picture (explorer) of Ascend C kernels: `ran` runs one on simulated cores, and `Data` holds one
+core's work.
 
-A person chooses the program and one of its named faults, format and shape, the product, the number of cores, the size of
-their Unified Buffer, one buffer or two for each queue, and the order in which operations take effect. A run holds:
+Controls: the program and one of its named faults, format and shape, the product, the number of cores, the size of the Unified
+Buffer, one or two buffers per queue, and the order of effects. A run holds:
 
-- for each element of the outputs the core and the tile that wrote it, and whether it is wrong;
-- for each instruction of a core its pipe and step, what it waits for, reads and writes, and whether a hazard showed there.
+- for each element of the outputs the core and the tile that wrote it, and whether it is wrong; - for each instruction of a
+core its pipe and step, its waits, reads and writes, and whether it showed a hazard.
 """
 
 from collections import defaultdict
@@ -49,7 +49,7 @@ FAULTS = {
 }
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
 ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
-MOST_ELEMENTS = 1 << 15  # elements, so that an answer comes at once
+MOST_ELEMENTS = 1 << 15  # limit of elements, for an immediate answer
 
 
 def _buffers(count: int):
@@ -58,7 +58,7 @@ def _buffers(count: int):
 
 @dataclass(frozen=True)
 class Machine:
-    """The choices that decide which program runs, and on what; explorers add those of what is drawn."""
+    """The choices of a program and its machine; explorers add those of the drawing."""
 
     program: str = choice(
         next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
@@ -97,7 +97,7 @@ class Machine:
         "when what a pipe does takes effect; late: not before something waits for it",
     )
 
-    seed = 0  # of the numbers, which do not matter here
+    seed = 0  # seed of the numbers, which do not matter here
 
     def __post_init__(self):
         check_choices(self)
@@ -113,7 +113,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Hand:
-    """What a hand reaches first: the buffers, and the wait that may be missing."""
+    """The first controls of a hand: the buffers, and the wait that may be missing."""
 
     buffers: int = _buffers(1)
     wait: bool = flag(True, "V waits for the copy", "Look at", "of the tile that may land late")
@@ -121,7 +121,7 @@ class Hand:
 
 @dataclass(frozen=True)
 class State(Machine, Hand):
-    """What can be moved."""
+    """The movable values."""
 
     buffers: int = _buffers(1)
     rows: int = whole(8, 1, 32, "rows", "Tensors")
@@ -145,7 +145,7 @@ class State(Machine, Hand):
 class Job:
     """An instruction at its place in the timeline: `writes` and `reads` are (memory, span).
 
-    `hazardous`: a hazard showed when it was issued.
+    `hazardous`: its issue showed a hazard.
     """
 
     step: int
@@ -157,14 +157,14 @@ class Job:
     reads: list
     hazardous: bool
     wrote: list  # bytes, one array for each of `writes`
-    waits: tuple  # for each pipe, how many of its instructions must be finished
+    waits: tuple  # per pipe, the number of instructions to finish first
 
 
 @dataclass(frozen=True, eq=False)
 class Owned:
-    """One output, its elements in a row: the core that writes one last (-1: none), its tile there, and what rounding does not explain.
+    """One output, per flat element: the core that writes it last (-1: none), its tile there, and errors beyond rounding.
 
-    Of sums, what cleared them before is no writer.
+    A clearing before sums is no write.
     """
 
     name: str
@@ -175,7 +175,7 @@ class Owned:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The run of a state, the same for every core and step that is looked at."""
+    """The run of a state, common to all cores and steps."""
 
     program: tiles.Program | None
     run: tiles.Run
@@ -185,23 +185,23 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn."""
+    """The drawn data."""
 
     state: State
     work: Work
     times: Times | None = None
-    core: object = None  # in time
-    other: object = None  # that core with the other number of buffers
+    core: object = None  # the core in time
+    other: object = None  # the core with the other number of buffers
     xp: object = None
 
     @property
     def unguarded(self) -> bool:
-        """Whether the vector unit does not wait for a copy that it reads."""
+        """Return whether the vector unit reads a copy without waiting for it."""
         return not self.state.wait and bool(self.core.readers)
 
     @property
     def jobs(self) -> list[Job]:
-        """The instructions of the chosen core."""
+        """Return the instructions of the chosen core."""
         return self.work.jobs.get(self.state.core, [])
 
     @property
@@ -234,7 +234,7 @@ def program_of(state: State) -> tiles.Program:
 
 
 def options(state: State) -> dict:
-    """Return the options of the case: rows that can be dealt to cores, and attributes that the fault needs."""
+    """Return the options of the case: rows to deal to cores, and attributes that the fault needs."""
     op = operator_of(state)
     if few := own("cases", op.name, "FEW_POINTS"):  # whole images are dealt, not their rows
         channels, depth = 2, (1,) * (len(matrix_shape(op, 1, 1)) - 4)
@@ -249,27 +249,27 @@ def options(state: State) -> dict:
 
 
 def _sizes(value) -> bool:
-    """Whether a value counts something, such as the axes of a shape, and so belongs to the shape that it comes with."""
+    """Return whether a value counts something, such as axes, and so belongs to its shape."""
     return any(type(each) is int for each in (value if isinstance(value, tuple) else (value,)))
 
 
 def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for."""
+    """Return the inputs of op.backward for a state."""
     given = _given(operator_of(state).name, state.dtype, state.seed, tuple(options(state).items()))
-    # Copies, for a wrong program may write to its inputs.
+    # Copies, because a wrong program may write to its inputs.
     return {
         name: np.array(value) if isinstance(value, np.ndarray) else value
         for name, value in given.items()
     }
 
 
-@lru_cache(8)  # whatever of the machine is changed, the inputs stay
+@lru_cache(8)  # inputs do not depend on the machine
 def _given(op: str, dtype: str, seed: int, given: tuple):
     return case(op, dtype, seed, **dict(given)).inputs
 
 
 def ran(state: Machine) -> Work:
-    """What the program of a state did."""
+    """Return the run of a state's program."""
     return _work(*(getattr(state, name) for name in MACHINE))
 
 
@@ -277,11 +277,11 @@ MACHINE = [*Machine.__dataclass_fields__]
 
 
 def how(state: State) -> dict:
-    """Return the machine of a state, as `launch` takes it."""
+    """Return the machine of a state, as options of `launch`."""
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
-@lru_cache(16)  # to go back and forth between programs and their faults tells them apart
+@lru_cache(16)  # for switching between programs and their faults
 def _work(*values) -> Work:
     state = Machine(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
@@ -294,7 +294,7 @@ def _work(*values) -> Work:
         raise StateError.of(field, error) from error
     ordered, jobs = jobs_of(run, wrote)
     for core in {one.core for one in ordered}:
-        core.ub.give_back()  # what is kept of a run is its order
+        core.ub.give_back()  # only the order of a run is kept
     stores = [
         (one.core.index, memory, span, one.atomic)
         for one in ordered
@@ -312,14 +312,14 @@ def _work(*values) -> Work:
 
 @lru_cache(4)
 def times_of(work: Work, product: str) -> Times | None:
-    """Stated times of a product; None where steps are counted."""
+    """Return the stated times of a product; None if steps are counted."""
     if product == "steps":
         return None
     return tiles.timeline(work.run, costs=tiles.Costs.published(product))
 
 
 def work_of(run: tiles.Run) -> Work:
-    """What a run that has its trace did, where nobody says which outputs are right."""
+    """Return the work of a traced run, without a comparison of outputs."""
     if not run.trace:
         raise ValueError(
             problem(
@@ -330,7 +330,7 @@ def work_of(run: tiles.Run) -> Work:
 
 
 def watched(name) -> tuple:
-    """A schedule, and where it notes the bytes that each instruction leaves where it writes."""
+    """Return a schedule, and a dict that it fills with the bytes that each instruction writes."""
     schedule, wrote = schedule_of(name), {}
     issue = schedule.issue
 
@@ -351,7 +351,7 @@ def watched(name) -> tuple:
 
 
 def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int, list[Job]]]:
-    """The instructions of a run by their phase, and by core with their steps."""
+    """Return the instructions of a run by phase, and by core with their steps."""
     ordered, jobs = sorted(run.trace, key=lambda one: one.epoch), defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
         mine = jobs[slot.core]
@@ -361,14 +361,14 @@ def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int,
     return ordered, dict(jobs)
 
 
-@lru_cache(8)  # whatever of the machine is changed, the numbers that are right stay
+@lru_cache(8)  # right numbers do not depend on the machine
 def _right(op: str, plan, dtype: str, seed: int, given: tuple):
     values = _given(op, dtype, seed, given)
     return operator(op).truth(**values), envelope(operator(op), plan, **values)
 
 
 def owned(program, state: State, run, stores) -> list[Owned]:
-    """Return who writes each element of the outputs, by the stores (core, memory, span, atomic) in their order."""
+    """Return the writer of each output element, from the stores (core, memory, span, atomic) in order."""
     found = []
     truth, bounds = _right(
         program.operator, program.plan, state.dtype, state.seed, tuple(options(state).items())

@@ -16,9 +16,10 @@ from aclnn_viz.words.messages import enumerated, tr
 
 @legible
 def picture(run: Run | Times, core: int | None = None, step: int | None = None) -> Picture:
-    """Return the picture of a run, a kernel in C++ included: one core at a moment, those of the first hazard unless a core and a step are given.
+    """Return the picture of a run, also of a C++ kernel: one core at a moment, by default at the first hazard.
 
-    Of the times that `av.tiles.timeline` states of a run it has us in place of steps, and in words what bounds it. Raises ValueError for a run without its trace.
+    With times from `av.tiles.timeline` it shows us instead of steps, and the limit in words. Raise ValueError for a run
+    without its trace.
 
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(100,))

@@ -1,9 +1,9 @@
-"""Panels of one core in the interactive picture (explorer) of Ascend C kernels, to see why a second buffer helps, and what a
-missing wait does.
+"""Panels of one core in the interactive picture (explorer) of Ascend C kernels: the use of a second buffer, and the effect of
+a missing wait.
 
-Tiles lie on tapes in global memory. MTE2 copies them to slots of the Unified Buffer, V works there, MTE3 copies them back; a tile keeps
-its hue in tape, slot, timeline and output. Below stand the pipes in time, over which one drags; beside them the lines at work.
-The sentence to teach: V works on one tile while the next arrives. A wait makes that safe, and where it is missing nothing says so.
+Tiles lie on tapes in global memory. MTE2 copies them to slots of the Unified Buffer, V works there, MTE3 copies them back; a
+tile keeps its hue in tape, slot, timeline and output. Below are the pipes in time, for dragging; beside them the running
+lines. The lesson: V works on one tile while the next arrives. A wait makes that safe, and a missing wait gives no message.
 """
 
 import linecache
@@ -24,13 +24,13 @@ from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message, tr
 
 ORDER = (MTE2, V, MTE3, S)
-TAPES, SLOTS, LINES = 4, 16, 24  # tensors, slots and lines that are drawn at most
-FEWEST, LETTERS = 16, 48  # lines that the program has room for at least, and letters of one
-LETTER = 0.012  # of the width of the tapes: room for a letter of a slot's name
-GAIN = 1.02  # by which a second buffer is seen to help
-ROOM = 0.3  # of the time of a run: how late the copy may land
-HALF = 0.36  # of the height of a bar
-BRIEF = 0.01  # of the time of a run: a wait that is not drawn
+TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
+FEWEST, LETTERS = 16, 48  # least room for lines of the program, and for letters of a line
+LETTER = 0.012  # share of the tapes' width per letter of a slot's name
+GAIN = 1.02  # least visible gain of a second buffer
+ROOM = 0.3  # share of a run's time by which the copy may land late
+HALF = 0.36  # share of a bar's height
+BRIEF = 0.01  # share of a run's time: shorter waits are not drawn
 IDLE = (
     message("core {core} gets nothing to do"),
     message("core {core} stops before its first instruction"),
@@ -38,7 +38,7 @@ IDLE = (
 
 
 class Scene:
-    """A core at a moment: times of its instructions, which of them is at work on each pipe, and what is wrong."""
+    """A core at a moment: times of its instructions, the running one on each pipe, and its errors."""
 
     def __init__(self, xp, data: Data):
         core, state = data.core, data.state
@@ -63,7 +63,7 @@ class Scene:
 
     @property
     def waits(self):
-        """From when to when V has no work, between its first tile and its last: (starts, ends)."""
+        """Return starts and ends of V's idle times between its first tile and its last."""
         own = self.work[V][0]
         own = own[1:] if own.size > 1 and self.core.tile[own[0]] == self.core.tile[own[1]] else own
         return self.end[own[:-1]], self.start[own[1:]]
@@ -72,7 +72,7 @@ class Scene:
         return self.xp.astype(self.xp.sum(self.xp.where(there, 1.0, 0.0)), self.xp.int64)
 
     def _work(self, own):
-        """The instructions of a pipe, and which of them runs: 0 is none, then from 1 on."""
+        """Return the instructions of a pipe, and the running one: 0 is none, then from 1 on."""
         if not own.size:
             return own, 0
         begun = self.count(self.start[own] <= self.now)
@@ -80,12 +80,12 @@ class Scene:
         return own, self.xp.where((begun > 0) & (self.now < last), begun, 0)
 
     def working(self, pipe: int, values, nothing=np.nan):
-        """What the instruction that runs on a pipe has of values."""
+        """Return the element of `values` for the running instruction of a pipe."""
         own, at = self.work[pipe]
         return element(self.xp, np.array([nothing, *np.asarray(values)[own]]), at)
 
     def blocks(self, corners, k, there=None, sound=False) -> Blocks:
-        """Cells of the tiles of instructions `k`, where they are there."""
+        """Return cells of the tiles of instructions `k`, at visible places."""
         x0, *others = corners
         wrong = np.zeros(len(k)) if sound else self.wrong[k]
         x0 = x0 if there is None else self.xp.where(there, x0, np.nan)
@@ -103,14 +103,14 @@ class Scene:
 
 
 def _corners(k, many: int, y) -> np.ndarray:
-    """Corners (4, n) of cells side by side."""
+    """Return corners (4, n) of cells side by side."""
     k, y = np.asarray(k, float), np.asarray(y, float) + 0.0 * np.asarray(k)
     return np.array([(k + 0.05) / many, y + 0.1, (k + 1.0) / many, y + 1.0])
 
 
 @lru_cache(16)
 def laid(core: Core) -> SimpleNamespace:
-    """Where things lie: corners (4, n) of what each copy moves, of slots; rows with their names."""
+    """Return the layout: corners (4, n) of copied parts and of slots; rows with their names."""
     ins, outs = (
         [*dict.fromkeys(one[0] for one, at in zip(core.parts, core.pipes) if one and at == pipe)]
         for pipe in (MTE2, MTE3)
@@ -142,7 +142,7 @@ def laid(core: Core) -> SimpleNamespace:
 
 
 def machine(scene: Scene) -> Panel:
-    """Tapes, slots and V, and copies on their way."""
+    """Return tapes, slots and V, and copies on their way."""
     core, place = scene.core, laid(scene.core)
     marks = []
     for pipe in (MTE2, MTE3):
@@ -176,7 +176,7 @@ def machine(scene: Scene) -> Panel:
 
 
 def _shelf(scene: Scene, place):
-    """The slots with what they hold now, and their names."""
+    """Yield the slots with their present tiles and names."""
     xp, core = scene.xp, scene.core
     if not place.shown:
         return
@@ -210,7 +210,7 @@ def _shelf(scene: Scene, place):
 
 
 def _vector(scene: Scene, place):
-    """V with the tile that it works on, and arrows from what it reads and to what it writes."""
+    """Yield V with its present tile, and arrows from its sources and to its results."""
     xp, core, top = scene.xp, scene.core, place.shelf + 2.1
     own, at = scene.work[V]
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
@@ -233,7 +233,7 @@ def _vector(scene: Scene, place):
 
 
 def _copies(scene: Scene, place):
-    """Copies on their way, each from its part to its slot or back."""
+    """Yield copies on their way, each from its part to its slot or back."""
     own = np.flatnonzero(np.isin(scene.core.pipes, (MTE2, MTE3)))
     if not own.size:
         return
@@ -250,7 +250,7 @@ def _copies(scene: Scene, place):
 
 
 def source(scene: Scene) -> Panel:
-    """The lines of the program that this core runs; those at work now have the hue of their tile."""
+    """Return the program's lines that this core runs; running lines have the hue of their tile."""
     core, hazards = scene.core, scene.data.hazards
     file = next((one.file for one in (*core.jobs, *hazards) if one.file), "")
     lines = sorted({one.line for one in (*core.jobs, *hazards) if one.file == file and one.line})
@@ -292,7 +292,7 @@ def source(scene: Scene) -> Panel:
 
 
 def timeline(scene: Scene) -> Panel:
-    """The pipes in time, over which a hand drags, with the wait as a chain; below them the run with the other number of buffers."""
+    """Return the pipes in time, for dragging, with the wait as a chain; below them the run with the other number of buffers."""
     core, span, other = scene.core, scene.span, scene.data.other
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
     rows, bottom, marks = [(k, pipe_name(pipe)) for k, pipe in enumerate(used)], len(used) - 0.2, []
@@ -353,7 +353,7 @@ def timeline(scene: Scene) -> Panel:
 
 
 def _waits(scene: Scene, used):
-    """Where V has nothing to do, with how long: what a second buffer is for."""
+    """Yield V's idle times with their lengths, which a second buffer would fill."""
     start, end = scene.waits
     there = scene.xp.where(end - start > BRIEF * scene.span, start, np.nan) / scene.span
     row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
@@ -365,7 +365,7 @@ def _waits(scene: Scene, used):
 
 
 def _said(scene: Scene) -> tuple[tuple, tuple]:
-    """What the pointer shows of instructions; a click on a copy makes it the one that may land late."""
+    """Return the pointer's texts on instructions; a click on a copy makes it the late one."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
         lasts = tr("{time} us", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
@@ -381,7 +381,7 @@ def _said(scene: Scene) -> tuple[tuple, tuple]:
 
 
 def _chain(scene: Scene):
-    """The end of the copy, which a hand drags, and the wait for it: a chain, broken where it is missing."""
+    """Yield the end of the copy, for dragging, and its wait as a chain, broken if missing."""
     core, span, wait = scene.core, scene.span, scene.data.state.wait
     if not core.readers:
         return
@@ -410,12 +410,12 @@ def _chain(scene: Scene):
 
 
 def why_idle(data: Data) -> str:
-    """What is said of a core without instructions."""
+    """Return the reason why a core has no instructions, in words."""
     return tr(IDLE[data.state.core < data.work.run.cores], core=data.state.core)
 
 
 def _sentences(data: Data, core: Core) -> list[str]:
-    """What may be said of a moment."""
+    """Return possible sentences about a moment."""
     one = data.state.buffers == 1
     return [
         message("At this moment no pipe works."),
@@ -453,7 +453,7 @@ def _sentences(data: Data, core: Core) -> list[str]:
 
 
 def caption(scene: Scene):
-    """What the pipes do at this moment, and what it means."""
+    """Return the caption: the pipes' work at this moment, and its meaning."""
     data, core, xp, now = scene.data, scene.core, scene.xp, scene.now
     if not core.jobs:
         return why_idle(data)

@@ -1,8 +1,9 @@
-"""Interactive picture (explorer) of CANN's two-phase call, to see what each call does, and who notices a mistake.
+"""Interactive picture (explorer) of CANN's two-phase call: the effect of each call, and the reports of a mistake.
 
-The program stands as a list of calls through which one steps; beside it lies what they keep alive: host memory, device memory, handles, the
-plan of phase 1 and the work that phase 2 queues. The mistake is a line that stands at a wrong place: one drags it to its own, and back.
-The sentence to teach: phase 1 plans, phase 2 queues, and there is a result after synchronise; what is not checked nobody notices.
+The program is a list of calls for stepping; beside it are the objects that they keep alive: host memory, device memory,
+handles, the plan of phase 1 and the work that phase 2 queues. The mistake is a line at a wrong place: drag it to the right
+place, and back. The lesson: phase 1 plans, phase 2 queues, and the result exists after synchronise; nobody notices an
+unchecked mistake.
 """
 
 from dataclasses import dataclass, replace
@@ -33,9 +34,9 @@ MEANINGS = {
     3: message("the runtime"),
     5: message("the inside of the library"),
 }
-POISON, ROW = 0xA5, 23  # what fresh memory holds; pixels of a row
+POISON, ROW = 0xA5, 23  # byte of fresh memory; pixels of a row
 PHASES = "phase 1", "phase 2"
-# mistakes of a line that comes too early, or is left out
+# mistakes of a line that comes too early, or is missing
 EARLY, LEFT_OUT = (
     ("early", "freed", "destroyed", "finalize"),
     ("no init", "no device", "skip", "no workspace"),
@@ -59,7 +60,7 @@ RECORDED = (
 
 @dataclass(frozen=True)
 class Row:
-    """Successive calls of one function with the same status: the first of them, and how many there are."""
+    """Successive calls of one function with the same status: the first call, and their number."""
 
     first: int
     calls: tuple
@@ -106,7 +107,7 @@ def _name(row: Row) -> str:
 
 @dataclass(eq=False)
 class Life:
-    """Something that calls keep alive: its shelf and column, the rows from which and to which, the row that fills it, its share of the width."""
+    """An object that calls keep alive: shelf and column, first and last row, the row that fills it, its share of the width."""
 
     shelf: int
     column: int
@@ -117,7 +118,7 @@ class Life:
 
 
 def lives(data: Data) -> dict[str, Life]:
-    """What the calls make and give back, by its name in the program; what is left on the device goes when that is reset."""
+    """Return the objects that the calls create and free, by name; a reset of the device frees its objects."""
     names = [*(tensor.name for tensor in data.tensors), "workspace"]
     found = {
         f'host["{tensor.name}"]': Life(HOST, k, -1, filled=np.inf if tensor.output else -1)
@@ -155,14 +156,14 @@ def lives(data: Data) -> dict[str, Life]:
 
 
 def _share(data: Data, column: int, call) -> float:
-    """How much of what a tensor or the workspace needs is allocated."""
+    """Return the allocated share of a tensor's or the workspace's size."""
     needed = [*(tensor.bytes for tensor in data.tensors), data.workspace][column]
     size = call.arguments[0]
     return min(size / needed, 1.0) if isinstance(size, int) and needed else 1.0
 
 
 def gathered(state, *_) -> dict:
-    """Return what the program of a state does, and what it does with its mistake, or without."""
+    """Return the run of a state's program, and the run without or with its mistake."""
     return {"run": ran(state), "other": ran(state, not state.mended)}
 
 
@@ -171,12 +172,12 @@ def data(xp, state, run, other) -> Data:
 
 
 def compute(state: State, backward=None) -> Data:
-    """Return what is drawn for a state; the emulator runs the program, whatever `backward` is."""
+    """Return the data of a state; the emulator runs the program, whatever `backward` is."""
     return data(XP, state, **gathered(state))
 
 
 def _at(data: Data):
-    """The row that is looked at, which may move."""
+    """Return the chosen row, which may move."""
     return data.xp.minimum(data.state.call, len(rows(data.calls)) - 1)
 
 
@@ -185,7 +186,7 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _across(data: Data, listed, marks) -> list:
-    """What goes through both panels: below marks the two phases, above them what is wrong, and the row that is looked at."""
+    """Return marks across both panels: the two phases below `marks`, errors and the chosen row above."""
     at, stages = _at(data) + 0.0, [_stage(row) for row in listed]
     spans = [(stages.index(name), stages.count(name)) for name in PHASES if name in stages]
     below = [Box(0.0, k - 0.5, 1.0, k + n - 0.5, kind=GUIDE, filled=0.12) for k, n in spans]
@@ -195,12 +196,12 @@ def _across(data: Data, listed, marks) -> list:
 
 
 def _stage(row: Row) -> str:
-    """The key of the part of the program that a row belongs to."""
+    """Return the key of the program's part that holds a row."""
     return getattr(row.call.stage, "key", row.call.stage)
 
 
 def program(data: Data) -> Panel:
-    """Every call with its status, by parts of the program."""
+    """Return every call with its status, by parts of the program."""
     listed, parts = rows(data.calls), []
     marks = [Note(0.92, -1.0, tr("status"), "right")]
     for k, row in enumerate(listed):
@@ -235,7 +236,7 @@ def _said(row: Row) -> str:
 
 
 def _line(data: Data, listed):
-    """The line of the mistake, which a hand drags to where it belongs and back; one that is left out lies below the program."""
+    """Yield the line of the mistake, for dragging to its right place and back; a missing line is below the program."""
     names = [[_name(row) for row in each] for each in (listed, rows(data.other.calls))]
     right, wrong = names if data.state.mended else names[::-1]
     first = next((k for k, pair in enumerate(zip(right, wrong)) if pair[0] != pair[1]), None)
@@ -256,12 +257,12 @@ def _line(data: Data, listed):
 
 
 def memory(data: Data) -> Panel:
-    """From which call to which each thing lives, beside the calls; a frame holds nothing yet, what is wrong has stripes."""
+    """Return the panel of objects' lifetimes beside the calls; a frame marks an empty object, stripes an error."""
     listed, found = rows(data.calls), lives(data)
     order = sorted(found.values(), key=lambda life: (life.shelf, life.column))
     shelves = [life.shelf for life in order]
     wide, last = 1.0 / (len(order) + 0.6 * QUEUE), len(listed) - 0.5
-    # shelves stand a little apart
+    # gaps between shelves
     left = np.array([(k + 0.6 * shelf + 0.1) * wide for k, shelf in enumerate(shelves)])
     born, died, filled, share, column = (
         np.array([float(getattr(life, name)) for life in order])
@@ -303,7 +304,7 @@ def _lifetime(name: str, life: Life, listed) -> str:
 
 
 def caption(data: Data):
-    """What the call that is looked at does, and who notices."""
+    """Return the caption: the effect of the chosen call, and reports of a mistake."""
     return choose(_at(data), *(_sentence(data, row) for row in rows(data.calls)))
 
 
@@ -364,7 +365,7 @@ def verdict(data: Data) -> str:
         return tr("wrong: {outputs}", outputs=enumerated(wrong))
     off, size = _wrong(data), data.fetched.dtype.itemsize
     raw = np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
-    fresh = int((raw == POISON).all(axis=-1).sum())  # what the emulator fills fresh memory with
+    fresh = int((raw == POISON).all(axis=-1).sum())  # the emulator's byte of fresh memory
     text = message("wrong: {wrong} of {all} elements of {output}")
     if fresh:
         text = message(
@@ -380,14 +381,14 @@ def _wrong(data: Data) -> np.ndarray:
 
 
 def places(data: Data) -> np.ndarray:
-    """Where the elements of the drawn view lie: positions in the storage, of the view's last two axes."""
+    """Return the places of the drawn view's elements: storage positions along the view's last two axes."""
     layout = data.chosen.layout
     (rows, columns), (down, across) = layout.shape[-2:], layout.strides[-2:]
     return layout.offset + down * np.arange(rows)[:, None] + across * np.arange(columns)
 
 
 def storage(data: Data) -> Panel:
-    """The storage, row by row; cells of the view hold the number of their element."""
+    """Return the storage, row by row; cells of the view show the number of their element."""
     layout, at = data.chosen.layout, places(data)
     cells = np.full(layout.storage[-2:], np.nan)
     cells.reshape(-1)[at.reshape(-1)] = np.arange(at.size)
@@ -432,7 +433,7 @@ def headline(data: Data) -> list[str]:
 
 
 def describe(data: Data) -> str:
-    """The text twin: what the panels show, every call, and everything that was noticed."""
+    """Return the text twin: the panels, every call, and every report."""
     calls = ["  " + _said(row).replace("\n", "; ") for row in rows(data.calls)]
     seen = in_words(panels(data))
     return "\n".join([*headline(data), *notices(data), *seen, "", *calls])

@@ -1,13 +1,13 @@
 """Numbers of the interactive picture (explorer) of CANN's two-phase call: a program with at most one mistake runs on the
 emulator, call by call.
 
-What is varied: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout
-of one tensor, an input or an output. What is seen: the calls in their order with their status codes, the first one
-that fails, what each of them keeps alive and until when; what the emulator recorded that no status code reports; where the
-elements of the view lie in the storage; whether the result is right.
-What is understood: phase 1 checks and plans everything, and fails with a code; phase 2 only queues, so that a fault of
-the kernel shows at synchronise; and what the library does not check it does not notice: all codes are 0, and the result
-is wrong, or right today. Strides and offset say which elements a view has, and not every operator heeds them.
+Controls: the operator, its dtype and its shape; the mistake; the product and the CANN version; the memory layout of one
+tensor, an input or an output. Panels: the calls in order with their status codes, the first failing call, the objects that
+each keeps alive and until when; the emulator's records without a status code; the places of the view's elements in the
+storage; whether the result is right.
+Lesson: phase 1 checks and plans everything, and fails with a code; phase 2 only queues, so that a kernel's fault shows at
+synchronise; and the library misses mistakes that it does not check: all codes are 0, and the result is wrong, or right by
+chance. Strides and offset define the elements of a view, but some operators ignore them.
 """
 
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ MISTAKES = {
 
 @dataclass(frozen=True)
 class State:
-    """What can be moved."""
+    """The movable values."""
 
     mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
     mended: bool = flag(False, "mended", "Program", "or drag the line to where it belongs")
@@ -78,23 +78,23 @@ class State:
     rows: int = whole(4, 1, 6, "rows", "Memory")
     columns: int = whole(6, 2, 8, "columns", "Memory")
 
-    seed = 0  # of the numbers, which do not matter here
+    seed = 0  # seed of the numbers, which do not matter here
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn."""
+    """The drawn data."""
 
     state: State
     inputs: dict  # of op.backward
     calls: list[Call]
     misuse: list[str]
-    workspace: int | None  # bytes that phase 1 asked for; None when it failed or was skipped
-    chosen: Tensor  # the tensor whose layout is drawn
-    name: str  # of the main output
-    fetched: np.ndarray | None  # its elements as copied back; None when no copy was made
-    expected: np.ndarray  # what op.backward returns
-    # by output, of those that were copied back
+    workspace: int | None  # bytes that phase 1 requested; None if it failed or was skipped
+    chosen: Tensor  # the tensor with the drawn layout
+    name: str  # name of the main output
+    fetched: np.ndarray | None  # its elements as copied back; None without a copy
+    expected: np.ndarray  # result of op.backward
+    # by copied output
     right: dict[str, bool] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
     other: "Data | None" = None  # the program without its mistake, or with it
@@ -102,7 +102,7 @@ class Data:
 
     @property
     def failing(self) -> int | None:
-        """The first call that returned a status, by position."""
+        """Return the position of the first call that returned a status."""
         return next((k for k, call in enumerate(self.calls) if call.status), None)
 
 
@@ -111,7 +111,7 @@ def operator_of(state: State):
 
 
 def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
-    """Return a view of `shape` whose last two axes lie in the storage as `kind` says."""
+    """Return the layout `kind` of `shape`, which places its last two axes in the storage."""
     *leading, rows, columns = shape
     row, column, offset, storage = {
         "dense": (columns, 1, 0, (rows, columns)),
@@ -126,7 +126,7 @@ def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
 
 
 def inputs(state: State) -> dict:
-    """Return the inputs of op.backward that a state stands for."""
+    """Return the inputs of op.backward for a state."""
     op = operator_of(state)
     given = {"shape": matrix_shape(op, state.rows, state.columns)} | own(
         "cases", op.name, "FEW_POINTS", {}
@@ -163,7 +163,7 @@ def program(state: State, acl) -> Program:
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
-    # of scalars
+    # scalars
     host |= {
         name: np.array(value, np.float64)
         for name, value in attributes.items()
@@ -173,7 +173,7 @@ def program(state: State, acl) -> Program:
 
 
 def _unwritten(size: int, dtype) -> np.ndarray:
-    """nan shows what was never written, and what lies between the elements of a view."""
+    """Return memory of nan, which shows unwritten places and gaps between a view's elements."""
     return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
 
 
@@ -181,7 +181,7 @@ PROGRAM = ("operator", "mistake", "dtype", "soc", "cann", "layout", "tensor", "r
 
 
 def ran(state: State, mended: bool | None = None) -> Data:
-    """Return what the emulator makes of the program of a state, with its mistake or without."""
+    """Return the emulator's run of a state's program, with its mistake or without."""
     mended = state.mended if mended is None else mended
     values = {name: getattr(state, name) for name in PROGRAM}
     return _ran(State(**values | {"mistake": "none"} if mended else values))

@@ -1,7 +1,7 @@
 """The program that the interactive picture (explorer) of CANN's two-phase call runs: one operator through the C API, with at
 most one mistake.
 
-It is written as calls on names, so that what ran can be written down again as Python, call by call.
+It consists of calls on names, so that a run can be written as Python, call by call.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     message("stream"),
     message("release"),
 )
-# they return the handle
+# these return the handle
 WITHOUT_STATUS = (
     "aclCreateTensor",
     "aclCreateScalar",
@@ -34,7 +34,7 @@ WITHOUT_STATUS = (
 
 
 class Name(str):
-    """A value that an earlier call returned, or the program was given; written without quotes."""
+    """A value that an earlier call returned or the program was given; written without quotes."""
 
     __repr__ = str.__str__
 
@@ -70,7 +70,7 @@ class Layout:
     storage: tuple[int, ...]
 
     def view(self, storage: np.ndarray) -> np.ndarray:
-        """The elements of the view on a flat storage, sharing its memory."""
+        """Return the view's elements on a flat storage, sharing its memory."""
         strides = [stride * storage.itemsize for stride in self.strides]
         return np.ndarray(
             self.shape, storage.dtype, storage, self.offset * storage.itemsize, strides
@@ -79,7 +79,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Tensor:
-    """A tensor of the program: where it lies, its dtype, and whether phase 2 writes it."""
+    """A tensor of the program: its place, its dtype, and whether phase 2 writes it."""
 
     name: str
     layout: Layout
@@ -93,9 +93,9 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Call:
-    """One call that was made: `status` is None for a function that returns a handle, `message` what the library says.
+    """One call: `status` is None for a function that returns a handle, `message` is the library's text.
 
-    `misuse` holds what the emulator recorded during the call, `gives` the names of its results.
+    `misuse` holds the emulator's records during the call, `gives` the names of its results.
     """
 
     stage: str
@@ -108,16 +108,16 @@ class Call:
 
     @property
     def code(self) -> str:
-        """The call as Python."""
+        """Return the call as Python."""
         return f"acl.{self.function}({', '.join(map(repr, self.arguments))})"
 
 
 class Stopped(Exception):
-    """A call returned a status, and the program goes on with its release."""
+    """A call returned a status; the program continues with its release."""
 
 
 class Program:
-    """Runs the operator on an implementation of the C API and keeps every call in `calls`."""
+    """Runs the operator on an implementation of the C API and records every call in `calls`."""
 
     def __init__(
         self, acl, op, tensors: list[Tensor], main: str, attributes: dict, host: dict, mistake: str
@@ -185,7 +185,7 @@ class Program:
                 self.call(TENSORS, f"aclCreate{self._array(name)}", list(value), gives=(name,))
 
     def _array(self, name: str) -> str:
-        """The kind of handle that an attribute is, such as BoolArray or Scalar; "" of a plain value."""
+        """Return the kind of an attribute's handle, such as BoolArray or Scalar; "" for a plain value."""
         c_type = next((p.c_type for p in self.op.c_parameters if p.name == name), "")
         return bare_type(c_type).removeprefix("acl") if "acl" in c_type else ""
 
@@ -263,7 +263,7 @@ class Program:
                 self.call(MEMORY, "aclrtMemcpy", target, size, source, size, way)
 
     def _release(self):
-        """Wait for what is queued, then give back what there is, in the opposite order."""
+        """Wait for queued work, then release objects in reverse order."""
         done = [(call.function, call.status) for call in self.calls]
         if (self.op.aclnn_name, 0) in done and "aclrtSynchronizeStream" not in dict(done):
             self.call(RELEASE, "aclrtSynchronizeStream", Name("stream"))

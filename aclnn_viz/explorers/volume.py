@@ -1,8 +1,8 @@
-"""Interactive picture (explorer) of a sampler in a volume, to see which voxels a point reads, and what comes back to them and to it.
+"""Interactive picture (explorer) of a sampler in a volume: the voxels that a point reads, and the gradients of both.
 
-The slices of the input stand behind each other, and the point is dragged in its plane and along the depth. It reads the corners of its
-cell, each by a weight that is drawn as an area. The sentence to teach: the gradient goes back to the eight voxels that were read, in the
-shares in which they were read, and the point is told where a step changes most.
+The slices of the input are one behind another, and the point is dragged in its plane and along the depth. It reads the
+corners of its cell, with weights drawn as areas. The lesson: the gradient returns to the eight voxels read, with the same
+weights, and the point's gradient is the direction of the largest change.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 NAMES, START = ("x", "y", "z"), (-0.1, 0.1, 0.3)
-FAR = 1.2, 1.2, 1.0  # of x, y and z, where the edges are 1
-STEP = 0.82, -0.36  # from a slice to the one behind it, in widths and heights of a slice
-FAINT = 0.45  # slices of which nothing is read
-NAMED = 600  # voxels that say their number where one points
+FAR = 1.2, 1.2, 1.0  # range of x, y and z; the edges are at 1
+STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
+FAINT = 0.45  # opacity of unread slices
+NAMED = 600  # most voxels that show their number to the pointer
 
 
 def is_volume(op) -> bool:
@@ -29,7 +29,7 @@ def is_volume(op) -> bool:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """The place of the point, as the grid has it."""
+    """Return the fields of the point's place in the grid."""
     group = message("Element")
     places = zip(NAMES, START, FAR)
     return [*others, *((name, real(at, -far, far, 0.01, name, group)) for name, at, far in places)]
@@ -37,15 +37,15 @@ def fields_with(op, others: list) -> list[tuple]:
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """What a point reads of one channel, by corner (n,): places, weights and their slopes; none outside."""
+    """The sample of a point in one channel, by corner (n,): places, weights and slopes; none outside."""
 
     state: object
     voxels: np.ndarray  # (depth, height, width)
-    at: list  # of the point, in voxels: x, y, z
-    scales: list  # (offset, factor) of what the grid says, by voxels
-    places: list  # of corners: x, y, z
+    at: list  # the point in voxels: x, y, z
+    scales: list  # (offset, factor) of the grid's coordinates, by voxels
+    places: list  # corners: x, y, z
     weights: np.ndarray
-    gradient: np.ndarray  # of the point, for a gradient of 1: x, y, z
+    gradient: np.ndarray  # gradient of the point for a gradient of 1: x, y, z
     values: np.ndarray
     inside: np.ndarray
 
@@ -81,7 +81,7 @@ class Volume:
 
 
 def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
-    """Return what the stage shows of the first sample and channel."""
+    """Return the data of the first sample and channel."""
     known, voxels = arranged.attributes, arrays["input"][0, 0]
     modes = [known[name] for name in ("interpolationMode", "paddingMode", "alignCorners")]
     size = voxels.shape
@@ -115,7 +115,7 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
 
 
 def _slices(xp, found: Volume) -> Panel:
-    """Slices behind each other, the cell of the point, its weights as areas, and what comes back to the point."""
+    """Return the slices, the point's cell, weights as areas, and the gradient of the point."""
     depth, height, width = found.voxels.shape
     right, up = STEP[0] * width, STEP[1] * height
     x, y, z = found.at
@@ -171,7 +171,7 @@ def _slices(xp, found: Volume) -> Panel:
 
 
 def _named(found: Volume, seen):
-    """The number of each voxel, those in front over those behind."""
+    """Yield the number of each voxel, front ones above rear ones."""
     if found.voxels.size > NAMED:
         return
     places = [*np.ndindex(found.voxels.shape)][::-1]
@@ -182,7 +182,7 @@ def _named(found: Volume, seen):
 
 
 def _arrows(xp, found: Volume, seen, at):
-    """Where a step of the point makes out larger: along x, y and the depth."""
+    """Return arrows for steps of the point that increase the output: along x, y and the depth."""
     step = found.gradient / (xp.max(xp.abs(found.gradient)) + 1e-30)
     step = xp.where(step == 0.0, np.nan, step)
     a, b = seen(0.0, 0.0, 0.6)
@@ -196,7 +196,7 @@ def _arrows(xp, found: Volume, seen, at):
 
 
 def _grad(xp, found: Volume) -> Panel:
-    """What comes back to each voxel, the slices below each other."""
+    """Return the gradient of each voxel, slice below slice."""
     depth, height, width = found.voxels.shape
     x, y, z = found.places
     row = np.arange(depth * (height + 1) - 1.0)

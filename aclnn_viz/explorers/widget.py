@@ -1,8 +1,8 @@
-"""The Jupyter widget of every interactive picture (explorer), which only wires: the browser sends a state, Python answers with
-a picture, then words.
+"""The Jupyter widget of every interactive picture (explorer), which only connects: the browser sends a state, Python answers
+with a picture, then words.
 
-All travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and
-sends only the last state when the kernel is idle, so no backlog can grow and the last position wins.
+All travel as traits of one model, and the observer is synchronous: ipywidgets then keeps one message in flight and sends only
+the last state when the kernel is idle, so no backlog grows and the last position wins.
 """
 
 import io
@@ -25,30 +25,30 @@ from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import listeners, message, tr
 
-# Seconds that an answer sleeps before it computes. The kernel says "busy" from a thread of its own, which Python would
+# Seconds that an answer sleeps before it computes. The kernel sends "busy" from another thread, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4
-LONGEST = 1000  # characters of a message
+LONGEST = 1000  # limit of characters in a message
 
 
 def _brief(text: str) -> str:
-    """What is shown of a message: a value of somebody else may make it long."""
+    """Return the shown part of a message, which foreign values may make long."""
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 class Explorer(anywidget.AnyWidget):
-    """An explorer of one subject; `values` holds the whole state, `data` what the last good picture shows."""
+    """An explorer of one subject; `values` holds the whole state, `data` the data of the last good picture."""
 
-    # the picture says which values it is for
+    # the picture has the values that it shows
     values = traitlets.Dict().tag(sync=True, echo_update=False)
     picture = traitlets.Dict().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
-    initial = traitlets.Dict().tag(sync=True)  # the state in which it was opened, for Reset
+    initial = traitlets.Dict().tag(sync=True)  # the state at the opening, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
-    # whether the browser may ask for what it needs to move the picture by itself
+    # whether the browser may request functions to move the picture by itself
     traces = traitlets.Bool().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
@@ -70,13 +70,13 @@ class Explorer(anywidget.AnyWidget):
         listeners.add(self)
 
     def reworded(self):
-        """Say everything anew, in the language that was chosen."""
+        """Send all words again in the chosen language."""
         with self._lock, self.hold_sync():
             self.controls, self.wording = self.subject.controls(), wording()
             self._show(self.values)
 
     def set_state(self, sync_data):
-        """Take from the browser the values, if they are of this state; all else is the kernel's to say."""
+        """Accept values of this state from the browser; the kernel owns all other traits."""
         values = sync_data.get("values")
         if not isinstance(values, dict):
             return
@@ -90,12 +90,12 @@ class Explorer(anywidget.AnyWidget):
             if self.values == before and [*map(type, self.values.values())] != [
                 *map(type, before.values())
             ]:
-                # traitlets takes 1 and True for equal and calls no observer
+                # traitlets takes 1 and True as equal and calls no observer
                 self._moved({"new": self.values})
 
     @traitlets.validate("values")
     def _whole(self, proposal):
-        """As `explore` takes them: a missing value has its default, an unknown name raises TypeError."""
+        """Return complete values, as `explore` does: defaults for missing ones, TypeError for an unknown name."""
         values = proposal["value"]
         check_names(self.subject.state, values)
         given = {name: getattr(value, "tolist", lambda: value)() for name, value in values.items()}
@@ -107,7 +107,7 @@ class Explorer(anywidget.AnyWidget):
             self._show(change["new"])
 
     def _show(self, values):
-        """Send the picture, and the words after it: a person who moves a control does not wait for them."""
+        """Send the picture, and the words later, so that a moving control need not wait for them."""
         try:
             data, wrong = self._nearest(values)
             arrays, panels = self.subject.drawn(data)
@@ -125,13 +125,13 @@ class Explorer(anywidget.AnyWidget):
         except StateError as error:
             self.problem = {error.field: _brief(tr(error.said))}
         except Exception as error:
-            # shown beside the controls: a traceback in the log of the kernel helps nobody
+            # shown beside the controls, because nobody reads tracebacks in the kernel's log
             self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
-        """Return the data of the values, and what is wrong with them by field, which then keeps its last good value.
+        """Return the data of the values, and the errors by field; a wrong field keeps its last good value.
 
-        Raises StateError where that does not fit beside the others.
+        Raise StateError if that value does not fit with the others.
         """
         good, taken, wrong = vars(self.data.state) if self.data else self.initial, dict(values), {}
         while True:
@@ -150,18 +150,18 @@ class Explorer(anywidget.AnyWidget):
                 }
 
     def _send_words(self, values, data):
-        """Send the words of a picture; interrupted, none at all rather than those of another state."""
+        """Send the words of a picture, or none after an interrupt, never those of another state."""
         text = {"caption": "", "headline": [], "text": "", "notices": []}
         try:
             text = self.subject.words(data)
         finally:
-            if self.picture["for"] is values:  # or else whoever observes the picture has moved on
+            if self.picture["for"] is values:  # unless an observer of the picture has moved on
                 self.words = {"for": values, **text}
 
     def lifted(self, kind: str) -> str | bytes:
         """Return the last good state as "link", "cell", "test" or "cpp" (text), or as "png" or "svg" (bytes).
 
-        Raises ValueError for another kind, StateError while no state has been good.
+        Raise ValueError for another kind, StateError before the first good state.
         """
         if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
             raise ValueError(
@@ -184,21 +184,21 @@ class Explorer(anywidget.AnyWidget):
         Parameters
         ----------
         path : str or path
-            The file; a page that is there is replaced. With the ending .mjs it is a module with the front end of
+            The file; an existing page is replaced. With the ending .mjs it is a module with the front end of
             anywidget, as MyST and marimo take it.
 
         Raises
         ------
         FileExistsError
-            Where another file than such a page is there.
+            If the path holds another file than such a page.
         StateError
-            While no state has been good.
+            Before the first good state.
         OSError
-            Where nothing can be written.
+            If the file cannot be written.
 
         Notes
         -----
-        `docs/explorers.md` says what moves in it.
+        `docs/explorers.md` lists its movable parts.
 
         Examples
         --------
@@ -207,7 +207,7 @@ class Explorer(anywidget.AnyWidget):
         >>> explorer.save("hardswish.html")  # doctest: +SKIP
         >>> explorer.close()
         """
-        # and with it a trace, which no other redraw needs
+        # this loads tracing, which no other redraw needs
         from aclnn_viz.explorers.live import saved
 
         self._drawn()
@@ -230,7 +230,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _asked(self, widget, content, buffers):
         if isinstance(content, dict) and "trace" in content and self.data:
-            from aclnn_viz.explorers.live import traced  # when nobody moves anything
+            from aclnn_viz.explorers.live import traced  # while nobody moves anything
 
             with self._lock:
                 self.send({"traced": traced(self.subject, self.data.state, self.data)})
@@ -238,7 +238,7 @@ class Explorer(anywidget.AnyWidget):
         kind = content.get("lift") if isinstance(content, dict) else content
         try:
             made = self.lifted(kind)
-        except ValueError as error:  # of the kit's own, in words
+        except ValueError as error:  # raised by the kit, with a text
             self.send(
                 {
                     "lift": kind if isinstance(kind, str) and len(kind) < 20 else "",
@@ -253,7 +253,7 @@ class Explorer(anywidget.AnyWidget):
         self.send({"lift": kind, "file": f"{self.subject.name}.{kind}"}, [made])
 
     def __repr__(self):
-        """The call that opens this picture again."""
+        """Return the call that opens this picture again."""
         return (
             f'av.explore("{self.subject.name}")'
             if self.data is None
@@ -261,7 +261,7 @@ class Explorer(anywidget.AnyWidget):
         )
 
     def _repr_mimebundle_(self, **kwargs):
-        """The words are for a viewer of the saved notebook that has no widgets."""
+        """Return the widget with words for viewers of a saved notebook without widgets."""
         data, metadata = super()._repr_mimebundle_(**kwargs)
         text = (
             self.words

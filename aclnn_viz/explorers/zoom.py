@@ -1,8 +1,7 @@
-"""Interactive picture (explorer) that zooms into one number of a gradient, from the formula to the tensor to the instructions
-of a tile.
+"""Interactive picture (explorer) that zooms into one number of a gradient: formula, tensor, instructions of a tile.
 
-Each picture opens out of a place of the one before: the formula, the tensor of a term with its tiles, and the instructions of one tile. The
-sentence to teach: a number of a result is the work of one tile, whose instructions write the terms of the formula one after another.
+Each picture opens from a place of the previous one: the formula, the tensor of a term with its tiles, and the instructions of
+one tile. The lesson: one tile computes a number of a result; its instructions write the formula's terms one after another.
 Any operator with a page of arithmetic and a tile program has one.
 """
 
@@ -36,17 +35,17 @@ LEGEND = {
     ALONG: message("reduced along an axis"),
     OUTPUT: message("output"),
 }
-WIDEST, ROWS = 90, 16  # letters across that formulas have at least; instructions that are listed
+WIDEST, ROWS = 90, 16  # least width of formulas in letters; listed instructions
 TALL, DEEP, FRACTION = (
     390,
     46,
     64,
-)  # pixels: of a picture, of a part of a formula without and with fractions
+)  # pixels: height of a picture, of a formula's part without and with fractions
 LETTER, DIGITS, TABLE = (
     7.4,
     52,
     600,
-)  # pixels across: of a letter, of a number in a cell, of the instructions
+)  # pixels of width: a letter, a number in a cell, the instructions
 PIPES = 2, 1, 0, 3  # MTE2, V, S and MTE3
 EXACT = message("No step has rounded it.")
 OFF = message("It is off by {off}, that is {error} ulp.")
@@ -65,7 +64,7 @@ HOME = next(name for name in programs() if len(operator_of(Machine(name)).output
 
 @dataclass(frozen=True)
 class Look:
-    """The part of a run that is shown: the level, the term and its element."""
+    """The shown part of a run: the level, the term and its element."""
 
     level: str = choice("formula", LEVELS, "level", "Look at")
     program: str = ""  # second in sight
@@ -76,7 +75,7 @@ class Look:
 
 @dataclass(frozen=True)
 class State(Machine, Look):
-    """What can be moved."""
+    """The movable values."""
 
     program: str = choice(HOME, {name: name for name in programs()}, "program", "Program")
     rows: int = whole(SMALL_CASE["rows"], 1, 12, "rows", "Tensors")
@@ -87,7 +86,7 @@ class State(Machine, Look):
 
 
 def picked(which, options: int, make):
-    """Return make(number); where the number moves, a choice between make(0), make(1), ... of all numbers that it may be."""
+    """Return make(number); if the number moves, a choice between make(0), make(1), ... for all its values."""
     return (
         make(int(which))
         if isinstance(which, STILL)
@@ -105,7 +104,7 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, least=0) -> Panel:
-    """A picture of a level, of which the next one opens out of a place."""
+    """Return a picture of a level, from a place of which the next one opens."""
     depth = [*LEVELS].index(data.state.level)
     opens = depth, *opens
     return Panel("zoom", title, tuple(marks), x, y, 20, height, least=least, opens=opens)
@@ -118,7 +117,7 @@ def _kind(z, term) -> int:
 
 
 def formula(data: Data) -> Panel:
-    """The formulas of the outputs, then those of what they name; what a part is made of stands below it, with its number for the element."""
+    """Return the formulas of the outputs, then of their named parts; parts stand below with their numbers for the element."""
     z, marks, spots, x, y, tall = data.zoomed, [], {}, 0, 0, 0
     roots = sorted(
         (term for term in z.terms if term.name and term.takes),
@@ -148,7 +147,7 @@ def formula(data: Data) -> Panel:
             Box(at + 0.1, y + 0.1, at + 2, y + 0.5, "", kind, 0.16),
             Note(at + 2.5, y + 0.3, tr(text), "left"),
         ]
-    # a term may stand in several boxes, of which this is the first
+    # a term may have several boxes; this is the first
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
     marks += [
@@ -171,14 +170,14 @@ def formula(data: Data) -> Panel:
 
 
 def tensor(data: Data, k: int) -> Panel:
-    """The numbers of a term, each row in colours of its own, and the tiles around those that they go to."""
+    """Return the numbers of a term, coloured by row, and the tiles around their results."""
     z = data.zoomed
     shown, (rows, columns) = z.shown[k], z.shown[k].size
     values, owner = (table[np.ix_(*shown.firsts)] for table in (z.values[k], z.tile[k]))
     i, j = np.indices((rows, columns)).reshape(2, -1)
     y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
     lines, tiles, marks = sentences(z, k), {}, []
-    # a number that several tiles take belongs to none
+    # a number that several tiles use belongs to none
     single = (owner[np.ix_(shown.rows, shown.columns)] == z.tile[k]).all()
     for n in np.unique(owner) if single else ():
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
@@ -217,7 +216,7 @@ def _names(tile) -> dict:
 
 
 def index(z, k: int, at):
-    """Where a number of a term stands in the term's own shape; `at` takes what a table (rows, columns) has for its element."""
+    """Return a number's index in its term; `at` returns the element of a table (rows, columns)."""
     text = "["
     for n, place in enumerate(z.shown[k].index):
         text = text + ", " * (n > 0) + written(at(place), "d")
@@ -225,7 +224,7 @@ def index(z, k: int, at):
 
 
 def sentences(z, k: int):
-    """A number of a term, and how far off it is, as a function of `at`, which takes what a table (rows, columns) has for its element."""
+    """Return sentences on a number of a term and its error, from `at`, which returns the element of a table (rows, columns)."""
 
     def lines(at):
         off = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.errors[k]))
@@ -238,7 +237,7 @@ def sentences(z, k: int):
 
 
 def _wrote(data: Data, k: int):
-    """(instruction, number, term, text of its error) of what the instructions of a tile wrote for the element."""
+    """Yield (instruction, number, term, text of its error) of the tile's instructions for the element."""
     z, xp = data.zoomed, data.xp
     tile, rows = z.tiles[k], len(z.shown[0].rows)
     of = next(shown for shown in z.shown if shown.term.name == tile.output)
@@ -254,7 +253,7 @@ def _wrote(data: Data, k: int):
 
 
 def pipes(data: Data, k: int) -> Panel:
-    """The instructions of a tile from the first one down, each in the column of its pipe, and what it wrote for the element."""
+    """Return the instructions of a tile from the top down, in columns by pipe, with their results for the element."""
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
     columns = [pipe for pipe in PIPES if pipe in {job.pipe for job in shown}]
@@ -310,7 +309,7 @@ def caption(data: Data):
 
 
 def headline(data: Data) -> list[str]:
-    """The number of the element and how far it is off."""
+    """Return the element's number and its error in words."""
     z = data.zoomed
     lines = cache(lambda k: sentences(z, k)(data.at))
     return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]

@@ -1,9 +1,9 @@
-"""Numbers of the interactive picture (explorer) that zooms: terms of the backward formulas, their errors, what tile
-instructions wrote.
+"""Numbers of the interactive picture (explorer) that zooms: terms of the backward formulas, their errors, and the results of
+tile instructions.
 
-The reader chooses an element of the first output; in each term the element that belongs to it is marked. The page runs with numbers
-rounded to their format, and in float64: the difference is the error. The tile machine runs the same inputs; what an instruction wrote
-is shown with the term whose numbers it holds.
+The reader chooses an element of the first output; each term marks its corresponding element. The page runs with numbers
+rounded to their format, and in float64: the difference is the error. The tile machine runs the same inputs; an instruction's
+result is shown with the term of the same numbers.
 """
 
 from contextlib import suppress
@@ -23,16 +23,17 @@ from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 
 ALL_TILES = 10**6  # tiles of a core
-REPEAT = 256  # bytes: a vector instruction may go on behind a tail, to the end of its last repeat
-# how far numbers of so many bytes may lie from those of the term that they are, in parts of its largest
+REPEAT = 256  # bytes: a vector instruction may continue behind a tail to its last repeat
+# by bytes of a number, the largest distance from a term's numbers, relative to the term's largest
 NEAR = {4: 1e-5, 2: 2.0**-8}
-SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # so that the numbers of a tensor can be read
+SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # small enough to read the numbers of a tensor
 
 
 class Tile(NamedTuple):
-    """What one store writes to an output: its instructions, and the place of its first element in the output.
+    """One store to an output: its instructions, and the place of its first element in the output.
 
-    `wrote` holds (job, numbers, those that are exact, term, rows below the tile's own) of what wrote as many numbers as the tile has; -1 is no term.
+    `wrote` holds (job, numbers, exact numbers, term, rows below the tile's) of results with as many numbers as the tile; -1
+    is no term.
     """
 
     output: str
@@ -44,9 +45,10 @@ class Tile(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """A term as a matrix of its own elements, each once: `rows` and `columns` say which of it has those of the first output.
+    """A term as a matrix of its distinct elements; `rows` and `columns` map the first output's rows and columns to it.
 
-    `firsts` are the first row and column of the first output for each of its own; `index` is its index, (axes, rows, columns).
+    `firsts` are the first row and column of the first output for each of its rows and columns; `index` is its index, (axes,
+    rows, columns).
     """
 
     term: Term
@@ -62,7 +64,7 @@ class Shown(NamedTuple):
 
     @property
     def clicks(self) -> list[tuple]:
-        """For each element of the term, which row and column of the first output a click on it chooses."""
+        """Return for each element of the term the row and column of the first output that a click chooses."""
         rows, columns = self.size
         return [
             (("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1)
@@ -72,9 +74,9 @@ class Shown(NamedTuple):
 
 
 class Zoomed(NamedTuple):
-    """All of a state but the element: arrays (terms, rows, columns), `errors` in ulps.
+    """The data of a state without the element: arrays (terms, rows, columns), `errors` in ulps.
 
-    `goes` names the output that a term goes to, `tile` says which of the tiles stores an element of it, and `place` in which element of it.
+    `goes` names the output of a term, `tile` the tile that stores its element, and `place` the element in the tile.
     """
 
     terms: list
@@ -91,7 +93,7 @@ class Zoomed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn: an element of a term."""
+    """The drawn data: an element of a term."""
 
     xp: object
     state: object
@@ -101,11 +103,11 @@ class Data:
     column: object
 
     def at(self, table):
-        """Return what a table (..., rows, columns) has for the element."""
+        """Return the element of a table (..., rows, columns)."""
         return element(self.xp, element(self.xp, table, self.column, -1), self.row, -1)
 
     def of_term(self, tables):
-        """Return what tables of all terms (terms, rows, columns) have for the element."""
+        """Return the elements in the tables of all terms (terms, rows, columns)."""
         return self.at(element(self.xp, tables, self.term))
 
 
@@ -120,7 +122,7 @@ def data(xp, state, zoomed: Zoomed) -> Data:
 
 
 def laid(term: Term, depth: int = 0) -> tuple[int, list]:
-    """Return how many letters a term takes across, and (term, depth, start, end) of it and of what it is made of, which stands below it."""
+    """Return a term's width in letters, and (term, depth, start, end) of it and of its parts below it."""
     text = term.label if depth else f"{term.name} = {term.formula}"
     below = [
         laid(link.part, depth + 1)
@@ -137,14 +139,16 @@ def laid(term: Term, depth: int = 0) -> tuple[int, list]:
 
 
 class Read(NamedTuple):
-    """A page as terms: `shown` those of its formulas, `steps` and `outputs` as they were noted, `place` of each output's element in its term."""
+    """A page as terms: `shown` in its formulas, `steps` and `outputs` as recorded, `place` of each output's element in its
+    term.
+    """
 
     arranged: object
     steps: list
     outputs: dict
     inputs: dict
     shown: list[Shown]
-    elements: dict  # by term, of each element (rows, columns) of the first output
+    elements: dict  # by term, for each element (rows, columns) of the first output
 
 
 def read(op, given: dict) -> Read:
@@ -190,7 +194,7 @@ def read(op, given: dict) -> Read:
 
 
 def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
-    """A term as a matrix; raises ValueError where its elements are none."""
+    """Return a term as a matrix; raise ValueError if its elements form none."""
     (_, down, rows), (_, across, columns) = (
         np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T)
     )
@@ -250,11 +254,11 @@ def _below(term: Term) -> list[Term]:
 
 
 def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
-    """Return all tiles of a run, and by output which of them stores each of its elements; `places` says which one (rows, columns) belong to."""
+    """Return all tiles of a run, and by output the tile that stores each element; `places` maps elements to (rows, columns)."""
     tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * ALL_TILES + part.tile.reshape(-1)
-        # the first element of the first output that belongs to one of this output
+        # the first element of the first output that corresponds to one of this output
         home = np.zeros(flat.size, int)
         home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
@@ -290,7 +294,9 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
 
 
 def known(raw, truth, places, dtype):
-    """Yield (numbers, exact numbers, term, rows below) of bytes that are as many numbers as `places` among those of a term of `truth`, (terms, rows, columns)."""
+    """Yield (numbers, exact numbers, term, rows below) for bytes whose numbers match, at `places`, a term of `truth` (terms,
+    rows, columns).
+    """
     across, size = truth.shape[2], truth[0].size
     rows = [
         n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
@@ -313,7 +319,7 @@ def known(raw, truth, places, dtype):
 
 @cache
 def programs() -> tuple[str, ...]:
-    """The programs of which a zoom can show the page."""
+    """Return the programs whose page a zoom can show."""
     found = []
     for name, program in PROGRAMS.items():
         with suppress(NotSupported):

@@ -1,1 +1,1 @@
-"""The explorers of single operators: what each computes and draws."""
+"""The explorers of single operators: their numbers and pictures."""

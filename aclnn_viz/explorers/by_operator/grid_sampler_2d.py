@@ -28,10 +28,10 @@ from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import tr
 
 FIRST = True  # the start page shows it
-NOTHING = 0  # the kind of marks whose dashes mean that nothing is read
+NOTHING = 0  # kind of marks whose dashes mean that no pixel is read
 BARE = Axis(ticks=())
 ARC = np.linspace(0.0, 1.0, 17)
-ARROW = 0.1  # the longest one, as a share of the picture
+ARROW = 0.1  # longest arrow, as a share of the picture
 EDGES = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
 
 
@@ -41,13 +41,13 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _grey(data: Data) -> tuple[str, float, float]:
-    """The one scale of the image and what is read of it."""
+    """Return the common scale of the image and the pixels read from it."""
     xp = data.xp
     return "picture", xp.minimum(xp.min(data.out), 0.0), xp.maximum(xp.max(data.out), 1.0)
 
 
 def _x_axis(data: Data) -> Axis:
-    """Columns of the world, named by x."""
+    """Return the axis of the world's columns, named by x."""
     width, aligned = data.state.width, data.state.alignCorners
     offset, factor = pixel_units(width, aligned)
     ticks = [
@@ -102,7 +102,7 @@ def _points(data: Data) -> Handles:
 
 
 def _cloth(data: Data):
-    """The threads between neighbouring points, rows and columns, with gaps between them."""
+    """Return the threads between neighbouring points, rows and columns, with gaps between them."""
     xp, grid = data.xp, data.pixels
     ends = np.full((grid.shape[0], 1, 2), np.nan), np.full((1, grid.shape[1], 2), np.nan)
     along = xp.concat([grid, ends[0]], axis=1), xp.moveaxis(xp.concat([grid, ends[1]]), 0, 1)
@@ -110,7 +110,7 @@ def _cloth(data: Data):
 
 
 def _grips(data: Data) -> list[Grip]:
-    """Corners that scale the cloth, an edge that turns it, its middle that shifts it."""
+    """Return the cloth's handles: corners scale it, an edge turns it, the middle shifts it."""
     xp, state = data.xp, data.state
     turn = state.rotate * (np.pi / 180)
     cosine, sine = xp.cos(turn), xp.sin(turn)
@@ -133,7 +133,7 @@ def _grips(data: Data) -> list[Grip]:
 
 
 def _mirrors(data: Data) -> list:
-    """The mirrors on the way of the chosen point."""
+    """Return the mirrors that reflect the chosen point."""
     marks = []
     if data.state.paddingMode == REFLECTION:
         for name, hops in zip("xy", data.hops):
@@ -146,7 +146,7 @@ def _mirrors(data: Data) -> list:
 
 
 def _way(data: Data):
-    """From the chosen point to what it reads, over each mirror in an arc; to the border straight."""
+    """Return the way from the chosen point to its sample: an arc per mirror, a straight line to the border."""
     xp, (across, down) = data.xp, data.hops
     steps = [(across[k], down[0]) for k in range(3)] + [(across[2], down[k]) for k in (1, 2)]
     if data.state.paddingMode != REFLECTION:
@@ -164,13 +164,13 @@ def _way(data: Data):
 
 
 def _centre(data: Data):
-    """Where the lens looks: at what is read; of bicubic at the point, for padding acts on its taps."""
+    """Return the centre of the lens: the sample; for bicubic the point, because padding applies to its taps."""
     bicubic = data.state.interpolationMode == BICUBIC
     return data.hops[:, 0] if bicubic else data.read[0]
 
 
 def _square(data: Data) -> Box:
-    """What is read: the square of a pixel; of bicubic four by four around the place that the mirrors lead to."""
+    """Return the pixels that a sample reads: one square, or four by four for bicubic, after reflection."""
     bicubic = data.state.interpolationMode == BICUBIC
     (u, v), reach = (data.hops[:, 2], 2.0) if bicubic else (data.read[0], 0.5)
     ends = u - reach, v - reach, u + reach, v + reach
@@ -178,7 +178,7 @@ def _square(data: Data) -> Box:
 
 
 def _arrow(data: Data, u, v) -> Arrows:
-    """The gridGrad of the chosen point."""
+    """Return the arrow of the chosen point's gridGrad."""
     xp, (_, columns) = data.xp, data.margin
     vectors = xp.where(xp.isfinite(data.gridGrad), data.gridGrad, 0.0)
     lengths = xp.hypot(vectors[..., 0], vectors[..., 1])
@@ -199,7 +199,7 @@ def _curve(data: Data) -> Panel:
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
     step = 0.09 * (size + 2 * data.margin[1])
-    tall = 4.0 * step / size  # of the panel, whose height is about a fourth of its width
+    tall = 4.0 * step / size  # height is about a fourth of the panel's width
     length = xp.hypot(1.0, 2.0 * slope / size / tall)
     dx = step / length / 2
     label = choose(
@@ -227,13 +227,13 @@ def _curve(data: Data) -> Panel:
 
 
 def _lens(data: Data) -> Panel:
-    """The taps of the chosen point, whose areas are their weights."""
+    """Return the taps of the chosen point, with weights as areas."""
     xp, state, (u, v) = data.xp, data.state, _centre(data)
     rows, columns = data.margin
     bicubic = state.interpolationMode == BICUBIC
     marks = [Image(data.surround, *_grey(data), -columns, -rows)]
     for k, (row, column, weight, _, _, inside, _) in enumerate(data.taps):
-        if bicubic:  # where it lies, not where its padding reads
+        if bicubic:  # the point before padding
             row, column = xp.floor(v) + (k // 4 - 1), xp.floor(u) + (k % 4 - 1)
             half = xp.sqrt(xp.abs(weight)) / 2
             ends = column - half, row - half, column + half, row + half
@@ -264,7 +264,7 @@ def _lens(data: Data) -> Panel:
 
 
 def _sum(data: Data):
-    """What comes out, as the sum of weights times pixels."""
+    """Return the panel of the output as the sum of weights times pixels."""
     out = written(data.at_chosen(data.out), ".2f")
     taps = data.taps
     if len(taps) > 4:
@@ -300,7 +300,7 @@ def _input_grad(data: Data) -> Panel:
 
 
 def caption(data: Data):
-    """Where the chosen point is, what that padding makes of it, and what a move would change."""
+    """Return the caption: the chosen point, the effect of padding, and the effect of a move."""
     xp, state = data.xp, data.state
     (column, row), (slope, _) = data.read
     taps, bicubic = data.taps, state.interpolationMode == BICUBIC
@@ -348,7 +348,7 @@ def caption(data: Data):
 
 
 def _where(data: Data):
-    """How far off the image the point is, and where it is."""
+    """Return the point's place, and its distance from the image, in words."""
     xp, size = data.xp, (data.state.width, data.state.height)
     u, v = data.hops[:, 0]
     before, behind = zip(*((-0.5 - at, at - n + 0.5) for at, n in zip((u, v), size)))
@@ -367,7 +367,7 @@ def _where(data: Data):
 
 
 def _padded(data: Data, names: dict):
-    """What border or reflection makes of a point beside the image."""
+    """Return the effect of border or reflection on a point outside the image, in words."""
     xp, across = data.xp, data.hops[0]
     if data.state.paddingMode != REFLECTION:
         return choose(
@@ -406,7 +406,7 @@ def _padded(data: Data, names: dict):
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    """Slide the point through the world and back; send the gradients back."""
+    """Return the plays: slide the point through the world and back; send the gradients back."""
     state = data.state
     x, y = data.at_chosen(double(data.xp, data.inputs["grid"][0]))
     stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]

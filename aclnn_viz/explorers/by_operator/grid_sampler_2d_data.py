@@ -1,11 +1,11 @@
-"""State and numbers of the interactive picture (explorer) of the 2D grid sampler: what a user may move, and what is computed
-from that. The front end and the figure draw this data and compute nothing.
+"""State and numbers of the interactive picture (explorer) of the 2D grid sampler. The front end and the figure draw this data
+and compute nothing.
 
-What is varied: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted); the image, the
-dtype. What is seen: the image as the padding continues it, and the way of the chosen point to where it reads; below it the
-column that is read for every x; the pixels that the point covers, whose areas are weights; what comes out, and what comes back.
-What is understood: a padding mode is a function from coordinates to coordinates, and its slope is the factor of gridGrad: 1
-inside, 0 behind a border, -1 after a mirror; the gradient goes back to the pixels that were read, in the same shares.
+Controls: the modes; one point (dragged), or the cloth of all points (turned, scaled, shifted); the image, the dtype. Panels:
+the image continued by padding, and the way of the chosen point to its sample; below it the column read for every x; the
+pixels that the point covers, with weights as areas; the output, and the gradients. Lesson: a padding mode is a function from
+coordinates to coordinates, and its slope is the factor of gridGrad: 1 inside, 0 beyond a border, -1 after a mirror; the
+gradient returns to the pixels read, with the same weights.
 """
 
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ from aclnn_viz.operators.grid_sampler_2d import page
 OP = operator("grid_sampler_2d")
 PADDINGS = ("zeros", "border", "reflection")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
-PLACES = 481  # of x at which the column that is read is computed
-FLIGHT = 12  # gradients that are on their way at a time
+PLACES = 481  # values of x for which the column read is computed
+FLIGHT = 12  # gradients moving at a time
 
 
 # Images to sample from, on any number of pixels: each is a function of position in the unit square, with values from 0 to 1.
 
 
 def image(name: str, height: int, width: int, seed: int) -> np.ndarray:
-    """Return the image `name` of IMAGES as float64 (height, width); `seed` moves what is random in it."""
+    """Return the image `name` of IMAGES as float64 (height, width); `seed` sets its random parts."""
     y, x = np.meshgrid(
         (np.arange(height) + 0.5) / height, (np.arange(width) + 0.5) / width, indexing="ij"
     )
@@ -41,7 +41,7 @@ def image(name: str, height: int, width: int, seed: int) -> np.ndarray:
 
 
 def landscape(x, y, rng):
-    """Like a photograph: a lit sky with a sun, two ridges in haze, a lake that mirrors them, grain."""
+    """Return a landscape like a photograph: a lit sky with a sun, two ridges in haze, a lake that mirrors them, grain."""
     phase = rng.uniform(0, 2 * np.pi, 4)
     far = 0.46 + 0.06 * np.sin(5 * x + phase[0]) + 0.04 * np.sin(13 * x + phase[1])
     near = 0.62 + 0.09 * np.sin(3 * x + phase[2]) + 0.02 * np.sin(21 * x + phase[3])
@@ -61,7 +61,7 @@ def landscape(x, y, rng):
 
 
 def letter(x, y, rng):
-    """An F, which shows every mirror and turn."""
+    """Return an F, which shows every mirror and turn."""
     stem = (0.28 < x) & (x < 0.42) & (0.15 < y) & (y < 0.85)
     bars = ((0.28 < x) & (x < 0.75) & (0.15 < y) & (y < 0.28)) | (
         (0.28 < x) & (x < 0.62) & (0.44 < y) & (y < 0.56)
@@ -77,7 +77,7 @@ IMAGES = {
 
 @dataclass(frozen=True)
 class State:
-    """What can be moved. `moved` holds the dragged points as (row, column, x, y), in place of their grid positions."""
+    """The movable values. `moved` holds the dragged points as (row, column, x, y), instead of their grid positions."""
 
     paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
     interpolationMode: int = choice(
@@ -114,12 +114,12 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """What is drawn. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
+    """The drawn data. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
 
     xp: object
     state: State
     inputs: dict  # of op.backward
-    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image as the padding mode continues it
+    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image continued by the padding mode
     margin: tuple[int, int]  # rows, columns
     pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
     out: np.ndarray  # (Hout, Wout)
@@ -127,21 +127,19 @@ class Data:
     gridGrad: np.ndarray  # (Hout, Wout, 2)
     outputs: dict  # of op.backward
     taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
-    read: np.ndarray  # (2, 2): of the taps the mean column and row, and their slopes
+    read: np.ndarray  # (2, 2): mean column and row of the taps, and their slopes
     hops: (
         np.ndarray
-    )  # (2, 3): of both axes the chosen point, behind one mirror or the border, behind two
-    curve: (
-        np.ndarray
-    )  # (3, PLACES): columns of points, the columns that they read, those where nothing is read
-    flights: np.ndarray  # (2, Hout * Wout): where the gradients are that are on their way
+    )  # (2, 3): per axis the chosen point, behind one mirror or the border, behind two
+    curve: np.ndarray  # (3, PLACES): columns of points, columns read, columns where none is read
+    flights: np.ndarray  # (2, Hout * Wout): places of the moving gradients
 
     @property
     def chosen(self) -> tuple:
         return self.state.row, self.state.column
 
     def at_chosen(self, values):
-        """Return the element of the chosen point of an array (Hout, Wout, ...)."""
+        """Return the element at the chosen point of an array (Hout, Wout, ...)."""
         return element(self.xp, element(self.xp, values, self.state.row), self.state.column)
 
 
@@ -162,22 +160,22 @@ def points(state: State, xp=XP):
 
 
 def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
-    """Return (offset, factor): x is offset + factor * place, with the first of `size` pixels at place 0."""
+    """Return (offset, factor) of x = offset + factor * place, with the first of `size` pixels at place 0."""
     if not aligned:
         return 1 / size - 1, 2 / size
     return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
 
 
-@lru_cache(16)  # most movements leave the image as it is
+@lru_cache(16)  # most movements do not change the image
 def _image(name: str, height: int, width: int, seed: int, dtype: str) -> np.ndarray:
-    """The image (1, 1, H, W)."""
+    """Return the image (1, 1, H, W)."""
     made = round_to(image(name, height, width, seed)[None, None], dtype)
     made.flags.writeable = False
     return made
 
 
 def inputs(state: State, xp=XP) -> dict:
-    """Return the inputs of op.backward that a state stands for."""
+    """Return the inputs of op.backward for a state."""
     shape = state.grid_height, state.grid_width
     upstream = np.ones((1, 1, *shape))
     if state.gradOutput == "chosen":
@@ -199,18 +197,18 @@ def inputs(state: State, xp=XP) -> dict:
 
 
 def phases(state: State, xp=XP):
-    """Return how far the gradient of each point is on its way, from 0 to 1 (Hout * Wout,): one point after the other."""
+    """Return how far the gradient of each point has moved, from 0 to 1 (Hout * Wout,), one point after another."""
     count = state.grid_height * state.grid_width
     return xp.clip((state.sent * (count + FLIGHT) - np.arange(float(count))) / FLIGHT, 0.0, 1.0)
 
 
 def compute(state: State, backward=None) -> Data:
-    """Return what is drawn for a state; the kit's own kernel computes it, whatever `backward` is."""
+    """Return the data of a state; the kit's kernel computes it, whatever `backward` is."""
     return data(XP, state, **gathered(state))
 
 
 def gathered(state: State, _=None, xp=XP, op=OP) -> dict:
-    """Return what kernels make of a state: the arguments of `data`."""
+    """Return kernels' results for a state, the arguments of `data`."""
     given = inputs(state, xp)
     shown = {name: value for name, value in given.items() if name != "gradOutput"}
     return {
@@ -221,7 +219,7 @@ def gathered(state: State, _=None, xp=XP, op=OP) -> dict:
 
 
 def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
-    """Return what is drawn of a state, of `given` inputs, their outputs and that of forward, all arrays of `xp`."""
+    """Return the data of a state from `given` inputs, their outputs and forward's output, all arrays of `xp`."""
     size = (state.height, state.width)
     modes = (state.interpolationMode, state.paddingMode, state.alignCorners)
     grid, image = double(xp, given["grid"][0]), double(xp, given["input"][0, 0])
@@ -267,7 +265,7 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
 
 
 def _hops(xp, u, size: int, mode: int, aligned: bool):
-    """A coordinate, what the border or one mirror makes of it, and what a second mirror makes of that (3,)."""
+    """Return a coordinate, its image by the border or one mirror, and the image of that by a second mirror (3,)."""
     low, span = (0.0, size - 1.0) if aligned else (-0.5, float(size))
     hops = [u]
     for _ in range(2):
@@ -282,9 +280,9 @@ def _hops(xp, u, size: int, mode: int, aligned: bool):
     return xp.stack(hops)
 
 
-@lru_cache(32)  # most movements leave it as it is
+@lru_cache(32)  # most movements do not change it
 def _curve(size: int, margin: int, *modes) -> np.ndarray:
-    """The columns of points, the mean column that each reads, and nan there where it reads nothing, else the other way round."""
+    """Return the columns of points, the mean column that each reads, and nan there if it reads none, else the reverse."""
     places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
     offset, factor = pixel_units(size, modes[2])
     taps = [np.stack(tap) for tap in sampling.taps(XP, offset + factor * places, size, *modes)]
@@ -296,7 +294,7 @@ def _curve(size: int, margin: int, *modes) -> np.ndarray:
 
 
 def _taps(xp, here, image, *modes):
-    """The taps of a point (K, 7), as in `Data`."""
+    """Return the taps of a point (K, 7), as in `Data`."""
     found = []
     for row, column, *weights in page.taps_2d(xp, xp.reshape(here, (1, 1, 2)), image.shape, *modes):
         index, inside = page.pixel(xp, row, column, image.shape)
@@ -308,7 +306,7 @@ def _taps(xp, here, image, *modes):
 
 @lru_cache(16)
 def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
-    """A margin around an image (rows, columns), and for each pixel of both which one of the image it reads, if any."""
+    """Return a margin around an image (rows, columns), and for each pixel of both the image's pixel that it reads, if any."""
     margin = _margin(*size)
     y, x = (
         sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
@@ -319,7 +317,7 @@ def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
 
 
 def _margin(height: int, width: int) -> tuple[int, int]:
-    """Rows and columns around an image: a little more than x from -3 to 3, and about twice as wide as high."""
+    """Return rows and columns around an image: a little beyond x from -3 to 3, and about twice as wide as high."""
     rows, columns = max(2, ceil(0.35 * height)), max(2, ceil(1.2 * width))
     tall, wide = height + 2 * rows, width + 2 * columns
     return max(rows, ceil((wide / 2.6 - height) / 2)), max(columns, ceil((1.7 * tall - width) / 2))
