@@ -93,8 +93,7 @@ def _one_row(rows: np.ndarray, rng, value) -> np.ndarray:
     return np.where(np.arange(len(rows))[:, None] == rng.integers(len(rows)), value, rows)
 
 
-#: Changes of the rows of a tensor by kind ("f" floats, "i" indices, "b" bits), given the rows, a generator and integer
-# attributes.
+#: Changes of a tensor's rows by kind ("f" floats, "i" indices, "b" bits), from rows, generator and integer attributes.
 ROWS = {
     "f": {
         "a constant row": lambda rows, rng, known: _one_row(rows, rng, rows.flat[0]),

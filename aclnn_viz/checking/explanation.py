@@ -442,7 +442,7 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
 
 
 def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
-    """Return the edits of lines that all failing cases execute; elsewhere an edit would change nothing."""
+    """Return the edits of lines that all failing cases execute: a case that skips an edited line would be right."""
     lines = frozenset.intersection(*(frozenset(run.executed) for run in leaders(failing)))
     return (
         edit
