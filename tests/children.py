@@ -1,4 +1,4 @@
-"""Forked children of the tests; nothing of the kit is needed for one."""
+"""Forked children of the tests, independent of the kit."""
 
 import os
 import sys

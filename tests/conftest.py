@@ -14,11 +14,11 @@ import pytest
 from children import forked
 from machine import ENGINES, FAST, PEERS, ROOT, SOAK, forbidden_skip, missing
 
-os.environ["ACLNN_VIZ_LANG"] = "en"  # whatever the locale of whoever runs the tests
+os.environ["ACLNN_VIZ_LANG"] = "en"  # independent of the tester's locale
 # jsonschema builds its grammar for a second and a half; no notebook needs it
 sys.modules.setdefault("rfc3987_syntax", None)
 
-# What `make check` leaves out: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
+# Excluded from `make check`: a browser, fuzzing, notebooks, C++, processes, sweeps and searches.
 DEAR = re.compile(
     r"tests/(browser|fuzzing|tiles|standin|acl|public|sweeps|export|faults|storage|verification)/|"
     r"tests/(arrays/test_(bound|tight|truth)|"
@@ -29,7 +29,7 @@ DEAR = re.compile(
     r"test_(cli|data|elsewhere|gallery|lab|machine|make|notebooks|own_operator|readme|reference|without))"
 )
 BROWSER = "tests/browser/"
-# What waits for other processes, or computes in them, most of its time.
+# Tests that mostly wait for other processes, or compute in them.
 WAITS = re.compile(
     r"tests/(browser/|storage/test_killed|sweeps/test_clusters|devices/test_(atlas|bare|files_that|whole)|acl/|tiles/test_cpp|"
     r"test_(lab|notebooks|own_operator|elsewhere|cli_|make|machine|packages|without))"
@@ -46,7 +46,7 @@ def pytest_runtest_setup(item):
 
 
 def pytest_sessionstart(session):
-    """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may keep no bytecode."""
+    """Compile the kit for hundreds of fresh interpreters and the tests for all workers, which may not write bytecode."""
     gc.disable()  # until ten thousand tests are collected: all of them stay
     if hasattr(session.config, "workerinput"):
         return
@@ -61,11 +61,11 @@ def pytest_sessionstart(session):
         for package in ("aclnn_viz", "derivations"):
             compileall.compile_dir(ROOT / package, quiet=1)
     for child in children:
-        os.waitpid(child, 0)  # a worker compiles what it finds not compiled
+        os.waitpid(child, 0)  # a worker compiles missing files
 
 
 def _compile_tests(rewrite_hook, paths):
-    """Keep tests with their assertions rewritten, as pytest does on import; half of the time of a first collection."""
+    """Store tests with rewritten assertions, as pytest does on import; this halves the first collection."""
     sys.dont_write_bytecode = False
     for path in paths:
         module = module_from_spec(spec_from_file_location(path.stem, path, loader=rewrite_hook))
@@ -75,7 +75,7 @@ def _compile_tests(rewrite_hook, paths):
 
 
 def pytest_ignore_collect(collection_path):
-    """Leave out whole files before they are imported: half of the fast half's time would be collection."""
+    """Skip whole files before their import, which would take half of the fast half's time."""
     if PEERS and not SOAK and collection_path.suffix == ".py":
         words = re.findall(r"\w+", collection_path.read_text(encoding="utf-8"))
         # that names no engine
@@ -85,7 +85,7 @@ def pytest_ignore_collect(collection_path):
 
 
 def pytest_collection_modifyitems(config, items):
-    # First what takes long, so that no worker ends long after the other, and tests of an explorer while it is open.
+    # Slow tests first, so that workers end together, and an explorer's tests while it is open.
     items.sort(
         key=lambda item: (
             not item.nodeid.startswith(BROWSER),
@@ -107,7 +107,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def _left_out(items):
-    """What no sample holds: of a test with `sampled(count)` that many cases are drawn, always the same."""
+    """Deselect cases outside the sample: a test with `sampled(count)` keeps that many, always the same."""
     sampled = defaultdict(list)
     for item in items:
         if item.get_closest_marker("sampled"):
@@ -126,7 +126,7 @@ def _needs_engine(item):
 
 
 def pytest_collection_finish():
-    """No later search for garbage looks at ten thousand tests again, nor copies them in a forked child: a seventh of the time."""
+    """Exclude ten thousand tests from later garbage searches and from copies in forked children: a seventh of the time."""
     gc.collect()
     gc.freeze()
     gc.enable()
@@ -135,7 +135,7 @@ def pytest_collection_finish():
 
 
 def pytest_sessionfinish():
-    """What tests left open is found by one search for garbage; pytest makes ten more, which now look at nothing old."""
+    """Search once for garbage of the tests; pytest searches ten more times, now without old objects."""
     gc.collect()
     gc.freeze()
 
@@ -167,9 +167,10 @@ def _explorer(item):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """A file stays with one worker, so that a fixture of a file is built once; so does all that shares the browser.
+    """Keep a file on one worker, so that its fixtures are built once, and also everything that shares the
+    browser.
 
-    One of three workers takes what waits, from the browser on; two prepare once what the tests that compute share.
+    One of three workers takes waiting tests, the browser first; two prepare fixtures of computing tests once.
     """
     from xdist.scheduler import LoadScopeScheduling
 
@@ -188,7 +189,7 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """At most five lines: how many tests were skipped, why, and what to do about it."""
+    """Print at most five lines: the number of skipped tests, the reasons, and the remedy."""
     skips = terminalreporter.stats.get("skipped", ())
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skips)
     lines = [f"{count} skipped: {reason}" for reason, count in reasons.most_common()]
@@ -198,7 +199,7 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="module", autouse=True)
 def folders_are_forgotten():
-    """Operators of folders that a module opens are not there for the next."""
+    """Forget the operators of folders that a module opened."""
     from aclnn_viz.operators import registry
 
     before = dict(registry._outside)

@@ -1,4 +1,4 @@
-"""Exact oracles: rounding and places of a format in rational numbers, and the measures from their definitions."""
+"""Exact oracles: rounding and places of a format in rational numbers, and the measures by their definitions."""
 
 import math
 from fractions import Fraction
@@ -12,7 +12,7 @@ PRECISION = {
 
 
 def place(value: Fraction, name: str) -> int:
-    """The number of the format's value nearest to a rational (ties to even), counted from zero."""
+    """Return the place of the format's value nearest to a rational (ties to even), counted from zero."""
     bits, low = PRECISION[name]
     if value < 0:
         return -place(-value, name)
@@ -32,7 +32,7 @@ def infinity(name: str) -> int:
 
 
 def measures(actual, truth, name: str) -> dict[str, float]:
-    """The measures of finite data, by their definitions in rational arithmetic."""
+    """Return the measures of finite data, by their definitions in rational arithmetic."""
     a, g = [Fraction(float(v)) for v in actual], [Fraction(float(v)) for v in truth]
     n, eps = len(a), Fraction(1e-7)
     errors = [x - y for x, y in zip(a, g)]
@@ -58,7 +58,7 @@ def measures(actual, truth, name: str) -> dict[str, float]:
 
 
 def root(value: Fraction) -> float:
-    """The square root of a rational, to more digits than a float64 has."""
+    """Return the square root of a rational, to more digits than a float64 has."""
     if not value:
         return 0.0
     shift = 2 * (128 - (value.numerator.bit_length() - value.denominator.bit_length()) // 2)

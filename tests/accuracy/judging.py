@@ -19,7 +19,7 @@ def verdict(name, dtype, pairs, base=None):
 
 
 def expect(name, dtype, rows):
-    """Assert the outcome of each row: (outcome, pairs, baseline where there is one)."""
+    """Assert the outcome of each row: (outcome, pairs, baseline if there is one)."""
     for outcome, *data in rows:
         assert verdict(name, dtype, *data) == outcome, (name, dtype, data)
 
@@ -38,22 +38,22 @@ def ones(count):
 
 
 def sides(limit, outcomes, pairs, steps=1):
-    """Rows just below a limit, at it, and just above it; `pairs` makes the data of a number."""
+    """Return rows just below a limit, at it, and just above it; `pairs` makes the data for a number."""
     values = nudged(limit, DOWN, steps), limit, nudged(limit, UP, steps)
     return [(outcome, pairs(value)) for outcome, value in zip(outcomes.split(), values)]
 
 
 def nudged(value, direction, steps=1):
-    """The next float64 number, or a few further: enough to leave a limit that was computed in float64."""
+    """Return the next float64 number, or a few further, enough to leave a limit computed in float64."""
     for _ in range(steps):
         value = np.nextafter(value, direction)
     return float(value)
 
 
 def at_relative(relative, eps, dtype):
-    """An output and a truth at which |output - truth| / (|truth| + eps) is exactly this in float64; it grows with it.
+    """Return an output and a truth whose |output - truth| / (|truth| + eps) is exactly `relative` in float64.
 
-    At 2**40 an eps of 1e-7 is below the last digit. float16 ends before that, and has an output of 0 instead.
+    At 2**40 an eps of 1e-7 is below the last digit. float16 ends earlier, and has an output of 0 instead.
     """
     if dtype != "float16":
         return 2.0**40 * (1 - relative), 2.0**40

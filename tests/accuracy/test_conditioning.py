@@ -19,7 +19,7 @@ def difference(a, b):
 
 
 def cancelling(fmt):
-    """a - b with a and b a few ulps apart: the difference is as uncertain as it is large."""
+    """Return a - b with a and b a few ulps apart: the difference is as uncertain as it is large."""
     a = np.full(4, 1.5, fmt.numpy)
     return {"a": a, "b": round_to(1.5 - 3 * 2.0 ** (1 - fmt.significand_bits) * np.ones(4), fmt)}
 

@@ -195,7 +195,7 @@ def test_a_group_survives_an_exponential_that_overflows():
 
 
 def test_a_sigmoid_survives_it_too():
-    """1 is added in front of the exponential: nothing was known of such elements, and a nan passed."""
+    """1 is added in front of the exponential, whose elements were unknown, and a nan passed."""
     op, inputs = operator("silu"), dict(gradOutput=np.float32([1, 1]), self=np.float32([100, -100]))
     env, truth = envelope(op, **inputs)["gradInput"], op.truth(**inputs)["gradInput"]
     assert explain(op.backward(**inputs)["gradInput"], truth, env).explained == 2
@@ -230,7 +230,7 @@ def test_the_expected_width_holds_nearly_all_and_is_narrower_than_the_bound(name
     # Six standard deviations, of errors that are uniform and not quite independent.
     assert inside.mean() > 0.999
     assert np.median(env.expected) < 0.7 * np.median(env.bound)
-    # it would show a digit that is lost
+    # a smaller bound would show a lost digit
     assert np.median(env.expected[error > 0] / error[error > 0]) < 40
 
 
@@ -253,10 +253,10 @@ def slope_at_50_digits(factor, x):
 def test_every_16_bit_input_of_the_factors(factor, dtype):
     result = sweep_factor(factor, dtype)
     assert result.size + result.special_size == 1 << 16
-    # float32 inside, rounded once
+    # computed in float32, rounded once
     assert result.max_ulp <= 1 and result.ulp_counts["exact"] >= 0.999 * result.size
     rough = sweep_factor(factor, dtype, Plan(compute=dtype, accumulate=dtype))
-    assert rough.max_ulp > 3  # 16 bits inside lose digits where the slope crosses zero
+    assert rough.max_ulp > 3  # 16-bit computation loses digits where the slope crosses zero
     right = slope_at_50_digits(factor, rough.worst_input)
     assert abs(rough.worst_truth - right) <= 1e-12 * max(1, abs(right))
     assert abs(rough.worst_output - right) > 2 * ulp(float(right), dtype)

@@ -27,7 +27,7 @@ def array(values, fmt):
 
 
 def near(truth, fmt, rng):
-    """An output a few ulps away from a truth."""
+    """Return an output a few ulps away from a truth."""
     rounded = round_to(truth, fmt)
     bits = rounded.view(f"i{fmt.bits // 8}")
     return (bits + rng.integers(0, 5, truth.shape).astype(bits.dtype)).view(fmt.numpy)
@@ -165,7 +165,7 @@ def test_special_values_have_stated_answers(fmt, output, truth, ulps, error, dif
     got = measure(array([output], fmt), np.array([truth]))
     found = (got.max_ulp, got.max_abs, got.differing, got.signed_zeros)
     assert found == pytest.approx((ulps, error, differing, zeros), nan_ok=True)
-    assert got.notes  # each of these is explained in words
+    assert got.notes  # the notes explain each of these
 
 
 @ALL

@@ -231,7 +231,7 @@ def test_any_bits_are_judged_without_a_warning(dtype, data):
     assert sum(report.ulp_counts.values()) == report.size == actual.size
     assert report.finite_size + report.differing <= report.size
     assert {v.outcome for v in report.verdicts.values()} <= {"pass", "fail", "not applicable"}
-    # nan or infinity where the truth has a number: no standard but a baseline's own may accept it
+    # nan or infinity for a finite truth: only a baseline's own may be accepted
     if np.any(~np.isfinite(actual) & (np.abs(truth) < 1)):
         assert {n for n, v in report.verdicts.items() if v == "pass"} <= {
             f"dual benchmark L{i}{kind}" for i in range(3) for kind in ("", ", guarded")

@@ -45,7 +45,8 @@ def judged(name, dtype, outputs, truth, base):
 
 
 def ratios(suite, dtype, start, unit, shift=0.0, pad=False):
-    """(metric, verdict) of each level and metric: a truth shifted down by part of a unit moves all three ratios towards 1.
+    """Yield (metric, verdict) for each level and metric; shifting the truth by part of a unit moves all ratios
+    towards 1.
 
     Exact elements change no ratio; 1024 = 4**5 elements make the roots of the mean squares rational.
     """
@@ -94,7 +95,7 @@ SMALL = {  # threshold and error limit in the small-value domain
 
 
 def counted(rows, wrong, right):
-    """Rows of 64 elements of one truth: of the outputs and of the baselines so many are wrong."""
+    """Yield rows of 64 elements with one truth, and the given numbers of wrong outputs and wrong baselines."""
     for bad, base_bad, outcome in rows:
         outputs, base = ([wrong] * n + [float(right)] * (64 - n) for n in (bad, base_bad))
         yield outcome, [(value, right) for value in outputs], base
@@ -120,7 +121,7 @@ def test_small_value_errors_are_counted(level, dtype):
 @pytest.mark.parametrize("suite", SUITES)
 def test_the_small_value_domain_and_its_errors_end_at_their_limits(suite, dtype):
     small, error = SMALL[suite][dtype]
-    # no two numbers of float16 are as near as its limit in msprobe, 1e-16
+    # in float16 no two numbers are as near as msprobe's limit, 1e-16
     if (suite, dtype) != ("msprobe benchmark", "float16"):
         base = [float(round_to(error, dtype))] * 8
         rows = sides(error, "pass pass fail", lambda truth: [(0.0, truth)] * 8)

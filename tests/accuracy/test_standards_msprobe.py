@@ -19,9 +19,10 @@ HUNDREDTHS = (99, 199)  # 9801 + 199 = 10000: the cosine is 0.99
 
 
 def turns(lengths, scale, outcomes):
-    """Rows of a cosine above a limit, at it and below: head / sqrt(head**2 + count), of (head, 1, ..., 1) and (1, 0, ..., 0).
+    """Return rows with a cosine above, at and below a limit: head / sqrt(head**2 + count), of (head, 1, ..., 1)
+    and (1, 0, ...).
 
-    The first output is its truth, so that the largest absolute error is that of the ones.
+    The first output equals its truth, so that the ones have the largest absolute error.
     """
     (head, count), rows = lengths, []
     for outcome, turn in zip(outcomes.split(), (-1e-9, 0, 1e-9)):
@@ -73,7 +74,7 @@ def test_api_shares_of_small_relative_errors(dtype):
 
 
 def ulps(dtype, *errors):
-    """Pairs whose errors are these numbers of ulps; the truth moves, below a number whose ulp is 1."""
+    """Return pairs with these errors in ulps; the truth moves, below a number whose ulp is 1."""
     start = {"float16": 1536.0, "bfloat16": 192.0, "float32": 1.5 * 2**23}[dtype]
     return [(start, start - error) for error in errors]
 

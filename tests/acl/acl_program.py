@@ -1,4 +1,4 @@
-"""A program over any implementation of the C API, as a C++ sample has it: start, run operators, leave nothing."""
+"""A program over any implementation of the C API, like a C++ sample: start, run operators, leave nothing."""
 
 import threading
 
@@ -43,7 +43,7 @@ SMALL = {
 
 
 def inputs_of(name, dtype=np.float32):
-    """Small inputs of an operator, and the shapes and dtypes of its outputs."""
+    """Return small inputs of an operator, and the shapes and dtypes of its outputs."""
     small = case(name, dtype=np.dtype(dtype).name, **SMALL[name])
     op, inputs = small.operator, small.operator.bind(small.inputs)
     results = op.arrange_backward(**inputs).results
@@ -51,7 +51,7 @@ def inputs_of(name, dtype=np.float32):
 
 
 def on_new_thread(work):
-    """Run `work` on a thread of its own and return its result."""
+    """Run `work` on a new thread and return its result."""
     results = []
     thread = threading.Thread(target=lambda: results.append(work()))
     thread.start()
@@ -91,13 +91,13 @@ class Program(program.Program):
         return self.view(self.malloc(int(np.prod(shape)) * np.dtype(dtype).itemsize), shape, dtype)
 
     def given(self, value):
-        """An input as phase 1 takes it."""
+        """Return an input as phase 1 takes it."""
         return self.argument(
             "aclTensor" if isinstance(value, np.ndarray) else "aclBoolArray", value
         )
 
     def arguments(self, name, inputs=None, outputs=None):
-        """Phase 1's arguments in C order, from values, and the output tensors by name."""
+        """Return phase 1's arguments in C order, from values, and the output tensors by name."""
         usual, shapes = inputs_of(name)
         inputs, outputs = usual | (inputs or {}), shapes | (outputs or {})
         before, after = PARAMETERS[name].split("|")
@@ -113,7 +113,7 @@ class Program(program.Program):
 
     def queue(self, name, arguments):
         super().queue(name, arguments)
-        self._queued = False  # a test waits itself, or shows what happens when nobody does
+        self._queued = False  # a test waits itself, or shows the effect of no wait
 
     def launch(self, name, arguments):
         self.queue(name, arguments)

@@ -20,10 +20,10 @@ IMPLEMENTATIONS = {
     "stand-in 9.x": lambda: CannAcl(stand_in("9.x")),
 }
 EVERY_CALL = "test_every_call_takes_nulls_and_returns_one_value_for_each_out_pointer"
-#: What an installation lacks: CANN 8.1 has no counted finalize, and counts no device.
+#: Missing parts of an installation: CANN 8.1 has no counted finalize, and counts no device.
 ABSENT = {"stand-in 8.x": {"test_finalize_reference_is_counted", EVERY_CALL}}
 
-#: Programs that the emulator passes and the stand-in remarks on: the null mask, and the shape that no status tells of.
+#: Programs on which only the stand-in comments: the null mask, and a shape without a status.
 REMARKED = {EVERY_CALL, "test_a_shape_that_the_tiling_ignores_fails_at_launch"}
 
 
@@ -34,7 +34,7 @@ REMARKED = {EVERY_CALL, "test_a_shape_that_the_tiling_ignores_fails_at_launch"}
     ]
 )
 def acl(request):
-    """One process, in which nothing was called yet; a test that ends in misuse fails."""
+    """Yield one process without earlier calls; a test that ends in misuse fails."""
     implementation = IMPLEMENTATIONS[request.param]()
     yield implementation
     assert implementation.misuse == []
@@ -44,7 +44,7 @@ def acl(request):
 
 @pytest.fixture
 def program(acl):
-    """A program that has started, and that gives everything back at the end."""
+    """Yield a started program, which releases everything at the end."""
     running = Program(acl).start()
     yield running
     running.finish()
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(items):
     seen = Counter()
 
     def asked_for(item):
-        """Of other parameters each stand-in takes every second value: both hold the same operators."""
+        """Return whether a stand-in runs this item; of other parameters each takes every second value."""
         name, implementation = getattr(item, "originalname", ""), _implementation(item)
         if name in ABSENT.get(implementation, ()):
             return False
@@ -77,7 +77,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Run the whole test in a child and report what it reports, or that it crashed."""
+    """Run the whole test in a child and report its reports, or its crash."""
     implementation = _implementation(item)
     if not implementation or implementation == "host" or missing("g++"):
         return None
@@ -85,7 +85,7 @@ def pytest_runtest_protocol(item, nextitem):
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     serialise = item.config.hook.pytest_report_to_serializable
     try:
-        # What the session holds, such as a browser, is its parent's, and is not closed with each child.
+        # Objects of the session, such as a browser, belong to the parent, and no child closes them.
         found = in_child(
             lambda: pickle.dumps(
                 [
@@ -100,7 +100,7 @@ def pytest_runtest_protocol(item, nextitem):
         ]
     except (Crashed, AssertionError) as error:
         reports = [pytest.TestReport(item.nodeid, item.location, {}, "failed", str(error), "call")]
-    # the child did; here the set-up of earlier tests may be left
+    # the child did this; earlier tests may have left a set-up here
     item.session._setupstate.teardown_exact(nextitem)
     for report in reports:
         item.ihook.pytest_runtest_logreport(report=report)

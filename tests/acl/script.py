@@ -1,6 +1,6 @@
-"""Scripts of calls, scripts/*.txt: a call and its arguments, and behind "->" what it returns.
+"""Scripts of calls, scripts/*.txt: a call with its arguments, and after "->" its result.
 
-"$name" is a value that an earlier result was bound to, "_" any result; lines after "!" are complaints of the emulator.
+"$name" is the value bound by an earlier result, "_" any result; lines after "!" are complaints of the emulator.
 A command is a call of the C API, a method of the program, or a step below.
 """
 
@@ -18,25 +18,25 @@ POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
 
 
 def scripts(name: str) -> dict[str, list[str]]:
-    """The lines of each script of a file, by name."""
+    """Return the lines of each script of a file, by name."""
     text = (Path(__file__).parent / "scripts" / f"{name}.txt").read_text()
     blocks = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).strip().split("\n\n")
     return {name: lines for name, *lines in map(str.splitlines, map(str.strip, blocks))}
 
 
 class Steps:
-    """What scripts do beside calls, with a program that has started."""
+    """The steps of scripts beside calls, with a started program."""
 
     def __init__(self, program):
         self.program = program
 
     def tensors(self, /, **replaced):
-        """Arguments of phase 1 by name; `replaced` are tensors to take instead."""
+        """Return arguments of phase 1 by name; `replaced` are tensors to use instead."""
         arguments, _ = self.program.arguments(HARDSWISH)
         return dict(zip(("gradOutput", "self", "out"), arguments)) | replaced
 
     def queued(self, /, **replaced):
-        """Queue the operator; the addresses of its tensors, by name."""
+        """Queue the operator; return the addresses of its tensors, by name."""
         tensors, places = self.tensors(**replaced), self.program.tensors
         self.program.queue(HARDSWISH, tensors.values())
         return {name: places[tensor][0] for name, tensor in tensors.items() if tensor in places}
@@ -102,7 +102,7 @@ def value(word: str, names: dict):
 
 
 def play(lines: list[str], acl, program=None) -> None:
-    """Make the calls of a script, and assert what they return."""
+    """Make the calls of a script, and assert their results."""
     names = {"stream": getattr(program, "stream", None)}
     steps = Steps(program)
 

@@ -1,4 +1,4 @@
-"""The calls of the runtime and of descriptors, in correct programs and where the vendor's library refuses."""
+"""The calls of the runtime and of descriptors, in correct programs and for the library's refusals."""
 
 import inspect
 
@@ -47,7 +47,7 @@ def test_the_operators_take_the_vendors_parameters_in_c_order(acl):
 
 
 def test_every_call_takes_nulls_and_returns_one_value_for_each_out_pointer(acl):
-    """Each call once, in the order of the table, which initialises, finalises, and goes on as a stray program would."""
+    """Each call once, in the table's order, which initialises, finalises, and continues like a stray program."""
     for function in functions():
         zeros = [0.0 if p.c_type == "double" else 0 for p in function.inputs]
         result = getattr(acl, function.name)(*zeros)

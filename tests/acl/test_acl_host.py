@@ -1,4 +1,4 @@
-"""What is the emulator's own: products, memory, poison, views, and the computation that it is given."""
+"""The emulator's own parts: products, memory, poison, views, and the given computation."""
 
 import numpy as np
 import pytest
@@ -76,7 +76,7 @@ def test_statuses_follow_the_product(soc, cann, status):
 
 
 def test_a_text_beside_success():
-    """The tiling reports a failure that the library discards: phase 1 succeeds and an error text is there."""
+    """The tiling reports a failure that the library discards: phase 1 succeeds with an error text."""
     program = started()
     name = "aclnnGroupNormSwishGrad"
     arguments, _ = program.arguments(name, {"numGroups": 3})
@@ -87,7 +87,7 @@ def test_a_text_beside_success():
     )
 
 
-# Refusals that no document words, so that other implementations may differ
+# Refusals without a documented text, in which other implementations may differ
 
 
 def test_inferred_refusals():
@@ -185,7 +185,7 @@ def views(draw):
 
 
 def addresses_of(view, start):
-    """The address of each float32 element, element by element."""
+    """Return the address of each float32 element, element by element."""
     found = []
     for index in np.ndindex(*view.shape):
         found.append(start + 4 * (view.offset + sum(i * s for i, s in zip(index, view.strides))))
@@ -218,7 +218,7 @@ def test_scatter_is_a_loop_over_elements_and_drops_what_is_outside(view, length)
     values = np.arange(1, len(places) + 1, dtype=np.float32).reshape(view.shape)
     device.scatter(start, view, values)
     found = device.read(start, 4 * length).view(np.float32)
-    for k, number in enumerate(found):  # of elements that share an address, any one may be last
+    for k, number in enumerate(found):  # of elements that share an address, any may be the last
         wanted = [v for v, a in zip(values.ravel(), places) if a == start + 4 * k]
         assert number in wanted if wanted else number == 0
 

@@ -1,4 +1,4 @@
-"""What the emulated kernels do where the vendor's checks let a call pass that no formula covers."""
+"""The emulated kernels for calls that pass the vendor's checks although no formula covers them."""
 
 from importlib import import_module
 
@@ -24,7 +24,7 @@ def poisoned(array):
 
 
 def reference(name, **inputs):
-    """Float64 outputs of the formula at 50 digits."""
+    """Return float64 outputs of the formula at 50 digits."""
     given = {key: value for key, value in inputs.items() if value is not None}
     return {
         key: np.asarray(value, np.float64)
@@ -33,12 +33,12 @@ def reference(name, **inputs):
 
 
 def usual(name):
-    """What the formula gives for the usual inputs."""
+    """Return the formula's outputs for the usual inputs."""
     return reference(operator(name).name, **inputs_of(name)[0])
 
 
 def run(name, *, soc=A2, cann="9.1", synchronise=0, outputs=None, **inputs):
-    """Run an operator with some inputs replaced; return its outputs and what was recorded."""
+    """Run an operator with some inputs replaced; return its outputs and the records."""
     program = Program(HostAcl(soc=soc, cann=cann)).start()
     arguments, made = program.arguments(name, inputs, outputs)
     program.queue(name, arguments)
@@ -70,7 +70,7 @@ def test_an_unknown_reduction_is_none():
 
 
 def test_a_scalar_is_read_as_a_vector_for_none():
-    """One number was allocated, four are read: the kernel finds whatever follows, here poison."""
+    """One number was allocated, four are read: the kernel reads the bytes behind it, here poison."""
     found, misuse = run(LOSS, reduction="none")
     grad = np.frombuffer(np.float32(0.5).tobytes() + 12 * POISON, np.float32)
     assert close(found["xGradOut"], loss(reduction="none", gradLoss=grad))
@@ -270,7 +270,7 @@ def test_an_output_that_is_too_small_loses_its_end():
 
 
 def test_a_generated_operator_ignores_the_strides_of_an_output():
-    """The strided view would leave its 16 elements; the dense result from its start does not."""
+    """The strided view would leave its 16 elements; the dense result starts at its first."""
     program = Program(HostAcl()).start()
     arguments, _ = program.arguments(RMS)
     address = program.put(np.full(16, 77, np.float32))

@@ -1,4 +1,4 @@
-"""What a program leaves behind is reported when its device is reset or the process finalised."""
+"""Objects that a program leaves are reported when its device is reset or the process finalised."""
 
 import re
 
@@ -16,7 +16,7 @@ def arguments(p):
 
 
 def leak(kind, p):
-    """Leave one thing behind and finish all else."""
+    """Leave one object behind and finish everything else."""
     match kind:
         case "memory":
             p.blocks.remove(p.malloc(24))

@@ -1,4 +1,4 @@
-"""What the emulator says about wrong programs: the status, the exact complaint, and that nothing later suffers.
+"""The emulator's reports on wrong programs: the status, the exact complaint, and that nothing later suffers.
 
 That a correct program brings no complaint is asserted behind every test of the conformance suite.
 """
@@ -19,12 +19,12 @@ TABLE = scripts("misuse")
 
 
 def without_numbers(text):
-    """Addresses and handle numbers differ from run to run of the table."""
+    """Return a text without addresses and handle numbers, which differ from run to run of the table."""
     return re.sub(r"0x[0-9a-f]+", "0x#", re.sub(r"(<acl\w+) \d+>", r"\1 #>", text))
 
 
 def split(lines):
-    """The calls of a wrong program, and the complaints."""
+    """Return the calls of a wrong program, and the complaints."""
     calls = [line for line in lines if not line.startswith("! ")]
     return calls, [line[2:] for line in lines[len(calls) :]]
 
@@ -63,7 +63,7 @@ def test_the_table_notices_corruption(monkeypatch):
     every_case_fails()
 
 
-#: What the stand-in cannot know: lengths of Python's arrays, handles of the emulator, the gaps between elements.
+#: Complaints impossible for the stand-in: lengths of Python arrays, the emulator's handles, gaps between elements.
 UNNOTICED = {
     "overwritten_beside_a_view",
     "copied_outside_the_host",
@@ -75,13 +75,13 @@ UNNOTICED = {
 
 @pytest.mark.needs("g++")
 def test_the_stand_in_notices_wrong_programs_too():
-    """Behind every test on the stand-in it is asserted that it noticed nothing."""
+    """Every test on the stand-in asserts that it noticed nothing; here it must notice something."""
     root = stand_in()
 
     def noticed(wrong):
         def work():
             program = Program(CannAcl(root)).start()
-            with suppress(AssertionError, TypeError):  # its statuses may be others
+            with suppress(AssertionError, TypeError):  # its statuses may differ
                 wrong(program)
             return bool(StandIn(root).misuse)
 

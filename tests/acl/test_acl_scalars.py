@@ -1,4 +1,4 @@
-"""Numbers that C takes as handles: made of memory of the host, read by phase 1, and given back."""
+"""Numbers that C takes as handles: created from host memory, read by phase 1, and destroyed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Programs drawn at random: whatever they call, only TypeError is raised, and a correct program runs after them."""
+"""Random programs: any call raises only TypeError, and a correct program runs after them."""
 
 import gc
 import random
@@ -90,7 +90,7 @@ def test_calls_in_any_order(seed, record_property):
 
 
 def distorted(draw, program, array):
-    """A tensor over an array, with one or two things about it changed."""
+    """Return a tensor over an array, with one or two changed properties."""
     shape, dtype, strides, offset, address = array.shape, array.dtype, None, 0, program.put(array)
     for change in draw.sample(
         ("shape", "dtype", "strides", "offset", "address", "rank", "ones", "empty", "nothing"),
@@ -133,7 +133,7 @@ def test_distorted_launches(name, record_property):
 
 
 def distorted_launches(name, seed):
-    """Launch an operator twelve times with strange tensors and a right one after each; how many were launched."""
+    """Launch an operator twelve times with strange tensors and a right one after each; return the number of launches."""
     draw = random.Random(f"{name} {seed}")
     launched = 0
     for _ in range(12):

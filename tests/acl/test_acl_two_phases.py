@@ -19,7 +19,7 @@ HARDSWISH = "aclnnHardswishBackward"
 
 
 def judged(name, inputs=None):
-    """The outputs at 50 digits, as float64, from formulas that the kit does not see."""
+    """Return the outputs at 50 digits, as float64, from formulas independent of the kit."""
     inputs = inputs_of(name)[0] | (inputs or {})
     given = {key: value for key, value in inputs.items() if value is not None}
     outputs = import_module(f"reference.{JUDGES[name]}").backward(**given)
@@ -190,7 +190,7 @@ def test_work_runs_in_order(program):
     first, made = program.arguments(HARDSWISH, inputs, shapes)
     second, last = program.arguments(HARDSWISH, inputs, shapes)
     program.queue(HARDSWISH, first)
-    program.queue(HARDSWISH, [made["out"], second[1], second[2]])  # reads what the first one writes
+    program.queue(HARDSWISH, [made["out"], second[1], second[2]])  # reads the first call's output
     assert program.acl.aclrtSynchronizeStream(program.stream) == 0
     once = judged(HARDSWISH, inputs)["out"].astype(np.float32)
     twice = judged(HARDSWISH, {"gradOutput": once, "self": inputs["self"]})
@@ -225,7 +225,7 @@ def test_a_forced_destroy_drops_the_work(program):
 
 
 def test_two_threads_at_once(acl):
-    """Each thread runs its own programme of work on its own stream of the shared device."""
+    """Each thread runs its own work on its own stream of the shared device."""
     Program(acl).start().finish()
     assert acl.aclInit(None) == 0
     results = {}
@@ -262,7 +262,7 @@ def test_two_threads_at_once(acl):
 
 
 def strided_inputs(program, name):
-    """Every input of an operator as a view with gaps, transposed and away from the start of its storage."""
+    """Return every input of an operator as a view with gaps, transposed and away from its storage's start."""
     given, shapes = inputs_of(name)
     arguments, made = program.arguments(name, given, shapes)
     for position, key in enumerate(PARAMETERS[name].split("|")[0].split()):

@@ -1,4 +1,4 @@
-"""The types of every C function, what handles are, and what is kept alive."""
+"""The types of every C function, the nature of handles, and lifetimes."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""That work in a child cannot hide a crash, a failure or misuse: neither `in_child` nor the conformance suite."""
+"""Work in a child cannot hide a crash, a failure or misuse, in `in_child` or in the conformance suite."""
 
 import os
 import re

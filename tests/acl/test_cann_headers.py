@@ -1,4 +1,4 @@
-"""Prototypes from headers, held against the built-in ones; and the built-in ones against the stand-in's headers."""
+"""Prototypes from headers agree with the built-in ones, and these with the stand-in's headers."""
 
 from pathlib import Path
 
@@ -30,11 +30,11 @@ OF_THEIR_OWN = [op for op in taught() if op not in without_their_own()]
 
 
 def test_every_prototype_is_that_of_the_headers():
-    """The stand-in compiles against these headers, and they against the vendor's samples."""
+    """The stand-in compiles against these headers, and the vendor's samples too."""
     headers = declared()
     own = {function.name for op in OF_THEIR_OWN for function in phases(contract(op))}
     for name, function in functions().items():
-        # their headers are made of the declaration
+        # the declaration generates their headers
         if name.startswith("aclnn") and "Executor" in function.prototype and name not in own:
             continue
         expected = (

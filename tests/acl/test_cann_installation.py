@@ -1,4 +1,4 @@
-"""Where CANN is looked for: roots, generations of libraries, headers, version files, custom operators. No C here."""
+"""The search for CANN: roots, generations of libraries, headers, version files, custom operators. No C here."""
 
 import platform
 
@@ -19,7 +19,7 @@ def made(folder, *files):
 
 @pytest.fixture(autouse=True)
 def bare(monkeypatch, tmp_path):
-    """A machine on which nothing is set, with its default places inside of the test's folder."""
+    """Set up a machine without settings, with its default places inside the test's folder."""
     for name in (
         "ASCEND_HOME_PATH",
         "ASCEND_TOOLKIT_HOME",
@@ -153,7 +153,7 @@ def test_version_files(tmp_path, file, text, version):
 def test_without_version_files_it_is_said_what_tells(tmp_path, root, runtime, version, source):
     files = [f"lib64/{runtime}", "opp/version.info"]
     made(tmp_path / root, *files)
-    # of the package, not of CANN
+    # the package's version, not CANN's
     (tmp_path / root / "opp/version.info").write_text("Version=7.7.0.1.238\n")
     found, text = find(tmp_path / root).version()
     assert str(found) == version and text.startswith(source)

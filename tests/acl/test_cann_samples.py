@@ -1,4 +1,4 @@
-"""The vendor's samples in C++ on the stand-in, which notices what one of them misreads."""
+"""The vendor's samples in C++ on the stand-in, which notices that one misreads its data."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Codes and pasted logs, of the forms of public threads: the right meaning, or "unknown"."""
+"""Codes and pasted logs in the forms of public threads: the right meaning, or "unknown"."""
 
 import io
 import json

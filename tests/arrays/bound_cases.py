@@ -11,7 +11,7 @@ PLAIN, HUGE_RANGE, SUBNORMAL = "plain", "huge range", "subnormal"
 
 
 def numbers(rng, dtype, shape, kind=PLAIN):
-    """Normal numbers; numbers of every magnitude whose products stay finite; or numbers next to the smallest."""
+    """Return normal numbers; numbers of every magnitude with finite products; or numbers next to the smallest."""
     fmt = float_format(dtype)
     values = rng.standard_normal(shape)
     if kind == HUGE_RANGE:
@@ -53,7 +53,7 @@ def cross_entropy_loss(rng, dtype, size, kind, classes=64, reduction="mean", smo
     grad = numbers(rng, dtype, (rows,) if reduction == "none" else (), kind)
     target = np.where(rng.random(rows) < 0.1, -100, rng.integers(0, classes, rows))
     if (target < 0).all():
-        target[0] = 0  # a mean of no rows is no number
+        target[0] = 0  # a mean of no rows is nan
     return dict(
         gradLoss=grad,
         logProb=log_prob,
@@ -128,7 +128,7 @@ def grid_sampler_2d(rng, dtype, size, kind, side=129, modes=(0, 0, False)):
 def grid_sampler_3d(rng, dtype, size, kind, side=9, modes=(0, 0, False)):
     inputs = sampler(rng, dtype, size, kind, (side, side + 2, side), modes)
     far = inputs["grid"].reshape(-1, 3)[5::40]
-    # behind other mirrors
+    # behind further mirrors
     far[:] = round_to(far.astype(np.float64) + 4.0 * rng.integers(-3, 4, far.shape), dtype)
     return inputs
 
@@ -164,7 +164,7 @@ CASES = {
         group_norm_swish,
     )
 }
-# images of no more elements than the points have
+# images with at most as many elements as the points have
 SMALL = {"grid_sampler_2d": {"side": 17}, "grid_sampler_3d": {"side": 5}}
 VARIANTS = {"layer_norm": [{"weight": weight} for weight in ("same", "wide", None)]}
 for _name, _interpolations in (("grid_sampler_2d", 3), ("grid_sampler_3d", 2)):
@@ -174,6 +174,6 @@ for _name, _interpolations in (("grid_sampler_2d", 3), ("grid_sampler_3d", 2)):
 
 
 def variants(name):
-    """What else a function of CASES takes, without an end: some of it first that differ, then all of it in turn."""
+    """Return further arguments of CASES without an end: first some that differ, then all in turn."""
     found = VARIANTS.get(name, [{}])
     return cycle(found[::5] + found)

@@ -1,4 +1,4 @@
-"""Plans, and what judges the bounds under them: a plan's outputs beside truths that do not come from the kit."""
+"""Plans, and judges of bounds under them: a plan's outputs beside truths from outside the kit."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -31,7 +31,7 @@ PLANS = {
 
 
 class Judged(NamedTuple):
-    """One output beside its truth: |error|, the envelope, and which decided elements the bound claims."""
+    """One output beside its truth: |error|, the envelope, and the decided elements for which the bound holds."""
 
     error: np.ndarray
     envelope: Envelope
@@ -39,26 +39,26 @@ class Judged(NamedTuple):
 
     @property
     def missed(self):
-        """Indices of the claimed elements that the bound does not cover."""
-        # where the truth was cut
+        """Return indices of claimed elements that the bound does not cover."""
+        # plus the cut of the truth
         return np.argwhere(self.claims & ~(self.error <= self.envelope.bound + 2.0**-250))
 
     @property
     def ratio(self):
-        """bound / error of the claimed elements with an error."""
+        """Return bound / error of the claimed elements with an error."""
         wrong = self.claims & (self.error > 2.0**-250) & np.isfinite(self.envelope.bound)
         return self.envelope.bound[wrong] / self.error[wrong]
 
 
 def planned(name, plan, inputs):
-    """The outputs and envelopes of the documented formula under a plan."""
+    """Return the outputs and envelopes of the documented formula under a plan."""
     plan = replace(plan, page=plan.intended or plan.page)
     return plans.run(operator(name), plan, **inputs), envelope(operator(name), plan, **inputs)
 
 
 def against(actual, env, right):
-    """An output beside its truth in whole numbers."""
-    # An element that overflows has no finite bound: there the envelope claims nothing.
+    """Return an output beside its truth in whole numbers."""
+    # An overflowing element has no finite bound, and the envelope claims nothing for it.
     finite = np.isfinite(actual)
     apart = np.abs(
         fixed(np.where(finite, actual, 0.0), right.bits).n - right.n.reshape(actual.shape)
@@ -71,7 +71,7 @@ def against(actual, env, right):
 
 
 def judged(name, plan, inputs):
-    """{output: Judged} of the outputs that a plan computes."""
+    """Return {output: Judged} for the outputs of a plan."""
     out, envelopes = planned(name, plan, inputs)
     verdicts = {}
     for output, right in TRUTHS[name](**inputs).items():

@@ -8,7 +8,7 @@ from arrays.fixed_point import FEW, LONG, SHORT, Fixed, fixed, where
 
 
 def taken(*arrays, below=2.0**10):
-    """The arrays as fixed-point numbers, long enough for the widest of them: few bits where all are of moderate size."""
+    """Return the arrays as fixed-point numbers, long enough for the widest: few bits if all are of moderate size."""
     sizes = [np.abs(np.asarray(a).astype(np.float64)) for a in arrays]
     if all(np.all((size == 0) | (size > 2.0**-60) & (size < below)) for size in sizes):
         bits = FEW
@@ -127,7 +127,7 @@ def cross_entropy_loss(
 def sampler(
     *, gradOutput, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False, **other
 ):
-    """Of any number of axes; the last coordinate of a point is that of the first axis of the image."""
+    """Return the gradients for any number of axes; a point's last coordinate belongs to the image's first axis."""
     n, c, *sizes = input.shape
     axes = len(sizes)
     grad, image, points = taken(gradOutput.reshape(n, c, -1), input, grid.reshape(n, -1, axes))
@@ -157,7 +157,7 @@ def sampler(
 
 
 def taps(x, size, mode, padding, align):
-    """(index, weight, d weight / dx) of each tap along one axis."""
+    """Yield (index, weight, d weight / dx) of each tap along one axis."""
     u = (x + 1) * (size - 1) / 2 if align else ((x + 1) * size - 1) / 2
     slope = (u * 0 + (size - 1)) / 2 if align else (u * 0 + size) / 2
     if mode == 2:
@@ -189,7 +189,7 @@ def taps(x, size, mode, padding, align):
 
 
 def mirrored(u, size, align):
-    """Mirrors stand at low and low + span; doubled, so that both are whole."""
+    """Return the reflected coordinate; mirrors are at low and low + span, doubled to be whole."""
     low, span = (0, 2 * (size - 1)) if align else (-1, 2 * size)
     if not span:
         return u * 0, u * 0

@@ -10,9 +10,9 @@ import numpy as np
 
 # Bits behind the point for inputs of moderate size, of at most 32 bits, and of 64.
 FEW, SHORT, LONG = 400, 1000, 3400
-# minus the exponents of what cut bits may add up to, far below every bound
+# minus the exponents of the sum of cut bits, far below every bound
 GRANTED = {FEW: 300, SHORT: 700, LONG: 1200}
-STEPS = 8  # bytes of a remainder whose exponentials are looked up
+STEPS = 8  # bytes of a remainder with tabulated exponentials
 
 
 class Fixed:
@@ -85,7 +85,7 @@ class Fixed:
         return (self.n >> self.bits).astype(np.int64)
 
     def nearest(self):
-        """The nearest integers, ties to even."""
+        """Return the nearest integers, ties to even."""
         low = self.n >> self.bits
         rest, half = self.n - (low << self.bits), 1 << (self.bits - 1)
         up = (rest > half) | (rest == half) & ((low & 1) == 1)
@@ -112,7 +112,7 @@ class Fixed:
 
 @lru_cache
 def _exponentials(bits):
-    """ln 2, and of each of the first bytes behind the point the exponentials of all its values."""
+    """Return ln 2, and the exponentials of all values of each of the first bytes behind the point."""
     more = bits + 40
     ln2 = sum((1 << more) // (n << n) for n in range(1, more)) >> 40
     tables = np.full((STEPS, 256), 1 << bits, object)
@@ -129,7 +129,7 @@ def _exponentials(bits):
 
 
 def fixed(array, bits) -> Fixed:
-    """The numbers of an array of any floating format, exactly (of those above 2**-bits)."""
+    """Return the numbers of an array of any floating format, exactly (above 2**-bits)."""
     shape = np.shape(array)
     fraction, exponent = np.frexp(np.atleast_1d(np.asarray(array).astype(np.float64)))
     whole = (fraction * 2.0**53).astype(np.int64).astype(object)
@@ -149,7 +149,7 @@ def where(condition, a: Fixed, b) -> Fixed:
 
 
 def beyond(values, bounds, right: Fixed, granted=None) -> np.ndarray:
-    """Where sums of float64 arrays are farther from the right numbers than bounds, with 2**-granted added to these."""
+    """Return where sums of float64 arrays are farther from the right numbers than bounds plus 2**-granted."""
     granted = granted or GRANTED[right.bits]
     with np.errstate(invalid="ignore"):
         finite = np.isfinite(bounds)
@@ -163,5 +163,5 @@ def beyond(values, bounds, right: Fixed, granted=None) -> np.ndarray:
 
 
 def rounded(right: Fixed) -> np.ndarray:
-    """The numbers in float64."""
+    """Return the numbers in float64."""
     return (right.n / (1 << right.bits)).astype(np.float64)

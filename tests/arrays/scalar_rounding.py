@@ -1,4 +1,4 @@
-"""Numbers rounded one by one, as exact fractions: judges of what NumPy does with arrays."""
+"""Numbers rounded one by one, as exact fractions: judges of NumPy's results on arrays."""
 
 import math
 from fractions import Fraction
@@ -7,7 +7,7 @@ FORMATS = {"float16": (11, -14), "bfloat16": (8, -126), "float32": (24, -126)}
 
 
 def rounded(value, dtype, away=False):
-    """A Fraction rounded to the nearest number of a format; ties to even, or away from zero."""
+    """Return a Fraction rounded to the nearest number of a format; ties to even, or away from zero."""
     bits, least = FORMATS[dtype]
     value = Fraction(value)
     if not value:

@@ -1,4 +1,4 @@
-"""The rigorous bound holds next to ties, in every order of atomics, and claims nothing behind a nan."""
+"""The rigorous bound holds next to ties, in every order of atomics, and claims nothing after a nan."""
 
 import importlib
 from dataclasses import replace
@@ -43,7 +43,7 @@ def test_bound_covers_either_rounding_of_a_coordinate_next_to_a_tie(dtype, size,
     apart = np.abs(
         outs[0]["inputGrad"].astype(np.float64) - outs[1]["inputGrad"].astype(np.float64)
     )
-    assert apart.max() > 0.1  # the terms of some points landed elsewhere
+    assert apart.max() > 0.1  # the terms of some points fell elsewhere
     for output, env in envelopes.items():
         for out in outs:
             assert not len(against(out[output].astype(np.float64), env, truths[output]).missed), (

@@ -18,7 +18,7 @@ from aclnn_viz.dtypes import FORMATS, float_format, round_to
 
 DTYPES = [f.name for f in FORMATS]
 KINDS = PLAIN, HUGE_RANGE, SUBNORMAL
-# Of an operator and format, 28 of them; float64 takes thousands of bits to judge.
+# per operator and format, of which there are 28; float64 takes thousands of bits to judge
 ELEMENTS = {
     dtype: (2_000_000 if dtype != "float64" else 500_000) if SOAK else 1 for dtype in DTYPES
 }
@@ -26,7 +26,7 @@ ROWS = (1, 2, 2**8, 2**12, 2**16, 2**20) if SOAK else (1, 2**7)
 
 
 class Count:
-    """Decided elements, those of them below the normal numbers, and how many are undecided."""
+    """Numbers of decided elements, those below the normal numbers, and undecided elements."""
 
     def __init__(self):
         self.decided = self.tiny = self.open = 0
@@ -63,7 +63,7 @@ class Count:
 @pytest.mark.parametrize("name,dtype", [*product(CASES, DTYPES)])
 @pytest.mark.sampled(5)
 def test_no_element_is_beyond_its_bound(name, dtype, record_property):
-    """One truth judges all plans; in the sample every plan meets one kind of each format, and not all the same."""
+    """One truth judges all plans; in the sample every plan meets one kind per format, not always the same."""
     rng, more, count = np.random.default_rng(len(name + dtype)), variants(name), Count()
     size = 3000 if dtype != "float64" else 600
     while count.decided < ELEMENTS[dtype]:
@@ -79,7 +79,7 @@ def test_no_element_is_beyond_its_bound(name, dtype, record_property):
 
 
 def terms(rng, shape, kind, dtype):
-    """Terms of one sign; of both; or of both in pairs that cancel but for a last digit, of every size."""
+    """Return terms of one sign, of both, or in pairs that cancel except for a last digit, of every size."""
     if kind == "one sign":
         return round_to(rng.uniform(0.5, 1.0, shape), dtype)
     if len(shape) == 2 and shape[0] < shape[1]:
@@ -95,7 +95,7 @@ def terms(rng, shape, kind, dtype):
 
 
 def sums(rng, rows, kind, dtype):
-    """(operator, inputs) with sums of as many rows, or in rows of this length, or onto one pixel."""
+    """Yield (operator, inputs) with sums of `rows` terms, along rows of this length, or onto one pixel."""
     wide, others = "float64" if dtype == "float64" else "float32", 2 if rows < 2**16 else 1
     for shape in ((rows, others), (others, rows)):
         dy, columns, statistic = (
@@ -134,7 +134,7 @@ def sums(rng, rows, kind, dtype):
             ),
         )
     weight = np.abs(terms(rng, (max(rows, others),), "one sign", dtype)).astype(wide)
-    for shape in ((others, rows), (rows, others)):  # classes, and rows whose weights are added
+    for shape in ((others, rows), (rows, others)):  # classes, and rows with summed weights
         yield (
             "cross_entropy_loss",
             dict(

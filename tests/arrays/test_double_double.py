@@ -14,7 +14,7 @@ DIGITS = 720  # numbers from 2**-1074 to 2**1024 are exact
 
 
 def pairs(rng, low, high):
-    """Double-doubles of every magnitude between two powers of two."""
+    """Return double-doubles of every magnitude between two powers of two."""
     value = rng.standard_normal(COUNT) * 2.0 ** rng.integers(low, high, COUNT)
     return dd.two_sum(value, value * 2.0**-53 * rng.uniform(-1, 1, COUNT))
 
@@ -38,7 +38,7 @@ def judged(function, reference, *operands, largest=2.0**-97):
             mp.mpf(float(bound)) <= largest * abs(b) + mp.mpf(2) ** -1068
             for bound, b in zip(error, right)
         )
-        # the high part is the float64 number next to the sum, but for overflow and underflow
+        # the high part is the float64 number next to the sum, except for overflow and underflow
         assert np.array_equal(value[0], value[0] + value[1]) or largest > 1
         return np.array([float(e / abs(b)) if b else float(e) for e, b in zip(errors, right)])
 
@@ -75,7 +75,7 @@ def test_results_next_to_the_ends_of_the_range_are_within_their_bounds(function,
 
 
 def test_a_product_of_small_numbers_keeps_its_digits_beside_the_largest():
-    """Halves of the largest numbers need a scale; that of one element may not take the digits of another."""
+    """Halves of the largest numbers need a scale; one element's scale may not take another's digits."""
     a, b = (
         np.float64([1.7e308, 0.1 * 2.0**-1000, 2.0**-1069]),
         np.float64([0.3, 0.7 * 2.0**1000, 0.44]),
@@ -90,7 +90,7 @@ def test_a_product_of_small_numbers_keeps_its_digits_beside_the_largest():
 
 
 def test_a_quotient_does_not_call_exact_what_underflows():
-    """2**-300 / 2**600 is exact; what a low part adds to it is below the smallest number, or next to it."""
+    """2**-300 / 2**600 is exact; the low part's share is below the smallest number, or next to it."""
     rng = np.random.default_rng(4)
     low = rng.uniform(1, 2, COUNT) * 2.0 ** rng.integers(-490, -400, COUNT)
     value, error = dd.divide((np.full(COUNT, 2.0**-300), low), (np.full(COUNT, 2.0**600), None))
@@ -106,7 +106,7 @@ def test_a_quotient_does_not_call_exact_what_underflows():
 
 @pytest.mark.parametrize("low", [2.0**-1074, 3e-208])
 def test_a_quotient_by_a_pair_does_not_lose_what_its_low_part_takes(low):
-    """0.75 (1 - low) is what 0.75 / (1 + low) is, next to nothing: a product of low parts underflows."""
+    """0.75 / (1 + low) equals 0.75 (1 - low) up to next to nothing: a product of low parts underflows."""
     value, error = dd.divide((np.array([0.75, 3e-208]), None), (np.ones(2), np.full(2, low)))
     for top, high, rest, bound in zip((0.75, 3e-208), *(part.tolist() for part in (*value, error))):
         apart = abs(Fraction(top) / (1 + Fraction(low)) - Fraction(high) - Fraction(rest))
@@ -114,7 +114,7 @@ def test_a_quotient_by_a_pair_does_not_lose_what_its_low_part_takes(low):
 
 
 def test_bounds_of_sums_are_not_rounded_down():
-    """1 and three numbers far below, one after another: what each addition loses is a number of 53 bits."""
+    """1 and three numbers far below, one after another: each addition loses a number of 53 bits."""
     rng = np.random.default_rng(6)
     total, bound = (np.ones(COUNT), None), np.zeros(COUNT)
     exactly = [Fraction(1)] * COUNT
@@ -197,7 +197,7 @@ def test_the_judge_refuses_a_result_of_fewer_digits(function, reference):
 
 
 def test_no_mathematical_library_is_asked():
-    """Whose functions differ from machine to machine in their last bits, as fused operations do."""
+    """Its functions differ from machine to machine in their last bits, as fused operations do."""
     for name in (
         "double_double elementary double_double_arrays float64_arrays truth multiples sums".split()
     ):
@@ -219,7 +219,7 @@ def test_no_mathematical_library_is_asked():
 
 
 def test_no_number_of_the_kit_is_a_longdouble():
-    """Which has 64, 53 or 113 bits, as the machine likes."""
+    """A longdouble has 64, 53 or 113 bits, depending on the machine."""
     package = Path(dd.__file__).parents[1]
     assert not [
         path for path in package.rglob("*.py") if "longdouble" in path.read_text(encoding="utf-8")

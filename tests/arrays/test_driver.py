@@ -185,7 +185,7 @@ def test_where_selects_the_bits_that_numpy_selects(dtype):
 
 
 def test_where_takes_numbers_and_conditions_as_numpy_does():
-    """A page that somebody changed may give it any of them."""
+    """An edited page may pass any of them."""
     x, chosen = np.float32([1, 2]), np.array([True, False])
     for given in (
         (chosen, 1.0, x),

@@ -21,18 +21,18 @@ UFUNCS = {
     "erf": elementary.ERF,
     "erfc": elementary.ERFC,
 }
-ODD = ("expm1", "log1p", "tanh", "erf")  # those that are 0 at 0, with its sign
+ODD = ("expm1", "log1p", "tanh", "erf")  # functions that are 0 at 0, with its sign
 
 
 def right(name, x):
-    """The exact number; mpmath asks erfc of nothing that is far beyond the smallest numbers."""
+    """Return the exact number; mpmath has no erfc far beyond the smallest numbers."""
     if name == "erfc" and x > 1e3:
         return mp.mpf(0)
     return getattr(mp, name)(max(x, mp.mpf(-(10**6))) if name in ("erfc", "expm1") else x)
 
 
 def points(name, count=400):
-    """Numbers of all sizes, next to 0, to -1 and to where series meet."""
+    """Return numbers of all sizes, next to 0, to -1 and to the ends of series."""
     rng = np.random.default_rng(7)
     x = np.concatenate(
         [
@@ -83,7 +83,7 @@ def test_a_function_is_within_its_bound(name, low):
             exact = right(name, mp.mpf(float(x[at])) + (mp.mpf(float(part[at])) if low else 0))
             gap = abs(mp.mpf(float(high[at])) + mp.mpf(float(rest[at])) - exact)
             assert gap <= error[at], (x[at], gap, error[at])
-            # a bound that says something
+            # the bound is not too wide
             assert error[at] <= abs(exact) * 2.0**-53 + 2.0**-1070, (x[at], error[at])
 
 
@@ -125,7 +125,7 @@ def test_numpy_gets_the_number_next_to_it(name, units, dtype):
 @pytest.mark.parametrize("name", UFUNCS)
 @pytest.mark.sampled(9)
 def test_an_error_is_carried(name, system):
-    """f(x / 3 * 7): the operand has an error, which a bound without it would not cover."""
+    """f(x / 3 * 7): the operand has an error that a bound must include."""
     x = points(name).clip(-70, 70).astype(np.float32)
     if name == "log1p":
         x = np.maximum(x, np.float32(-0.4))
@@ -154,7 +154,7 @@ def test_an_error_is_carried(name, system):
             ]
         )
     assert (gaps <= error).all()
-    # and says something
+    # and is not too wide
     assert (error <= 2.0**-20 * np.float64([abs(e) for e in exact]) + 2.0**-100).mean() > 0.6
 
 

@@ -1,6 +1,7 @@
-"""Random expressions over the number systems of truth and of bounds: every number is within its error of fractions.
+"""Random expressions over the number systems of truth and of bounds: every number is within its error of the
+exact fraction.
 
-Numbers of every magnitude side by side, equal ones, zeros and the smallest: what no tensor of a network looks like.
+Numbers of every magnitude side by side, equal ones, zeros and the smallest: unlike any tensor of a network.
 """
 
 from dataclasses import replace
@@ -22,7 +23,7 @@ from aclnn_viz.dtypes import FORMATS, float_format, round_to
 
 EXPRESSIONS = 20_000 if SOAK else 80
 COUNT, STEPS = 16, 8
-LONGEST = 40_000  # bits of a fraction that is followed
+LONGEST = 40_000  # limit in bits of a fraction
 DTYPES = [f.name for f in FORMATS]
 NARROW = [name for name in DTYPES if name != "float64"]
 PLANS = (
@@ -35,7 +36,7 @@ PLANS = (
 
 
 def wild(rng, dtype):
-    """An array of one of seven kinds, from numbers of every size to a few of the smallest."""
+    """Return an array of one of seven kinds, from numbers of every size to a few of the smallest."""
     fmt, sign = float_format(dtype), rng.choice([-1.0, 1.0], COUNT)
     low, high = fmt.min_exponent - fmt.significand_bits, int(np.log2(fmt.largest))
     values = [
@@ -62,7 +63,7 @@ def precise(rng):
 
 
 def settled(rng):
-    """Short numbers, of which it is known what fractions their sums and products can be."""
+    """Return short numbers, whose sums and products have known fractions."""
     xp = PreciseArrays()
     xp.settles = True
     return xp, str(rng.choice(NARROW))
@@ -85,7 +86,7 @@ def of_one(function):
     return lambda a, b: function(a), lambda x, y: function(x)
 
 
-# (operation on arrays, the same on fractions); what takes one number leaves the second.
+# (operation on arrays, the same on fractions); unary operations ignore the second number.
 OPERATIONS = [
     *(((function, function)) for function in (add, sub, mul, truediv, add, mul)),
     *map(of_one, (abs, neg)),
@@ -103,7 +104,7 @@ OPERATIONS = [
 
 
 def parts(array):
-    """(numbers whose sum the array stands for, its errors)."""
+    """Return (numbers whose sum is the array, its errors)."""
     if hasattr(array.xp, "settles"):
         return list(truth._parts(array))
     if isinstance(array.xp, PreciseArrays):
@@ -118,7 +119,7 @@ def parts(array):
 
 
 def beyond(array, exact, slack=Fraction(1)):
-    """Which elements are farther from the exact numbers (None: not followed) than their errors; and how many were judged."""
+    """Return the elements farther from the exact numbers (None: unknown) than their errors, and the number judged."""
     found, judged = [], 0
     for place, (right, *numbers) in enumerate(
         zip(exact, *(np.broadcast_to(part, COUNT).tolist() for part in parts(array)))
@@ -131,7 +132,7 @@ def beyond(array, exact, slack=Fraction(1)):
 
 
 def exactly(operation, a, b):
-    """The operation on fractions (None: the sum of the first); None where it has no result, or one too long to follow."""
+    """Return the operation on fractions (None: the sum of the first); None without a result, or for a too long one."""
     if operation is None:
         return COUNT * [None if None in a else sum(a)]
     results = [
@@ -147,21 +148,21 @@ def exactly(operation, a, b):
 
 
 def summed(xp, array):
-    """The sum of an array for each of its elements."""
+    """Return the sum of an array for each of its elements."""
     total = xp.sum(array, axis=0, keepdims=True)
     return total + xp.zeros(COUNT, total.dtype)
 
 
 @np.errstate(all="ignore")
 def judged(system, seed):
-    """Assert that every number of a random expression is within its error; return how many there were."""
+    """Assert that every number of a random expression is within its error; return their number."""
     rng, count = np.random.default_rng(seed), 0
     slack = Fraction(SLACK) if system is bounded else Fraction(1)  # which envelopes give back
     xp, dtype = system(rng)
     pool, story = [], []
     for _ in range(3):
         given = xp.astype(xp.given(wild(rng, dtype)), getattr(xp, "compute", np.float64))
-        if system is bounded:  # bounds start behind this rounding
+        if system is bounded:  # bounds start after this rounding
             given = xp.given(np.asarray(given.data))
         pool.append(
             (given, [Fraction(x) if np.isfinite(x) else None for x in parts(given)[0].tolist()])
@@ -173,7 +174,7 @@ def judged(system, seed):
         operation, on_fractions = OPERATIONS[kind]
         result, exact = operation(a, b), exactly(on_fractions, x, y)
         if getattr(xp, "open", False) or not hasattr(result, "xp"):
-            break  # a decision that is not sure, or whole numbers
+            break  # an unsure decision, or whole numbers
         story.append((int(kind), int(left), int(right)))
         found, numbers = beyond(result, exact, slack)
         assert not found, (seed, dtype, story, found)

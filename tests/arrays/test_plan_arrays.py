@@ -24,7 +24,7 @@ def chain(terms, dtype):
 
 
 def tree(terms, dtype):
-    """Neighbours are added to each other; an odd last term waits for the next round."""
+    """Return the sum by adding neighbours; an odd last term waits for the next round."""
     terms = [Fraction(t) for t in terms]
     while len(terms) > 1:
         pairs = zip(terms[::2], terms[1::2])

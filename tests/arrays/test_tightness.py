@@ -1,4 +1,4 @@
-"""Bounds are tight enough to plot, and few random points are undecided; where a bound must be loose, it shows why."""
+"""Bounds are tight enough to plot, and few random points are undecided; a loose bound has a shown reason."""
 
 from itertools import product
 
@@ -32,7 +32,7 @@ SIXTEEN = ("float16", "bfloat16")
 
 
 def ratios(name, plan, inputs):
-    """{output: the median of bound / error over the elements with an error}."""
+    """Return {output: the median of bound / error over the elements with an error}."""
     return {
         output: np.median(found.ratio)
         for output, found in judged(name, PLANS[plan](name), inputs).items()
@@ -95,7 +95,7 @@ def test_a_point_that_a_rounded_coordinate_moves_to_another_pixel_is_explained_b
 
 
 def worst_order(terms, dtype):
-    """The largest error of a sum in some order: terms of one sign first, each time the one with the best rounding."""
+    """Return the largest error of a sum in some order: terms of one sign first, each time the one with the best rounding."""
     found = 0.0
     for sign, first in product((1.0, -1.0), repeat=2):
         left, total = terms.astype(np.float64), 0.0

@@ -50,7 +50,7 @@ def test_truth_is_within_its_certificate(name, dtype, record_property):
                     (np.asarray(value), value.low), value.error, right[output]
                 ).any(), (kind, output)
                 within = good(value, formats[output])
-                # What bicubic weights leave of a border is 0, and 0 has no spacing that is small enough.
+                # The rest of bicubic weights at a border is 0, and 0 has no small enough spacing.
                 counts += [
                     value.size,
                     within.sum(),
@@ -64,7 +64,7 @@ def test_truth_is_within_its_certificate(name, dtype, record_property):
 
 
 def good(truth, fmt):
-    """Where a truth is known to a thousandth of a spacing, or correctly rounded in float64."""
+    """Return where a truth is known to a thousandth of a spacing, or correctly rounded in float64."""
     values = np.asarray(truth)
     if fmt.bits == 64:
         return ~undecided(values, truth.low, truth.error, fmt)
@@ -146,7 +146,7 @@ def test_zeros_of_the_right_sign_are_not_said_to_have_the_other():
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 7, 15, 31, 64, 100])
 def test_no_term_meets_more_additions_than_are_counted(count, monkeypatch):
-    """The sum itself runs over numbers that count additions: each is one more than the larger of what it adds."""
+    """The sum runs over numbers that count additions: each is one more than the larger operand."""
     monkeypatch.setattr(
         float64_arrays.dd, "two_sum", lambda a, b: (np.maximum(a, b) + 1.0, np.zeros(np.shape(a)))
     )
@@ -158,7 +158,7 @@ def test_float64_truth_is_the_correctly_rounded_number():
     x, g = (np.random.default_rng(seed).uniform(-3, 3, 2000) for seed in (1, 2))
     ref = operator("hardswish").truth(gradOutput=g, self=x)["out"]
     exact = [(2 * Fraction(a) + 3) * Fraction(b) / 6 for a, b in zip(x.tolist(), g.tolist())]
-    # which rounds to nearest even
+    # Python rounds to nearest even
     assert np.array_equal(np.asarray(ref), [float(e) for e in exact])
     assert all(
         abs(Fraction(h) + Fraction(low) - e) <= Fraction(error)
@@ -313,12 +313,12 @@ def test_below_what_double_doubles_hold_the_certificate_says_so(name):
     ],
 )
 def test_what_underflowed_is_never_called_exact(result):
-    """The exponential of -800 is 0 in float64, within 2**-1074; what it is multiplied with, its bound is multiplied with."""
+    """The exponential of -800 is 0 in float64, within 2**-1074; a factor also multiplies the bound."""
     xp = float64_arrays.SizedArrays()
     e, small, large = (xp.given(np.float32([x, x])) for x in (-800.0, 1e-38, 1e38))
     found = result(xp.exp(e), small, large)
     assert (found.data == 0.0).all() and (found.error >= 2.0**-1074).all()
-    # but a zero that was given is one
+    # but a given zero is exact
     assert not (xp.given(np.float32([0, 0])) * xp.exp(e)).error.any()
 
 
@@ -332,7 +332,7 @@ def test_an_exact_zero_stays_exact_beside_another():
 
 @pytest.mark.parametrize("error", [2.0**-1074, 1e-300, 1e-40])
 def test_a_tie_is_undecided_however_small_its_error(error):
-    """Of a low part of half a spacing a sum in float64 drops an error that decides."""
+    """A float64 sum drops a decisive error of a low part of half a spacing."""
     high, low, both = (
         np.float64([55.5, -1.0, 3.0]),
         np.spacing([55.5, -1.0, 3.0]) / 2,
@@ -371,7 +371,7 @@ def test_of_a_sum_over_channels_only_the_samples_that_need_it_are_computed_again
         input=round_to(rng.standard_normal((40, 2, 5, 4)), "float16"),
         grid=round_to(rng.uniform(-1.3, 1.3, (40, 60, 1, 2)), "float16"),
     )
-    inputs["input"][7:20:4] = 1.0  # a picture without slopes, but for what it ends with
+    inputs["input"][7:20:4] = 1.0  # a picture without slopes, except at its end
     ref, right = operator("grid_sampler_2d").truth(**inputs), TRUTHS["grid_sampler_2d"](**inputs)
     ((names, letter, rows),) = again
     assert names == {"gridGrad"} and letter == "n" and 0 < len(rows) < 20
@@ -427,7 +427,7 @@ def test_undecided_is_what_two_roundings_disagree_on(fmt):
 
 
 def _third_of_each(xp, x):
-    """Exactly x, in numbers that are not exact."""
+    """Return exactly x, in numbers that are not exact."""
     return x / 3.0 * 3.0
 
 

@@ -22,7 +22,7 @@ def lab(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def opened(browser, lab):
-    """Returns the explorer of a name, in one notebook for all of them: opening one and starting a kernel costs seconds."""
+    """Yield a function that opens the explorer of a name in one shared notebook, because opening costs seconds."""
     from opened import Opened
 
     held = []
@@ -41,10 +41,10 @@ def opened(browser, lab):
 
 @pytest.fixture
 def explorer(request, opened):
-    """The explorer that the test is parametrized by, in its default state; no fault on either side may remain."""
+    """Yield the explorer of the test's parameter in its default state; neither side may leave a fault."""
     found = opened(request.param)
     found.reset()
     yield found
     faults = found.all_faults()
-    found.forget()  # a fault fails one test, that of its opening the first
+    found.forget()  # a fault fails one test; a fault of the opening fails the first
     assert faults == []

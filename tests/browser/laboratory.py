@@ -1,4 +1,4 @@
-"""A real JupyterLab on localhost, and a headless Chromium that looks at it."""
+"""A real JupyterLab on localhost, and a headless Chromium."""
 
 import json
 import os
@@ -21,7 +21,7 @@ START = """import sys
 sys.modules["rfc3987_syntax"] = None
 from jupyterlab.labapp import main
 main()"""
-# Run earlier, the notebook asks which kernel to take.
+# Earlier runs make the notebook ask for a kernel.
 READY = """() => {
     const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
     return context?.isReady && context.session?.kernel?.status === "idle";
@@ -40,7 +40,7 @@ HARMLESS = ("No such comm", "jupyter.widget.control")
 
 
 class Server:
-    """A JupyterLab in a directory of its own; `log` holds what it and its kernels printed."""
+    """A JupyterLab in its own directory; `log` holds its and its kernels' output."""
 
     def __init__(self, folder: Path, theme: str = "JupyterLab Light"):
         self.folder, self.log = folder, folder / "server.log"
@@ -141,7 +141,7 @@ def laboratory(folder: Path, theme: str = "JupyterLab Light"):
 
 @contextmanager
 def chromium():
-    """A headless browser."""
+    """Yield a headless browser."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -153,7 +153,7 @@ def chromium():
 
 
 class Notebook:
-    """A notebook opened and run; `faults` collects what went wrong on either side."""
+    """A notebook opened and run; `faults` collects errors on either side."""
 
     def __init__(self, browser, server: Server, name: str, *cells: str):
         self.server = server
@@ -168,7 +168,7 @@ class Notebook:
         self.page.evaluate("() => { window.jupyterapp.commands.execute('notebook:run-all-cells') }")
 
     def forget(self):
-        """Collect faults anew."""
+        """Clear the faults."""
         self.faults, self._logged = [], len(self.server.log.read_bytes())
 
     def _console(self, message):

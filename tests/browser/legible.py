@@ -1,4 +1,4 @@
-"""Whether the words of an explorer can be read: whole, inside of their panel, and none upon another."""
+"""Whether the words of an explorer can be read: complete, inside their panel, and without overlap."""
 
 from contextlib import contextmanager
 
@@ -57,7 +57,7 @@ FAULTS = """() => {
 
 @contextmanager
 def listening(page):
-    """While it is open, `faults` knows what is drawn on the page."""
+    """Let `faults` know the page's drawings while this is open."""
     page.evaluate(LISTEN)
     try:
         yield
@@ -66,5 +66,5 @@ def listening(page):
 
 
 def faults(page) -> list[str]:
-    """What cannot be read of an explorer that was drawn since somebody listened, each with its panel and its words."""
+    """Return the unreadable words of an explorer drawn since `listening`, each with its panel."""
     return page.evaluate(FAULTS)

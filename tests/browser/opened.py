@@ -1,4 +1,4 @@
-"""An explorer in a notebook, as a hand sees and moves it."""
+"""An explorer in a notebook, as a person sees and moves it."""
 
 from types import SimpleNamespace
 
@@ -77,7 +77,7 @@ class Opened(Notebook):
         self.name = None
 
     def show(self, name: str):
-        """Open the explorer `name` in the place of the one before."""
+        """Open the explorer `name` in place of the previous one."""
         if self.name:
             self.run("explorer.close()")
             self.page.wait_for_function(f"!document.querySelector('{ROOT} canvas')")
@@ -88,7 +88,7 @@ class Opened(Notebook):
         self.open_again()
 
     def open_again(self, cell=None):
-        """Run the cell, or another in its place: a new explorer in the place of the old one."""
+        """Run the cell, or another in its place: a new explorer replaces the old one."""
         self.page.evaluate(
             f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))"
         )
@@ -118,11 +118,11 @@ class Opened(Notebook):
         return int(self.page.get_attribute(ROOT, "data-revision"))
 
     def settle(self):
-        """Wait until all that was moved has been answered and drawn."""
+        """Wait until every move has been answered and drawn."""
         self.page.evaluate(SETTLED)
 
     def through(self, field, values):
-        """Move a control from value to value, each when the one before was answered, and return the problem at the end."""
+        """Move a control from value to value, each after the previous answer, and return the problem at the end."""
         return self.page.evaluate(THROUGH, [field, values])
 
     def run(self, code):
@@ -144,7 +144,7 @@ class Opened(Notebook):
         self.settle()
 
     def lifted(self, kind):
-        """The text behind a lift-out button."""
+        """Return the text behind a lift-out button."""
         area = self.page.locator(f"{ROOT} textarea")
         area.evaluate("area => { area.value = '' }")
         self.press(kind)
@@ -152,7 +152,7 @@ class Opened(Notebook):
         return area.input_value()
 
     def state(self):
-        """The state that the cell behind "Copy as cell" opens."""
+        """Return the state that the cell behind "Copy as cell" opens."""
         asked = {}
         stand_in = SimpleNamespace(explore=lambda name, **values: asked.update(values, name=name))
         exec(self.lifted("cell").replace("import aclnn_viz as av", ""), {"av": stand_in})
@@ -168,7 +168,7 @@ class Opened(Notebook):
         )
 
     def shown(self):
-        """The values that the controls show, by field."""
+        """Return the values of the controls, by field."""
         shown = self.page.evaluate(SHOWN)
         return {
             c["field"]: c["options"][shown[c["field"]]][0]

@@ -1,4 +1,4 @@
-"""Whether panels on the screen are those of a state: axes, words, colours at the places of the data."""
+"""Whether panels on the screen match a state: axes, words, colours at the places of the data."""
 
 import json
 import re
@@ -26,14 +26,14 @@ FOUND = """([panel, places, colours, radius, far]) => {
 }"""
 # Notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
 ENOUGH = {"Heat": 0.8, "Image": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
-NARROW = 0.6  # of bars that are a few pixels wide
+NARROW = 0.6  # for bars a few pixels wide
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
-HANDLE = 12  # pixels from the middle of a handle to what it leaves free
-MOST = 200  # places of a mark that are looked at
+HANDLE = 12  # pixels from the middle of a handle to its visible surroundings
+MOST = 200  # most places of a mark that are tested
 
 
 def check(opened, state):
-    """Raise AssertionError unless the panels shown are those of the state."""
+    """Raise AssertionError unless the shown panels match the state."""
     data = opened.data(state)
     (arrays, panels), found = opened.subject.drawn(data), opened.subject.words(data)
     shown = opened.page.evaluate(DESCRIBED)
@@ -58,7 +58,7 @@ def check(opened, state):
 
 
 def near(numbers, others):
-    """Whether lists of numbers agree but for float32 sums in another order, as another process may add them."""
+    """Return whether lists of numbers agree except for float32 sums in another order, as in another process."""
     numbers, others = np.array(numbers, float), np.array(others, float)
     return numbers.shape == others.shape and np.allclose(
         numbers, others, 2e-3, 1e-6 * np.abs(others).max(initial=0.0)
@@ -66,7 +66,7 @@ def near(numbers, others):
 
 
 def misplaced(opened, axes, panels, arrays):
-    """Return what is not where the arrays say: the uppermost line, dots, bars or cells of each panel."""
+    """Return misplaced marks: the uppermost line, dots, bars or cells of each panel, compared with the arrays."""
     wrong = []
     for text in panels:
         frame = Frame(axes[text["name"]])
@@ -89,7 +89,7 @@ def misplaced(opened, axes, panels, arrays):
             continue
         # digits have soft edges
         found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)
-        # less than a pixel of one may have its whole colour
+        # less than a pixel of a narrow bar may have its full colour
         narrow = mark["mark"] == "Bars" and not frame.wide(mark)
         # one more may lie under a word, also of three
         if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:
@@ -104,7 +104,7 @@ def misplaced(opened, axes, panels, arrays):
 
 
 def _uppermost(marks, arrays, frame):
-    """The uppermost mark, and what to look for: places, colours, which are free. Of dots, a single one is one of those below."""
+    """Return the uppermost mark, and the places, colours and free places to search; a single dot is one of those below."""
     drawn = [k for k, mark in enumerate(marks) if mark["mark"] in ENOUGH]
     for at, below in zip(drawn[::-1], [*drawn[-2::-1], None]):
         places, colours = PLACES[marks[at]["mark"]](marks[at], arrays, frame)
@@ -119,7 +119,7 @@ def _uppermost(marks, arrays, frame):
 
 
 class Frame:
-    """The box of the axes in pixels, and what takes values of the axes there."""
+    """The box of the axes in pixels, and the map of values to it."""
 
     def __init__(self, axes):
         self.box, self.ends = axes["box"], {"x": axes["x"], "y": axes["y"]}
@@ -130,7 +130,7 @@ class Frame:
         return np.stack([across, self._along("y", y, box["bottom"], box["top"])], -1)
 
     def clear_of(self, marks, places, arrays):
-        """Whether each place lies beside the rules and handles among the marks: all of a steep line can lie under one."""
+        """Return whether each place lies beside the rules and handles among the marks, which may cover a steep line."""
         clear = np.full(len(places), True)
         for mark in marks:
             if mark["mark"] == "Rule":
@@ -142,7 +142,7 @@ class Frame:
         return clear
 
     def wide(self, bars):
-        """Whether bars are wide enough for what lies beyond one not to be its neighbour."""
+        """Return whether bars are so wide that a place beyond one is not in its neighbour."""
         return np.ptp(self.place(np.array([0, bars["width"]]), np.zeros(2))[:, 0]) >= 4
 
     def _along(self, axis, values, start, end):
@@ -165,7 +165,7 @@ def _series(mark, count):
 
 def _points(mark, arrays, frame):
     places = frame.place(arrays[mark["x"]], arrays[mark["y"]])
-    if mark["mark"] == "Line":  # all along it; a point alone between gaps draws nothing
+    if mark["mark"] == "Line":  # along the whole line; a point alone between gaps draws nothing
         with np.errstate(invalid="ignore"):
             places = np.concatenate(
                 [places[:-1] + part * np.diff(places, axis=0) for part in np.linspace(0, 1, 9)]
@@ -175,7 +175,7 @@ def _points(mark, arrays, frame):
 
 
 def _ends(mark, arrays, frame):
-    """The end of each bar that can be seen, and 1 where it points downwards, -1 upwards."""
+    """Return the visible end of each bar, and 1 for a bar pointing down, -1 for up."""
     x, y = arrays[mark["x"]], arrays[mark["y"]]
     ends, feet = frame.place(x, y), frame.place(x, np.zeros(len(x)))
     feet[:, 1] = np.clip(
@@ -191,7 +191,7 @@ def _bars(mark, arrays, frame):
 
 
 def _outwards(mark, arrays, frame):
-    """From the places just inside the ends of bars to those just outside."""
+    """Return the places just inside the ends of bars and those just outside."""
     return _ends(mark, arrays, frame)[1][:, None] * np.array([0.0, 7.0])
 
 

@@ -14,7 +14,7 @@ from aclnn_viz.explorers import explorers
 
 pytestmark = pytest.mark.needs("chromium")
 EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)
-# What the front end does alike for every explorer is asked of one of three in a sample: of each test another one.
+# A sample tests the common front end on one of three explorers, another one in each test.
 THREE = (
     EVERY
     if SOAK
@@ -28,12 +28,12 @@ def SOME(test):
     return THREE(pytest.mark.sampled(1)(test))
 
 
-# Collecting a browser's garbage and drawing in the kernel are dear: the one with images, arrows and a handle.
+# Collecting a browser's garbage and drawing in the kernel are slow: one explorer with images, arrows and a handle.
 ONE = EVERY if SOAK else pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
 
 
 def check(explorer, state=None):
-    """Compare pixels, words and controls with the pure function of the state, by default that of the kernel."""
+    """Compare pixels, words and controls with the pure function of the state, by default the kernel's."""
     kept = explorer.state()
     panel_picture.check(explorer, kept if state is None else state)
     if not explorer.problem():
@@ -77,7 +77,7 @@ def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kern
 
 
 def ends_of(control, others):
-    """The outermost values of a control as it counts them, or all that are offered, but not where it stands already."""
+    """Return the extreme values of a control, or all options, except its present value."""
     match control["kind"]:
         case "choice":
             values = [value for value, _ in control["options"]]
@@ -154,7 +154,7 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
         explorer.settle()
         if not explorer.problem():
             break
-        explorer.reset()  # which state was the last good one is a matter of time
+        explorer.reset()  # the last good state depends on timing
     check(explorer)
     assert explorer.problem() == "" and explorer.state() != reset
 
@@ -340,9 +340,9 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
 
 @pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
 def test_another_language_is_followed_at_once_fits_and_is_left_again(explorer):
-    """Fonts are the machine's own: what is asked is where the words stand, not how their letters look."""
+    """Fonts depend on the machine, so only the places of words are tested, not the letters."""
     root = explorer.page.locator(".aclnn-explorer")
-    # What was saved before is told until the language changes.
+    # Saved messages stay until the language changes.
     root.locator("[role=status]").evaluate_all(
         "found => found.forEach(one => { one.textContent = ''; })"
     )
@@ -371,7 +371,7 @@ def test_another_language_is_followed_at_once_fits_and_is_left_again(explorer):
 
 
 def memory(explorer):
-    """Bytes of the page's JavaScript heap, nodes, and listeners, after a collection."""
+    """Return bytes of the page's JavaScript heap, nodes, and listeners, after a collection."""
     session = explorer.page.context.new_cdp_session(explorer.page)
     session.send("Performance.enable")
     for _ in range(2):
@@ -386,7 +386,7 @@ def memory(explorer):
 
 @ONE
 def test_a_thousand_changes_leave_memory_flat(explorer):
-    """In `make test` 100, of which a node that is left by each is as far beyond the limit."""
+    """`make test` makes 100 changes; one leaked node per change is as far beyond the limit."""
     control, count = (
         next(c for c in explorer.controls if c["kind"] in ("whole", "real")),
         1000 if SOAK else 100,
@@ -405,7 +405,7 @@ def test_a_thousand_changes_leave_memory_flat(explorer):
 
 @ONE
 def test_closing_removes_nodes_and_listeners_and_it_opens_again(explorer):
-    explorer.open_again()  # Chromium keeps an element alive that once had the focus
+    explorer.open_again()  # Chromium keeps the last focused element alive
     before = memory(explorer)
     explorer.run("explorer.close()")
     explorer.page.wait_for_function("!document.querySelector('.aclnn-explorer canvas')")

@@ -1,4 +1,4 @@
-"""What only the grid-sampler explorer has: points dragged and moved by keys, and modes that a product lacks."""
+"""The grid-sampler explorer's own features: dragged points, keys, and modes that a product lacks."""
 
 import json
 
@@ -40,7 +40,7 @@ def test_a_point_is_dragged_and_the_last_position_wins(explorer):
     u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a seventh of a cell.
     assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
-    # of the point that is held, where it is now
+    # the present place of the held point
     assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"
 
 

@@ -42,7 +42,7 @@ CLIPPED = """() => [...document.querySelectorAll(".aclnn-explorer :is([data-fiel
 
 
 def word(colour):
-    """A colour #rrggbb as a little-endian pixel."""
+    """Return a colour #rrggbb as a little-endian pixel."""
     return int("ff" + colour[5:7] + colour[3:5] + colour[1:3], 16)
 
 
@@ -105,7 +105,7 @@ LISTEN = """() => {
 
 
 def texts(explorer, panel, *changes):
-    """The texts of a panel after controls were moved."""
+    """Return the texts of a panel after controls were moved."""
     explorer.page.evaluate(LISTEN)
     explorer.run(f"explorer.values = {{**explorer.initial, **{dict(changes)!r}}}")
     explorer.settle()
@@ -138,7 +138,7 @@ VIEWS = """() => [...document.querySelectorAll(".aclnn-explorer")].map((root) =>
 
 @pytest.fixture
 def two_views(explorer):
-    """An explorer that its cell shows twice, until the test is over."""
+    """Yield an explorer shown twice by its cell, until the test ends."""
     explorer.open_again("display(explorer)\nexplorer")
     explorer.page.wait_for_function(
         "document.querySelectorAll('.aclnn-explorer canvas').length === 10"

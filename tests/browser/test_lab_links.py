@@ -1,4 +1,6 @@
-"""What `make lab` prints, opened in a browser: a picture that moves, then the first lesson, with the whole folder beside it and no question before it."""
+"""The links that `make lab` prints, in a browser: a moving picture, then the first lesson, the whole folder, no
+question before.
+"""
 
 import json
 import os
@@ -69,7 +71,7 @@ QUESTIONS = ".jp-Dialog, .Toastify__toast"
 
 @pytest.fixture(params=["clone", "copy"])
 def printed(request, tmp_path):
-    """The folder and the links that `aclnn-viz lab` prints to a person who never used Jupyter, without a browser."""
+    """Yield the folder and links that `aclnn-viz lab` prints for a new user of Jupyter, without a browser."""
     folder = ROOT if request.param == "clone" else tmp_path / "my lessons"
     home, log = tmp_path / "home", tmp_path / "log"
     (home / ".jupyter").mkdir(parents=True)
@@ -117,7 +119,7 @@ def test_every_printed_link_leads_to_a_live_picture_then_to_the_lessons_and_noth
         page.locator(".ways a").first.click()
         page.wait_for_selector(".jp-Notebook .jp-Cell h1", timeout=60_000)
         assert "Start here" in page.locator(".jp-Notebook .jp-Cell h1").first.inner_text()
-        page.wait_for_timeout(1500)  # a question about news comes when all else is there
+        page.wait_for_timeout(1500)  # a question about news comes last
         assert page.locator(QUESTIONS).count() == 0
         assert set(page.evaluate(FOLDED)) == {"none"}
         page.wait_for_function("document.fonts.status === 'loaded'")

@@ -1,4 +1,4 @@
-"""Saved explorers in a browser: alive from the file system, without a request; the address opens the same picture."""
+"""Saved explorers in a browser: alive from the file system, without a request; the address reopens the picture."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ SAID = """() => [...document.querySelectorAll(".caption, .ae-headline li"), docu
 
 
 class Page:
-    """A page that is open in a browser which reaches nothing."""
+    """A page open in a browser without network."""
 
     def __init__(self, browser, address):
         self.page = browser.new_context(
@@ -61,17 +61,17 @@ class Page:
         self.becomes("said.at(-1).startsWith(said[0])")
 
     def said(self):
-        """The caption, each line below it, and the picture in words."""
+        """Return the caption, each line below it, and the picture in words."""
         return self.page.evaluate(SAID)
 
     def becomes(self, what, given=None):
-        """Wait until this holds of what is `said` and of what is `given`."""
+        """Wait until a condition on `said` and `given` holds."""
         self.page.wait_for_function(
             f"(given) => {{ const said = ({SAID})(); return {what}; }}", arg=given
         )
 
     def address(self):
-        """The address, once it is that of the state: it follows the hand some time later."""
+        """Return the address once it is that of the state; it follows the hand with a delay."""
         self.page.locator("[data-lift=link]").click()
         link = self.page.locator(".ae-foot textarea").input_value()
         self.becomes("decodeURI(location.href) === decodeURI(given)", link)
@@ -91,7 +91,7 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     path.write_text(live.saved(subject, state, data), "utf-8")
     one = Page(browser, path.as_uri())
     before = one.said()
-    # one alone may change nothing, such as a scale that counts beside another
+    # one field alone may change nothing, such as a scale beside another
     for field in one.page.evaluate(FIELDS):
         times = one.page.evaluate(MOVE, [field, 200 if SOAK else 10])
         one.page.wait_for_timeout(200)
@@ -114,7 +114,7 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     cell = one.page.locator(".ae-foot textarea").input_value()
     again = eval(cell.partition("\n\n")[2], {"av": av})
     asked = again.lifted("link")
-    again.save(path)  # of the state that Python was given by the page
+    again.save(path)  # of the state that the page gave to Python
     again.close()
     saved = Page(browser, path.as_uri())
     assert (
@@ -132,7 +132,7 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
 
 @pytest.fixture(scope="module")
 def sampler(tmp_path_factory):
-    """The address of a saved page, of one combination of choices; of all it takes seconds to make."""
+    """Return the address of a saved page, with one combination of choices, because all take seconds."""
     path, explorer = tmp_path_factory.mktemp("sampler") / "page.html", explore("grid_sampler_2d")
     with patch.multiple(live, COMBINATIONS_HELD=3):
         explorer.save(path)
@@ -141,7 +141,7 @@ def sampler(tmp_path_factory):
 
 
 def moving(browser, address):
-    """A page whose reader has nothing against motion."""
+    """Return a page whose reader allows motion."""
     page = browser.new_context(offline=True, locale="en-GB").new_page()
     page.goto(address)
     page.wait_for_function(READY)
@@ -312,7 +312,7 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_instructions_and_ba
     level = page.page.locator("[data-field=level]")
 
     def click(x, y, hint, then):
-        """Point at a place in units of the axes, read that hint, and click."""
+        """Point at a place in units of the axes, read its hint, and click."""
         page.becomes("!document.querySelector('[data-gliding]')")
         canvas = page.page.locator("[data-panel=zoom] canvas")
         box, (x0, x1), (y0, y1) = (
@@ -381,7 +381,7 @@ def test_what_is_no_state_in_an_address_is_left_out(browser, sampler):
 
 
 def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
-    """And within a page of another it leaves address and language as they are."""
+    """Within another page it leaves address and language unchanged."""
     anywidget = pytest.importorskip("anywidget")
     loader = Path(anywidget.__file__).parent / "nbextension" / "index.js"
     explorer = explore("hardswish", x=1.0)

@@ -1,4 +1,4 @@
-"""A cell of a notebook that runs long says how far it is; a long table filters its rows."""
+"""A long cell of a notebook shows its progress; a long table filters its rows."""
 
 import re
 

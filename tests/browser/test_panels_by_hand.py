@@ -17,7 +17,7 @@ def canvas(explorer, panel):
 
 
 def point(explorer, panel, x, y):
-    """Where values of the axes are on the canvas."""
+    """Return the canvas place of values of the axes."""
     axes = json.loads(canvas(explorer, panel).get_attribute("data-axes"))
     at = panel_picture.Frame(axes).place(float(x), float(y))
     return {"x": float(at[0]), "y": float(at[1])}
@@ -78,7 +78,7 @@ def test_a_dot_says_its_datum_and_goes_where_the_hand_leads_it(explorer):
 
 
 def test_a_hint_says_the_element_of_a_bar_between_two(explorer):
-    """And no coordinate of the drawing: the places of bars are beside the number that they belong to."""
+    """The hint has no coordinate of the drawing, because bars lie beside their number."""
     assert hint(explorer, "arrives", 5.8, 0.1).startswith("element 6\n")
 
 

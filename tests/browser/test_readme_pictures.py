@@ -1,4 +1,4 @@
-"""The explorers that README shows look as they do there, in a real JupyterLab."""
+"""The explorers in README look as in a real JupyterLab."""
 
 import pytest
 from laboratory import SIZE

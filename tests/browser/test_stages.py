@@ -1,4 +1,4 @@
-"""Stages under a pointer and by keys, as saved pages: whatever is hovered says its datum, and everything is at its place."""
+"""Stages under a pointer and by keys, as saved pages: every hovered mark shows its datum, and everything is in place."""
 
 import json
 
@@ -20,7 +20,7 @@ WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the pi
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
-    """(path, data) of an explorer that is saved once."""
+    """Return (path, data) of an explorer, saved once."""
     made, folder = {}, tmp_path_factory.mktemp("stages")
 
     def save(name, **values):
@@ -41,7 +41,7 @@ def saved(tmp_path_factory):
 
 @pytest.fixture
 def opened(browser, saved):
-    """(page, data, hint) of a saved explorer; hint says what is told of a place in units of a panel's axes."""
+    """Return (page, data, hint) of a saved explorer; hint returns the text at a place in units of a panel's axes."""
 
     def show(name, width=1280, **values):
         path, data = saved(name, **values)
@@ -97,7 +97,7 @@ def test_the_picture_comes_first_with_few_controls(name, width, opened):
 
 
 def swipe(page):
-    """A finger that begins on the picture, beside its handles, scrolls the page."""
+    """A swipe that starts on the picture, beside its handles, scrolls the page."""
     box = page.locator(".stage canvas").bounding_box()
     page.set_viewport_size({"width": 390, "height": 500})
     x, y = box["x"] + 0.06 * box["width"], min(box["y"] + box["height"] / 2, 450)

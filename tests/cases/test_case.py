@@ -1,4 +1,4 @@
-"""Cases are reachable, reproducible, and touch the kinks; what the caller gives is taken."""
+"""Cases are reachable, reproducible, and touch the kinks; given inputs are used."""
 
 import re
 import warnings
@@ -178,7 +178,7 @@ def test_a_case_describes_itself():
 @pytest.mark.parametrize("cann", ["8.1", "8.5", "9.0", "9.1"])
 @pytest.mark.sampled(5)
 def test_default_cases_run_wherever_the_operator_does(soc, cann):
-    """A refusal in Python would mean that the case is at fault, and not the product."""
+    """A refusal in Python would be the case's fault, not the product's."""
     with av.open_device("host", soc=soc, cann=cann) as device, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConstraintWarning)
         ran = 0
@@ -240,7 +240,7 @@ def test_a_list_in_the_place_of_a_tensor_is_reported():
 def test_a_case_of_several_stretches_holds_the_numbers_of_one_call_of_the_generator(
     name, shape, monkeypatch
 ):
-    """Whoever has a seed gets the case back."""
+    """A seed gives the same case to everybody."""
     made = av.case(name, dtype="bfloat16", seed=4, shape=shape).inputs
     monkeypatch.setattr(default, "STRETCH", 1 << 20)
     monkeypatch.setattr(rms_norm, "STRETCH", 1 << 20)

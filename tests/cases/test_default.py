@@ -1,4 +1,4 @@
-"""The cases of an operator without a file for them: reachable, reproducible, and blind for nothing."""
+"""The cases of an operator without a file for them: reachable, reproducible, and complete."""
 
 import numpy as np
 import pytest

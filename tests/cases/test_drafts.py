@@ -1,4 +1,4 @@
-"""Suites that are drawn: what is stored is what would be made, and covers what it says; a page's ways are what it decides."""
+"""Drawn suites: stored recipes are what would be drawn, and cover their claims; a page's ways are its decisions."""
 
 import sys
 from collections import Counter
@@ -40,7 +40,7 @@ def test_a_suite_takes_every_way_that_drafts_often_take(op):
     narrow = [one for one in ("float16", "bfloat16") if taken(av.case(op, dtype=one))]
     assert {f"dtype={dtype}, strided=False" for dtype in narrow} <= {*pairs} and narrow
     drafts = cases[len([*stated(op)]) :][: len(drawn(op))]
-    assert all(map(taken, drafts))  # none that the product refuses
+    assert all(map(taken, drafts))  # the product refuses none
 
 
 def test_no_operator_lacks_its_suite():

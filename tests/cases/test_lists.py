@@ -1,4 +1,4 @@
-"""Test lists of ATK: read and judged; what they do not say is said, and damage is reported."""
+"""Test lists of ATK: read and judged; missing entries are reported, and damage too."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from aclnn_viz.cli import main
 
 
 def entry(name, shape, values, dtype="fp32", **more):
-    """One tensor of a list of ATK; without a shape an attribute."""
+    """Return one tensor of a list of ATK; without a shape an attribute."""
     kind = "attr" if shape is None else "tensor"
     return {
         "name": name,
@@ -24,7 +24,7 @@ def entry(name, shape, values, dtype="fp32", **more):
     } | more
 
 
-# Made by hand from the described formats, as whoever writes such lists would.
+# Made by hand from the described formats, as authors of such lists would.
 NORMAL = {"name": "nd", "mean": [-1, 1], "std": [1, 3]}
 ATK = [
     {
@@ -149,7 +149,7 @@ def test_the_command_line_takes_lists(tmp_path, capsys):
 
 
 def changed(path, value):
-    """The list of ATK with a value at a path."""
+    """Return the list of ATK with a value at a path."""
     content = json.loads(json.dumps(ATK))
     at = content
     for step in path[:-1]:
@@ -230,7 +230,7 @@ def test_random_damage_is_read_or_reported(tmp_path):
 
 
 def read_inputs(folder, name, *inputs, count=1):
-    """The cases of a list of ATK with as many of these inputs."""
+    """Return the cases of a list of ATK with as many of these inputs."""
     return av.cases.read(atk(folder, [{"aclnn_name": name, "inputs": inputs}] * count))
 
 
@@ -266,7 +266,9 @@ def test_a_tensor_of_the_forward_operator_alone_is_passed_over(tmp_path):
 
 
 def test_scalars_tuples_entry_by_entry_and_values_that_are_listed(tmp_path):
-    """Softplus and reflection as the vendor's lists have them: scalars with a distribution, a padding of four entries, listed values."""
+    """Softplus and reflection as in the vendor's lists: scalars with a distribution, a padding of four entries,
+    listed values.
+    """
     (made,) = read_inputs(
         tmp_path,
         "SoftplusBackward",

@@ -1,4 +1,4 @@
-"""The cases of a suite: no two repeat their numbers, and recipes say how each is made."""
+"""The cases of a suite: no two repeat their numbers, and recipes describe each."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ def test_no_two_cases_of_a_suite_repeat_their_numbers(op):
             if isinstance(value, np.ndarray)
             and value.size > 8
             and value.dtype.kind == "f"
-            and np.unique(value).size > 1  # rows of zeros are put into several
+            and np.unique(value).size > 1  # several have rows of zeros
         )
         for _, made in suite(op)
     ]

@@ -1,4 +1,4 @@
-"""Kernels that want to pass without computing: each is a few lines after RIGHT, and what the verdict must say of it."""
+"""Kernels that try to pass without computing: each is a few lines after RIGHT, with words of the verdict."""
 
 RIGHT = """
 import numpy as np
@@ -192,7 +192,7 @@ CHEATS = {
         "    dx, dgamma = right(**given)\n    return (dx * (1 + first), dgamma)",
         "is not deterministic|is wrong in",
     ),
-    # What no audit hook sees, and frames that are forged.
+    # Invisible to audit hooks, and forged frames.
     "shadows a name of its guard": (
         "import __main__\n__main__.isinstance = lambda *_: True\ndef kernel(**given):\n    return av.operator('rms_norm').backward(**given)",
         "reads .*of the kit",
@@ -254,7 +254,7 @@ CHEATS = {
         + "os.write(channel, struct.pack('<qq', 1 << 20, 0))\nfor _ in range(20):\n    time.sleep(0.4)\n    os.write(channel, b' ')\nkernel = right",
         "is ended by SIGKILL|sends what is no answer",
     ),
-    # Of somebody who did not write the defence.
+    # By an author who did not write the defence.
     "reads through a link": (
         "import os, tempfile\ndef kernel(**given):\n    link = tempfile.mkdtemp() + '/notes'\n    os.symlink(av.__path__[0] + '/operators/rms_norm', link)\n"
         "    text = open(link + '/page.py').read()\n    return right(**given)",
@@ -310,7 +310,7 @@ CHEATS = {
     ),
 }
 
-#: What looks like one of them and is none.
+#: Kernels that look like cheats and are none.
 HONEST = {
     "plain": ("kernel = right", ""),
     "varies within the bound": (

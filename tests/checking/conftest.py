@@ -1,4 +1,4 @@
-"""What tests of the checker share: none of them writes where a person keeps what was solved."""
+"""Fixtures of the checker's tests: none writes where a person keeps solved puzzles."""
 
 from dataclasses import replace
 
@@ -16,13 +16,13 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def unexplained(monkeypatch):
-    """Search no explanation: it takes a second or two, for which tests of other things have no use."""
+    """Skip the search for explanations: it takes a second or two, and most tests do not use it."""
     for name, level in scope.DEPTHS.items():
         monkeypatch.setitem(scope.DEPTHS, name, replace(level, searching=0))
 
 
 @pytest.fixture
 def unshrunken(monkeypatch):
-    """Leave a counterexample as it was found, for the same reason; a full-size sweep makes each small."""
+    """Leave a counterexample as found, for the same reason; a full-size sweep shrinks each."""
     for name, level in () if SOAK else scope.DEPTHS.items():
         monkeypatch.setitem(scope.DEPTHS, name, replace(level, shrinking=0))

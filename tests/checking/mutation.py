@@ -34,7 +34,7 @@ SKIPPED = {"forward"}  # the checker is about backward
 
 @dataclass(frozen=True)
 class Mutant:
-    """A changed page, and where and how it was changed."""
+    """A changed page, and the place and kind of its change."""
 
     kind: str
     function: str
@@ -47,7 +47,7 @@ class Mutant:
 
 
 def mutants(page):
-    """Every mutant of a page, in the order of its source."""
+    """Yield every mutant of a page, in the order of its source."""
     source = inspect.getsource(page)
     tree, lines = ast.parse(source), source.splitlines()
     parts = list(map(ast.unparse, tree.body))
@@ -83,7 +83,7 @@ def place(node):
 
 
 def edits(node):
-    """The changes of one node: (kind, description, attributes to set on it)."""
+    """Yield the changes of one node: (kind, description, attributes to set on it)."""
     match node:
         case ast.BinOp(op=op) if type(op) in ARITHMETIC:
             new = ARITHMETIC[type(op)]

@@ -1,4 +1,4 @@
-"""Right kernels whose sums are ordered so that they err: an attack on tolerances named sound."""
+"""Right kernels whose sums are ordered to err most: an attack on tolerances that are called sound."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from aclnn_viz.arrays.sums import along, sum_axes
 from aclnn_viz.checking.judge import once_per_case, pages
 from aclnn_viz.operators import plans
 
-# Orders in which the terms of a sum (count, ...) may come, and how those that are given add up.
+# Orders of the terms of a sum (count, ...), and the ways to add them.
 COMES = {
     "as they are": lambda terms, rng: terms,
     "reversed": lambda terms, rng: terms[::-1],
@@ -40,20 +40,20 @@ def by_key(terms, key):
 
 
 def in_turn(terms):
-    """A key by which the largest positive, the largest negative, the next positive ... follow one another."""
+    """Return a key that alternates the largest positive, the largest negative, the next positive ..."""
     rank = np.argsort(np.argsort(-terms, axis=0), axis=0)
     return np.minimum(rank, len(terms) - 1 - rank) * 2 + (terms < 0)
 
 
 def lost(a, b):
-    """What the rounding of a + b takes away, exactly, whichever of the two is larger."""
+    """Return the exact loss of rounding a + b, whichever of the two is larger."""
     total = a + b
     there = total - a
     return (a - (total - there)) + (b - there)
 
 
 def worst(terms, sign):
-    """The order of the greedy: next comes the term whose addition errs most in one direction. Long sums stay as they are."""
+    """Return a greedy order: the next term's addition errs most in one direction. Long sums stay unchanged."""
     if len(terms) > 400 or terms.size > 40_000:
         return terms[::-1]
     flat = terms.reshape(len(terms), -1).copy()
@@ -101,7 +101,7 @@ def strides(terms, lanes):
 
 
 def any_pairs(terms, rng):
-    """A tree of any form: two of what there is are added until one is left."""
+    """Return the sum by a random tree: two items are added until one is left."""
     left = list(terms)
     while len(left) > 1:
         left.append(left.pop(rng.integers(len(left))) + left.pop(rng.integers(len(left))))
@@ -109,7 +109,7 @@ def any_pairs(terms, rng):
 
 
 def compensated(terms):
-    """Kahan's sum."""
+    """Return Kahan's sum."""
     total, carry = terms[0], np.zeros_like(terms[0])
     for term in terms[1:]:
         term = term - carry
@@ -119,7 +119,7 @@ def compensated(terms):
 
 
 class Product(PlannedArray):
-    """Remembers the product, not rounded, that it is: a fused multiply-add needs it."""
+    """A product that remembers its factors, for a fused multiply-add."""
 
     exact = None
 
@@ -140,7 +140,9 @@ class Product(PlannedArray):
 
 
 def fused(terms, dtype):
-    """Exact products added one by one to a sum in `dtype`, each step rounded once: through float64 with a sticky last bit."""
+    """Return exact products added one by one to a sum in `dtype`, each rounded once: through float64 with a
+    sticky last bit.
+    """
     total = terms[0].astype(dtype)
     for term in terms[1:]:
         before = total.astype(np.float64)
@@ -151,9 +153,10 @@ def fused(terms, dtype):
 
 
 def kernel(op, comes, adds, seed=0, page=None, plan=Plan(coordinates="float32"), counted=None):
-    """A right kernel whose sums come and add up in an order of these tables; `adds` is "fused" for fused multiply-adds.
+    """Return a right kernel with an order and a way of sums from these tables; `adds` is "fused" for fused
+    multiply-adds.
 
-    `counted` is a list whose number becomes that of the terms of the longest sum.
+    `counted` is a list whose number becomes the length of the longest sum.
     """
     op, rng, counted = av.operator(op), np.random.default_rng(seed), counted or [0]
 
@@ -197,9 +200,9 @@ true = once_per_case(lambda case: case.operator.truth(**case.inputs))
 
 
 def held(found, cases, outputs, overflows=False):
-    """The largest part of a tolerance that outputs take, of elements that are numbers, without as many as it leaves out.
+    """Return the largest used part of a tolerance over finite elements, without the outliers that it permits.
 
-    With `overflows` what is not finite counts as nothing: a sum may overflow in one order and not in another.
+    With `overflows` infinite elements count as nothing: a sum may overflow in one order only.
     """
     parts = [np.zeros(1)]
     for case, actual in zip(cases, outputs):
@@ -215,7 +218,9 @@ def held(found, cases, outputs, overflows=False):
 
 
 def hard_cases(first, seed):
-    """Inputs on which sums err: a case as drawn, tiny, huge, of one sign, terms that cancel or differ much in size, one large and many small."""
+    """Yield inputs with inexact sums: as drawn, tiny, huge, of one sign, cancelling, of mixed sizes, one large
+    and many small.
+    """
     op = first.operator
     rng, upstream = (
         np.random.default_rng(seed),
@@ -250,7 +255,7 @@ def hard_cases(first, seed):
         yield replace(first, inputs=first.inputs | given)
 
 
-# How right kernels may compute: as `av.tolerance` takes it, and a plan that says the same.
+# Arithmetics of right kernels: the argument of `av.tolerance`, and an equal plan.
 PLANS = {
     "any float32": (None, Plan(coordinates="float32")),
     "float16 sums": (
@@ -275,14 +280,14 @@ PLANS = {
 
 
 def attack(first, seed, plan="any float32"):
-    """By case the largest part of its tolerance that right kernels take in each order of their sums, and which order that is."""
+    """Yield by case the largest used part of the tolerance over orders of right kernels, and the order."""
     op = first.operator
     asked, computed = PLANS[plan]
     arrangements = sorted(pages(op), key=str) if asked is None else [None]
     for number, case in enumerate(hard_cases(first, seed)):
         try:
             found = av.tolerance(op, cases=[case], plan=asked)
-        except ValueError as refused:  # nothing that is finite to compare
+        except ValueError as refused:  # without finite values to compare
             assert "compares finite" in str(refused)
             continue
         tried, counted, page = {}, [0], arrangements[number % len(arrangements)]

@@ -10,14 +10,14 @@ from aclnn_viz.operators import plans
 
 
 def differentiated(gradOutput, self):
-    """Hardswish as automatic differentiation has it, of x * clip(x + 3, 0, 6) / 6."""
+    """Return the automatic derivative of x * clip(x + 3, 0, 6) / 6."""
     x, dy = (part.astype(np.result_type(part, np.float32)) for part in (self, gradOutput))
     inside = np.where((x + 3 >= 0) & (x + 3 <= 6), x, 0)
     return (dy / 6 * np.clip(x + 3, 0, 6) + dy / 6 * inside).astype(self.dtype)
 
 
 def in_float32(name):
-    """The kernel by hand, which need not compute in float64."""
+    """Return the kernel by hand, without float64."""
 
     def kernel(**inputs):
         if any(getattr(value, "dtype", None) == np.float64 for value in inputs.values()):
@@ -30,7 +30,7 @@ def in_float32(name):
 def planned(name, plan):
     def kernel(**inputs):
         if any(isinstance(value, np.ndarray) and value.size == 0 for value in inputs.values()):
-            return operator(name).backward(**inputs)  # plans are for tensors that have elements
+            return operator(name).backward(**inputs)  # plans need tensors with elements
         return plans.run(operator(name), plan, **inputs)
 
     return kernel
@@ -47,7 +47,7 @@ PLANS = {
 
 
 def rewritings(name):
-    """Right kernels of an operator, by what is different about them."""
+    """Yield right kernels of an operator, by their difference."""
     yield "the kit's own", operator(name).backward
     if name in SLIPS:
         yield "by hand", in_float32(name)

@@ -1,6 +1,6 @@
-"""Kernels that are wrong only on what tests seldom hold: long axes, remainders, nan, zeros, many calls.
+"""Kernels that are wrong only on rare inputs: long axes, remainders, nan, zeros, many calls.
 
-Each is right on everything else. The words are those by which a pass that did not try it must tell so.
+Each is right on everything else. A pass that did not try such inputs must say so in the given words.
 """
 
 from itertools import count
@@ -24,7 +24,7 @@ RMS, SWISH, LOSS, NORM, GRID, SILU = (
 
 
 def beyond(op, name, measure, change=lambda value: value * value.dtype.type(1.5)):
-    """The right kernel, whose first output goes wrong where a measure of one input's shape holds."""
+    """Return the right kernel with a wrong first output when a measure of one input's shape holds."""
 
     def kernel(**inputs):
         out = op.backward(**inputs)
@@ -45,7 +45,7 @@ def overwrites_signs(**inputs):
 
 
 def from_the_ninth_call():
-    """Right each time, but another number of the same quality from the ninth call on."""
+    """Return a kernel that is right each time, but returns another, equally good number from the ninth call on."""
     calls = count(1)
 
     def kernel(**inputs):

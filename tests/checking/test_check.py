@@ -1,4 +1,4 @@
-"""What `check` says of right, wrong and misbehaving kernels."""
+"""Verdicts of `check` on right, wrong and misbehaving kernels."""
 
 import json
 import re
@@ -75,7 +75,7 @@ def test_the_region_and_the_mode_are_named():
 
 
 def test_axes_that_an_attribute_lists_are_cut_with_it():
-    """Of layer norm the axes of normalizedShape."""
+    """Layer norm's axes of normalizedShape."""
     op = case("layer_norm").operator
     result = check(
         op,
@@ -155,7 +155,7 @@ def forgetful(gradOutput, self):
 
 
 def steering(**inputs):
-    """With half of a character, as a name of a file that is no UTF-8 has, and what clears a terminal."""
+    """Raise a text with half of a character, as in a file name that is not UTF-8, and codes that clear a terminal."""
     raise OSError("no such file: \x1b[2J\udcff")
 
 

@@ -1,4 +1,4 @@
-"""The command `check`: options that count everywhere, and those that mean nothing together."""
+"""The command `check`: options for all ways, and meaningless combinations."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What each depth tries: the kernels that only a deep check sees, what a pass says it did not try, and how long it takes."""
+"""The range of each depth: kernels that only a deep check fails, untried inputs named by a pass, and time."""
 
 import json
 import os
@@ -32,7 +32,7 @@ OPERATORS = pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.n
 
 @pytest.fixture
 def only(monkeypatch, unexplained, unshrunken):
-    """Restrict what a deep check adds to some of its steps, and how long it explains a failure: only(wanted)."""
+    """Restrict a deep check's additions to some steps, and the time of explanations: only(wanted)."""
 
     def restrict(wanted, searching=0):
         monkeypatch.setitem(
@@ -77,7 +77,7 @@ def test_a_deep_check_sees_what_a_normal_one_says_that_it_did_not_try(title, onl
 
 
 def different(steps):
-    """Those that show another kind of number in a tensor, another format or another value of an attribute, as drawn."""
+    """Return steps with another kind of number in a tensor, another format or another value of an attribute."""
     kept, seen = [], set()
     for step in random.Random(0).sample(steps, len(steps)):
         shown = {(name, repr(value)) for name, value in step.options.items()}
@@ -89,7 +89,7 @@ def different(steps):
 
 @lru_cache
 def special(name):
-    """Cases with special numbers, some of all."""
+    """Return cases with special numbers, some or all."""
     op = av.operator(name)
     steps = [
         step
@@ -238,11 +238,11 @@ def test_what_lies_around_an_input_is_nan():
     assert fortran.copy.flags.f_contiguous and not fortran.copy.flags.c_contiguous
 
 
-# What a deep check remembers of what it did not keep.
+# A deep check's memory of discarded cases.
 
 
 def test_right_large_cases_speak_against_a_condition(only):
-    """Rows of 8,193 and 16,385 are right: they are not kept, and still no smaller bound is reported."""
+    """Rows of 8,193 and 16,385 are right: they are discarded, and yet no smaller bound is reported."""
     only(
         lambda step: step.series == "shape 1" and 2**13 < step.elements <= 3 * (2**15 + 1),
         searching=2000,
@@ -308,7 +308,7 @@ def test_memory_between_other_arrays_is_given_back(monkeypatch):
     def resident():
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-    arrays = [np.ones(12_000) for _ in range(2000)]  # below what the allocator maps by itself
+    arrays = [np.ones(12_000) for _ in range(2000)]  # too small to be mapped separately
     last, before = np.ones(12_000), resident()
     with meter.memory_given_back(True):
         arrays.clear()

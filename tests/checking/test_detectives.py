@@ -1,4 +1,4 @@
-"""Detective cases: one suspect makes the symptom, the others do not, and what contradicts them is true."""
+"""Detective cases: one suspect makes the symptom, the others do not, and the contradictions are true."""
 
 import re
 
@@ -65,7 +65,7 @@ def test_the_right_name_is_explained(name):
     [
         one.name
         for one in EVERY
-        # whose cases are dear
+        # these have slow cases
         if SOAK or not one.operator.startswith("grid")
     ],
 )
@@ -83,7 +83,7 @@ def test_a_wrong_name_gets_a_reason(name):
 
 
 def test_the_reasons_are_true():
-    """Where a reason names one of the experiments, a plain comparison with the truth says the same."""
+    """If a reason names an experiment, a plain comparison with the truth agrees."""
     for one in (
         one
         for one in detectives()

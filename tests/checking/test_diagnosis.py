@@ -1,4 +1,4 @@
-"""Which mistake a wrong kernel looks like: conditions, faults side by side, unknown faults."""
+"""The mistake that a wrong kernel resembles: conditions, faults side by side, unknown faults."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_what_chance_would_seldom_show_is_a_condition():
     )
 
 
-# A name is given only where everything agrees with it.
+# A name is given only if everything agrees with it.
 
 
 def two_faults(name, first, second):
@@ -144,7 +144,7 @@ def test_what_rounding_to_float32_moves_does_not_hide_the_fault(title):
 
 
 def test_sums_in_16_bits_are_suspected_whatever_their_order():
-    """Sums one after another differ from those of the named fault, which adds up in a tree."""
+    """Sequential sums differ from those of the named fault, which adds up in a tree."""
 
     def kernel(dy, x, rstd, gamma):
         outputs = RMS.backward(dy=dy, x=x, rstd=rstd, gamma=gamma)

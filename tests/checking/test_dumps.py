@@ -1,4 +1,4 @@
-"""The dump of one failing case: `check` judges it and what repairs it; damage is reported."""
+"""The dump of one failing case: `check` judges it and its repair; damage is reported."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ from aclnn_viz.storage.readers import AlteredError, FileKindError, ForeignError
 
 @pytest.fixture(scope="module")
 def dumped(tmp_path_factory):
-    """The path of a case on which dxOut is wrong and dgammaOut right, and the counterexample."""
+    """Return the path of a case with wrong dxOut and right dgammaOut, and the counterexample."""
     found = av.check("rms_norm", fault("rms_norm", "missing 1/n")).counterexample
     return found.write(tmp_path_factory.mktemp("dump")), found
 
@@ -52,7 +52,7 @@ def test_a_device_is_checked_on_the_case_of_a_dump(dumped):
 
 
 def header(descr, shape):
-    """The beginning of a .npy file."""
+    """Return the start of a .npy file."""
     text = (
         f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': {shape}, }}".encode().ljust(117)
         + b"\n"
@@ -61,7 +61,7 @@ def header(descr, shape):
 
 
 def reindex(path, text):
-    """Put another index in the place of that of a dump, with its checksum."""
+    """Replace the index of a dump, with its checksum."""
     (path / "cases.json").write_text(text)
     (path / "cases.json.sha256").write_text(
         f"{hashlib.sha256(text.encode()).hexdigest()}  cases.json\n"
@@ -114,7 +114,7 @@ def in_place(name, make):
 
 
 def vouched_for(name, content):
-    """Change an input and vouch for it, as who forges a dump would."""
+    """Change an input and renew its checksum, like a forger."""
 
     def harm(path):
         (path / "000" / "in" / name).write_bytes(content)
@@ -125,7 +125,7 @@ def vouched_for(name, content):
 
 
 KINDS = {"F": ForeignError, "A": AlteredError, "K": FileKindError}
-#: What is done to a dump (of its index `c` the first case is `first(c)`), what is said of it, and the kind of the error.
+#: Changes of a dump (the first case of its index `c` is `first(c)`), a part of the error, and its kind.
 DAMAGE = {
     name: (change, said, KINDS[kind])
     for name, change, said, kind in table(r"""

@@ -1,4 +1,4 @@
-"""Cases as files: what is written is what `check` uses, and outputs that any program left are judged."""
+"""Cases as files: written files equal the cases of `check`, and outputs of any program are judged."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 
 
 def tensors(place, described):
-    """The tensors of a folder from their raw bytes and cases.json alone."""
+    """Return the tensors of a folder from their raw bytes and cases.json alone."""
 
     def dtype(name):
         return np.dtype(name) if name.startswith("int") else float_format(name).numpy
@@ -35,7 +35,7 @@ def tensors(place, described):
 
 
 def run_outside(folder, kernel, suffix=".bin", only=None):
-    """A stand-in for a program that reads and writes files."""
+    """Act as a program that reads and writes files."""
     for entry in json.loads((folder / "cases.json").read_text())["cases"][:only]:
         attributes = {
             k: tuple(v) if isinstance(v, list) else v for k, v in entry["attributes"].items()
@@ -58,10 +58,10 @@ def run_outside(folder, kernel, suffix=".bin", only=None):
         for n, suffix in enumerate((".bin", ".npy"))
         if SOAK or n == k % 2 and op.name != "grid_sampler_3d"
     ],
-)  # whose cases are dearest
+)  # these have the slowest cases
 @pytest.mark.sampled(1)
 def test_a_right_program_passes(op, suffix, tmp_path):
-    # of fifty dear cases twenty
+    # twenty of fifty slow cases
     where = {"paddingMode": 0} if op.name == "grid_sampler_2d" and not SOAK else None
     run_outside(write_suite(op, tmp_path, where=where), op.backward, suffix)
     result = read_and_check(op, tmp_path)

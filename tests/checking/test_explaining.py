@@ -1,4 +1,4 @@
-"""What explains a wrong kernel: the edit that was made or one that computes the same, a number, a condition; never more."""
+"""Explanations of a wrong kernel: the edit or an equal one, a number, a condition; never more."""
 
 import ast
 import json
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.usefixtures("unshrunken")
 
 
 def rms(change):
-    """The right kernel, whose outputs in float64 go through `change`."""
+    """Return the right kernel, whose outputs in float64 go through `change`."""
 
     def kernel(**inputs):
         right = RMS.backward(**inputs)
@@ -65,7 +65,7 @@ def test_in_one_line_an_explanation_says_where_it_applies():
 
 
 def test_what_is_0_as_a_whole_is_no_tail():
-    """Of one element it was said that an output stays 0 behind the last whole 2."""
+    """For a single element, an output was said to be 0 behind the last whole 2."""
     wrong = [
         CaseRun(one, {"out": np.zeros_like(one.case.inputs["self"])}, ())
         for one in (
@@ -79,7 +79,7 @@ def test_what_is_0_as_a_whole_is_no_tail():
 
 
 def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
-    """`law_of` has no case of few elements that is wrong until the counterexample is cut to it."""
+    """`law_of` gets no wrong case with few elements until the counterexample is shrunk."""
     shapes = {one.case.inputs["x"].shape for one in prepared_suite("rms_norm", 0)}
     kernel = rms(
         lambda out, x: (
@@ -178,7 +178,7 @@ def test_a_right_kernel_has_no_explanation():
 
 
 def curved(gradOutput, self, weight):
-    """PReLU of which the gradient of the weight alone is wrong."""
+    """Return PReLU with only weight's gradient wrong."""
     out = operator("prelu").backward(gradOutput=gradOutput, self=self, weight=weight)
     return out | {
         "gradWeight": np.sin(9 * out["gradWeight"].astype(np.float64)).astype(weight.dtype)
@@ -198,7 +198,7 @@ def test_a_change_of_one_output_explains_no_other():
 
 
 def test_an_output_that_is_hardly_wrong_is_not_left_out():
-    """One that the right page has up to its rounding, beside one that an edit explains."""
+    """One output differs from the right page by its rounding, beside one that an edit explains."""
     one = next(suite_where(RMS, lambda made: made.inputs["x"].shape == (4, 6)))
     outputs = RMS.backward(**one.case.inputs)
     outputs["dxOut"] = -outputs["dxOut"]
@@ -228,7 +228,7 @@ def test_a_condition_is_no_less_true_for_a_case_within_it_that_happens_to_be_rig
 
 
 def test_a_law_that_holds_of_the_lengths_of_the_suite_alone_is_not_said():
-    """Of a row of several blocks the last block alone enters the sum: in most of the suite that is one place."""
+    """Only the last of several blocks of a row enters the sum: in most of the suite that is one place."""
     found = check("softmax", opaque(kernel("softmax", "01")), where={"dim": -1}).explanation
     assert not found or "%" not in found.condition
 
@@ -299,7 +299,7 @@ STORED = {
 )
 @pytest.mark.sampled(1)
 def test_named_faults_are_named_in_the_precision_of_kernels(name, stored, record_property):
-    """Computed in float32 whatever is given, float64 too; and stored in 16 bits, where these can show the fault."""
+    """Computed in float32 for any input, also float64; and stored in 16 bits if these can show the fault."""
     results = {
         one.name: check(name, single(fault(name, one.name)), **STORED[stored])
         for one in faults(name)[:: 1 if SOAK else 12]
@@ -386,7 +386,7 @@ def test_a_named_fault_under_a_condition_is_reported_as_one():
 
 
 def test_edits_within_a_function_of_a_function_are_tried():
-    """The bicubic weights are polynomials within a function: no name of a top-level function is on their lines."""
+    """The bicubic weights are polynomials in an inner function, without names of a top-level function."""
     op = operator("grid_sampler_2d")
     numbers = [
         number
@@ -403,7 +403,7 @@ def test_edits_within_a_function_of_a_function_are_tried():
 
 
 def test_the_cheapest_failing_case_comes_first_and_none_is_lost():
-    """Of one tap a point and not of sixteen, unless these alone are wrong."""
+    """A case with one tap per point, not sixteen, unless only these are wrong."""
     # a case of each
     op, modes = operator("grid_sampler_2d"), {0: "bilinear", 1: "nearest", 2: "bicubic"}
     each = suite_where(op, lambda made: modes.pop(made.inputs["interpolationMode"], None))
@@ -475,14 +475,14 @@ def test_a_loop_that_misses_its_first_place_is_explained():
 
 @pytest.mark.soak
 def test_what_grows_from_a_rounding_does_not_hide_an_edit():
-    """Beside the zero of its slope this kernel is some digits off its own formula, and where float64 cancels the page is."""
+    """Near the zero of its slope this kernel is some digits off its formula, and in float64 the page cancels."""
     kernel = opaque(edited("gelu", ("wide(gradOutput) * (", "wide(gradOutput) / (")))
     explanation = check("gelu", kernel, depth="quick").explanation
     assert "gradOutput / gaussian_slope" in explanation.after
 
 
 def verdict(kernel, monkeypatch, rate, depth="normal"):
-    """All that is said of a kernel on a machine whose clocks go `rate` times as fast, but for the seconds."""
+    """Return the words on a kernel on a machine with `rate` times as fast clocks, without the seconds."""
     with monkeypatch.context() as patch:
         for clock in (time.process_time, time.monotonic):
             patch.setattr(
@@ -495,7 +495,7 @@ def verdict(kernel, monkeypatch, rate, depth="normal"):
 
 @pytest.mark.parametrize("depth", ["quick", *["normal"] * SOAK])
 def test_a_slower_machine_says_the_same(depth, monkeypatch):
-    """Noise along one axis is explained by nothing: all is searched, and then the lengths are."""
+    """Nothing explains noise along one axis: the whole search runs, and then the lengths."""
 
     def kernel(**inputs):
         found, x = RMS.backward(**inputs), inputs["x"]
@@ -530,5 +530,5 @@ def test_only_a_kernel_that_is_slow_itself_ends_a_search_and_that_is_said(monkey
         result.stopped
         and "since the kernel is slow: on a faster machine it may find more" in str(result)
     )
-    meter.METER.slow = True  # as a check that is interrupted leaves it
+    meter.METER.slow = True  # as an interrupted check leaves it
     assert not check("rms_norm", fault("rms_norm", "missing 1/n")).stopped

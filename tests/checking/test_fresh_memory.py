@@ -1,4 +1,4 @@
-"""Memory of outputs that a kernel leaves as it was, or adds to: named with its element, of C, of `out=`, of NumPy."""
+"""Output memory that a kernel does not write, or adds to: named with its element, for C, `out=` and NumPy."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""What counts of cases that are given: dumps, capsules, lists, and what is judged without Python."""
+"""The scope of given cases: dumps, capsules, lists, and judgements without Python."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""A kernel that is asked again is asked within what was allowed: its scope, its precision, its time for a call."""
+"""Repeated calls of a kernel keep its scope, its precision and its time limit."""
 
 from threading import Event
 from types import SimpleNamespace
@@ -85,7 +85,7 @@ def test_fresh_cases_have_the_shapes_that_are_asked_for():
 
 @pytest.mark.usefixtures("unshrunken")
 def test_a_kernel_is_asked_once_on_each_fresh_case():
-    """However often its answers are compared and counted."""
+    """Answers may be compared and counted often."""
     seen = []
 
     def kernel(**inputs):
@@ -101,7 +101,7 @@ def test_a_kernel_is_asked_once_on_each_fresh_case():
 
 
 def test_a_kernel_that_does_not_return_is_not_asked_again():
-    """Each such call would go on beside all others."""
+    """Each such call would continue beside all others."""
     calls, held = [], Event()
 
     def kernel(**inputs):

@@ -1,4 +1,4 @@
-"""The reader's own kernel: the line that is wrong, what mends it, arrangements that cancel; and kernels that must not be edited."""
+"""The reader's own kernel: the wrong line, its mend, arrangements that cancel; and kernels that must not be edited."""
 
 import inspect
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("unshrunken")
 
 
 def rms(dy, x, rstd, gamma):
-    """A right kernel, of which those below are edits."""
+    """Return the outputs of a right kernel, the base of the edits below."""
     X, g, w = x.astype(np.float32), dy.astype(np.float32), gamma.astype(np.float32)
     rows = tuple(range(x.ndim - gamma.ndim))
     axes = tuple(range(x.ndim - gamma.ndim, x.ndim))
@@ -161,7 +161,7 @@ def test_what_no_edit_mends_has_no_mend():
 
 
 def test_a_kernel_that_does_more_than_compute_is_not_edited(tmp_path):
-    """An edited copy could write elsewhere, or remove what it must not."""
+    """An edited copy could write or delete files."""
     for line in (
         f"open({str(tmp_path / 'log')!r}, 'w').close()",
         "np.save('log', x)",
@@ -281,7 +281,7 @@ def test_an_edit_that_makes_a_loop_endless_ends():
 
 
 def test_an_edit_that_scatters_values_of_another_shape_fails():
-    """NumPy itself ends the process then."""
+    """NumPy itself would end the process."""
 
     def scatters(dy, x, rstd, gamma):
         np.add.at(x, (slice(None), gamma), dy)

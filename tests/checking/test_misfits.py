@@ -1,4 +1,4 @@
-"""Outputs of another shape, format or name are reported as such, and hide no mistake in the numbers."""
+"""Outputs of another shape, format or name are reported so, and hide no mistake in the numbers."""
 
 import numpy as np
 import pytest

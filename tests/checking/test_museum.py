@@ -1,4 +1,4 @@
-"""The museum: each published mistake is replayed, missed by the one test, seen by the other, caught by `check`, and named."""
+"""The museum: each published mistake is replayed, missed by one test, seen by the other, caught by `check`, and named."""
 
 import re
 from contextlib import suppress
@@ -43,7 +43,7 @@ def test_one_test_misses_a_piece_and_the_other_sees_it(piece, kernel):
 
 
 def shorter(test):
-    """The same test with one length less by one."""
+    """Yield the same test with one length less by one."""
     for name in ("shape", "grid_shape"):
         lengths = test.options.get(name, [])
         yield from (

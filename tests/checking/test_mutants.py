@@ -1,4 +1,4 @@
-"""Mechanical mutants of the pages: the suite kills each, or the list says why there is nothing to kill."""
+"""Mechanical mutants of the pages: the suite kills each, or the list gives the reason of equivalence."""
 
 from dataclasses import replace
 from functools import cache
@@ -62,7 +62,7 @@ def of(op):
 
 
 def survivors(op, some=None):
-    """The mutants, of some or of all, that no case of the suite tells from the page."""
+    """Return the mutants, some or all, that no case of the suite tells from the page."""
     cases, alive = list(prepared_suite(op, 0)), []
     for mutant in of(op) if some is None else some:
         kernel = replace(op, page=mutant.page).backward
@@ -70,7 +70,7 @@ def survivors(op, some=None):
         if at is None:
             alive.append(mutant)
         else:
-            cases.insert(0, cases.pop(at))  # it often tells the next one, too
+            cases.insert(0, cases.pop(at))  # it often kills the next mutant, too
     return alive
 
 
@@ -78,7 +78,7 @@ def killed(prepared, kernel):
     try:
         with np.errstate(all="ignore"):
             outputs = kernel(**prepared.case.inputs)
-    except Exception:  # whatever a broken page raises
+    except Exception:  # a broken page may raise anything
         return True
     return bool(judge(prepared, outputs))
 
@@ -99,7 +99,7 @@ def reason(mutant, equivalent=EQUIVALENT):
 @pytest.mark.parametrize("op", WITH_FAULTS, ids=lambda op: op.name)
 @pytest.mark.sampled(2)
 def test_every_mutant_is_killed_or_equivalent(op, record_property):
-    # no case ends what is equivalent
+    # no case kills an equivalent mutant
     some = of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]
     alive = survivors(op, some)
     record_property("survivors, all equivalent", len(alive))

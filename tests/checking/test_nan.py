@@ -1,4 +1,4 @@
-"""Where a nan or an infinity comes from: its line is named, in NumPy, PyTorch, tile programs and C++."""
+"""The origin of a nan or an infinity: its line is named, in NumPy, PyTorch, tile programs and C++."""
 
 import json
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_the_line_that_makes_the_first_is_named(file, name, row):
 
 
 class Elsewhere:
-    """A kernel that is no function, as a device is none."""
+    """A kernel that is no function, like a device."""
 
     def __call__(self, /, **inputs):
         return inputs["gradOutput"] * np.float32(np.nan)

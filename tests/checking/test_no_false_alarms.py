@@ -1,4 +1,4 @@
-"""Right kernels pass, whatever their order of summation, storage and expression; wrong ones by a hair do not."""
+"""Right kernels pass, whatever their order of summation, storage and expression; slightly wrong ones do not."""
 
 import numpy as np
 import pytest
@@ -88,7 +88,7 @@ def test_one_step_of_a_16_bit_output_is_seen():
 
 @pytest.mark.parametrize("op", ["hardswish", "rms_norm"])
 def test_the_part_of_what_is_allowed_tells_right_from_wrong(op):
-    """At most 1 for whatever the judge lets pass, more for what lies beyond."""
+    """At most 1 for outputs that the judge accepts, more for others."""
     for one in prepared_suite(op, 0):
         for name, actual in operator(op).backward(**one.case.inputs).items():
             expected = one.expected[name]

@@ -1,4 +1,4 @@
-"""PyTorch's and JAX's own derivatives, called as their users call them, are right but where a difference is documented."""
+"""PyTorch's and JAX's derivatives, called as users call them, are right except for documented differences."""
 
 from functools import partial
 from itertools import product
@@ -147,7 +147,7 @@ def test_autograd_of_the_formula_of_hardswish_is_right():
 
 
 def bicubic(jnp, input, grid, aligned):
-    """What a user of JAX writes: zeros outside, the polynomials of the four distances along each axis."""
+    """Return a JAX user's version: zeros outside, the polynomials of the four distances along each axis."""
 
     def axis(x, size):
         u = (x + 1) / 2 * (size - 1) if aligned else ((x + 1) * size - 1) / 2

@@ -1,4 +1,4 @@
-"""Progress in the puzzles: kept line by line, never lost, and never in the way of a verdict."""
+"""Progress in the puzzles: recorded line by line, never lost, and never an obstacle to a verdict."""
 
 import json
 import multiprocessing
@@ -81,7 +81,7 @@ def test_a_stub_and_a_question_are_no_attempts(file):
 def test_a_broken_line_is_reported_and_kept_and_costs_no_other(file, broken):
     keep("rms_dx", True)
     with open(file, "a") as opened:
-        opened.write(broken)  # without an end of line, as if the machine had stopped
+        opened.write(broken)  # without an end of line, as after a power cut
     keep("rms_xhat", True)
     assert kept().solved == {"rms_dx", "rms_xhat"} and broken in file.read_text()
     assert "1 that cannot be read; mend or delete them" in str(

@@ -1,4 +1,4 @@
-"""Mechanical mutants of the solutions of the puzzles: the check of a puzzle refuses each, or there is nothing wrong."""
+"""Mechanical mutants of the puzzles' solutions: a puzzle's check refuses each, or the mutant is right."""
 
 from functools import cache
 
@@ -34,7 +34,7 @@ WITH_PUZZLES = [operator(name) for name in dict.fromkeys(one.operator for one in
 
 @cache
 def of(op):
-    """The mutants of an operator's solutions of its puzzles on kernels."""
+    """Return the mutants of an operator's solutions of its puzzles on kernels."""
     names = {one.name for one in puzzles() if one.operator == op.name}
     return [
         mutant
@@ -55,11 +55,11 @@ def refused(mutant):
 
 @pytest.fixture(autouse=True)
 def unnamed(monkeypatch):
-    """Which usual mistake a wrong answer is costs more than to refuse it, and is judged elsewhere."""
+    """Skip the search for the usual mistake, which costs more than a refusal and is tested elsewhere."""
     monkeypatch.setattr(verdict, "_same_mistakes", lambda one, seen: [])
 
 
-# whose cases are dear
+# these have slow cases
 @pytest.mark.parametrize(
     "op",
     [op for op in WITH_PUZZLES if SOAK or op.name != "grid_sampler_2d"],

@@ -1,4 +1,4 @@
-"""The notebooks of puzzles: every one once and in order, stubs that fit and are empty, no solution and no culprit."""
+"""The notebooks of puzzles: every puzzle once and in order, empty stubs that fit, no solution and no culprit."""
 
 import ast
 import inspect
@@ -28,7 +28,7 @@ def chinese():
     language(before)
 
 
-PRACTICE = "## At work"  # what comes after the puzzles
+PRACTICE = "## At work"  # heading after the puzzles
 
 
 def every_cell(name):
@@ -49,7 +49,7 @@ def code_of(name):
 
 
 def stubs(cells):
-    """{name: node} of the functions that the cells define."""
+    """Return {name: node} of the functions that the cells define."""
     return {
         node.name: node
         for text in cells
@@ -59,7 +59,7 @@ def stubs(cells):
 
 
 def drift(cells, wanted):
-    """What is wrong with the stubs of the wanted puzzles."""
+    """Yield the mistakes of the stubs of the wanted puzzles."""
     found = stubs(cells)
     yield from (f"{name} is no puzzle" for name in found.keys() - {one.name for one in wanted})
     for one in wanted:

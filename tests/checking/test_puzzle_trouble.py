@@ -1,4 +1,4 @@
-"""Answers to puzzles that raise, hang, return something else or are none: reported, never passed, never lost."""
+"""Answers to puzzles that raise, hang, or return anything else: reported, never passed, never lost."""
 
 import time
 
@@ -11,7 +11,7 @@ from aclnn_viz.puzzles.solutions import solution_of
 
 
 class Unreadable:
-    """What an array on a device may do."""
+    """A possible behaviour of an array on a device."""
 
     def __dlpack__(self, **_):
         raise BufferError("on another\ndevice")

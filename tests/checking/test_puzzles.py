@@ -1,4 +1,4 @@
-"""Puzzles: what is right passes however it is written, what is wrong is shown where and, if it is usual, by its name."""
+"""Puzzles: right answers pass in any form, wrong ones show the place and, if usual, the name of the mistake."""
 
 import numpy as np
 import pytest
@@ -268,7 +268,7 @@ def test_lines_are_counted_without_comments_and_docstrings():
 
 
 def test_the_loops_of_group_norm_make_up_its_page():
-    """They judge themselves what the page has no function for."""
+    """The loops judge parts for which the page has no function."""
     op, loops = operator("group_norm_swish"), {one.name: one.spec for one in puzzles()}
     inputs = case(op, dtype="float64", shape=(3, 4, 5), numGroups=2, swishScale=1.7).inputs
     dy, x, mean, rstd, gamma, beta = (

@@ -1,4 +1,4 @@
-"""Right kernels, whoever arranged them, pass in three formats: one set, with the formulas of other libraries restated."""
+"""Right kernels of any author pass in three formats: one set, with restated formulas of other libraries."""
 
 import re
 from functools import partial
@@ -29,20 +29,20 @@ MEMORY = {}
 
 
 def again(name, value):
-    """The values in memory that a kernel keeps and uses again."""
+    """Return the values in memory that a kernel keeps and reuses."""
     held = MEMORY.setdefault((name, value.shape, str(value.dtype)), value)
     held[...] = value
     return held
 
 
 def within(name, value):
-    """A view in the middle of a larger array."""
+    """Return a view in the middle of a larger array."""
     held = np.zeros([n + 2 for n in value.shape], value.dtype)[(..., *[slice(1, -1)] * value.ndim)]
     held[...] = value
     return held
 
 
-# what stands for an output by its name
+# replacements of an output by name
 FORMS = {
     "memory that is used again": again,
     "a view in a larger array": within,
@@ -99,7 +99,7 @@ def layer_norm_as_aten(
     return asked(outputs, outputMask)
 
 
-# Triton and flash attention have exp so
+# the exp of Triton and flash attention
 POWER = """import numpy as np
 
 
@@ -122,7 +122,7 @@ def of_powers():
 
 
 def all_right():
-    """(operator, arrangement, kernel) of those in NumPy alone."""
+    """Yield (operator, arrangement, kernel) of those in NumPy alone."""
     ours = [op.name for op in taught()]
     yield from ((name, "by hand", kernel(name)) for name in SLIPS)
     yield from (

@@ -1,4 +1,4 @@
-"""What a result says: conventions apart from bugs, laws that stand, one page of HTML, an assertion, a case that lies in files."""
+"""Words of a result: conventions apart from bugs, laws that hold, one page of HTML, an assertion, a case in files."""
 
 import json
 
@@ -17,7 +17,7 @@ from aclnn_viz.cli import main
 LOSS = operator("cross_entropy_loss")
 
 
-#: Divides by the number of counted rows, not by their weights, and by 1 where none is.
+#: Divides by the number of counted rows, not by their weights, and by 1 if there is none.
 COUNTED = edited(
     "cross_entropy_loss",
     (
@@ -56,7 +56,7 @@ def test_the_slope_at_a_kink_is_a_convention_and_a_wrong_slope_is_none():
 
 
 def test_a_formula_that_cancels_differs_by_no_convention():
-    """Of a number near 0 both sides differ from it by more than it is."""
+    """For a number near 0 both sides differ from it by more than its size."""
 
     def halves(gradOutput, output):
         y, dy = output.astype(np.float64), gradOutput.astype(np.float64)

@@ -1,4 +1,4 @@
-"""Whether the bits of a row depend on its batch: told apart, with the reason, in NumPy, PyTorch, tile programs and C++."""
+"""Whether a row's bits depend on its batch: detected, with the reason, in NumPy, PyTorch, tile programs and C++."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ STAYING = [
 
 
 def rows(table):
-    """Those in PyTorch and in C++ need tools of their own."""
+    """Yield the rows whose tools are there; PyTorch and C++ need some."""
     marks = {"torch_kernels.py": "torch", "kernels.cpp": "g++"}
     for row in table:
         tool = marks.get(getattr(row[1], "name", ""))

@@ -1,4 +1,4 @@
-"""What counts: formats, attributes, shapes, products; what a kernel does not support; every form that a kernel has."""
+"""The scope: formats, attributes, shapes, products; unsupported calls; every form of a kernel."""
 
 import gc
 import json
@@ -147,7 +147,7 @@ def test_a_precision_of_the_kernels_own_is_the_measure():
     assert av.check("rms_norm", RMS.backward, plan="device", soc="Ascend950PR_9579").passed
 
 
-# What a kernel does not support.
+# Unsupported calls.
 
 
 def bilinear(error=av.NotSupported):

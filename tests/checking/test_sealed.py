@@ -1,4 +1,4 @@
-"""A kernel in a process of its own: what it does besides computing is said, and nothing of it reaches the judge."""
+"""A kernel in a separate process: its other actions are reported, and nothing of it reaches the judge."""
 
 import json
 import os
@@ -18,7 +18,7 @@ ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 10.0, "memory": 512
 
 
 def written(tmp_path, lines):
-    """The file of a kernel that knows what the published suite holds."""
+    """Return the file of a kernel that knows the content of the published suite."""
     cases = [one.case for one in Scope.of("rms_norm", dtypes=["float32"]).cases(0)]
     known = {
         "SEEN": {case.inputs["dy"].ravel()[:1].tobytes() for case in cases},
@@ -33,7 +33,7 @@ def written(tmp_path, lines):
 
 
 def untouched():
-    """What a kernel could have changed here."""
+    """Return the things here that a kernel could have changed."""
     return os.getpid(), np.allclose, np.allclose(1.0, 2.0), sorted(os.environ), os.getcwd()
 
 

@@ -1,4 +1,4 @@
-"""Kernels under other signatures: each takes a right kernel, refuses a wrong one, and a wrong call is neither."""
+"""Kernels under other signatures: a right one passes, a wrong one fails, and a wrong call is neither."""
 
 import shutil
 import subprocess
@@ -304,7 +304,7 @@ def test_the_host_wrapper_of_layer_norm():
 
 
 def exact(op, factor=1):
-    """A torch.autograd.Function of an operator, whose every step is float64; the gradients times a factor."""
+    """Return a torch.autograd.Function of an operator, computed in float64; the gradients times a factor."""
     import torch
 
     def plain(value):

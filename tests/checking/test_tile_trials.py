@@ -1,4 +1,4 @@
-"""Tile programs that are right on the suite, and wrong on what a check tries beside it: each is named, and right ones pass."""
+"""Tile programs that are right on the suite, and wrong on a check's further cases: each is named, and right ones pass."""
 
 import json
 from dataclasses import replace
@@ -91,7 +91,7 @@ def test_what_the_suite_does_not_show_is_named(what, old, new):
 
 
 def test_a_sum_in_the_order_of_arrival_is_not_deterministic(monkeypatch):
-    """The orders of a short run tell; long rows are run in the soak, too."""
+    """The orders of a short run show it; long rows run in the soak."""
     monkeypatch.setitem(
         DEPTHS, "normal", replace(DEPTHS["normal"], trials=DEPTHS["normal"].trials if SOAK else 1)
     )

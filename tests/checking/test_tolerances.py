@@ -1,4 +1,4 @@
-"""Tolerances: sound whatever the order of sums, tight, and of wrong kernels they let pass just those that plain loops let pass."""
+"""Tolerances: sound for any order of sums, tight, and they pass the same wrong kernels as plain loops."""
 
 import json
 import math
@@ -143,14 +143,14 @@ def test_the_line_is_above_all_points_and_no_line_through_two_of_them_is_lower(s
 
 
 def passes(op, fault, cases, rtol, atol):
-    """Whether numpy.allclose lets a wrong kernel pass, case by case."""
+    """Return whether numpy.allclose lets a wrong kernel pass, case by case."""
     wrong = faulty_kernel(op, fault)
     for case in cases:
         truth = op.truth(**case.inputs)
         try:
             with np.errstate(all="ignore"):
                 outputs = wrong(**case.inputs)
-        except Exception:  # whatever a broken page raises
+        except Exception:  # a broken page may raise anything
             return False
         if not all(
             outputs[name].shape == exact.shape

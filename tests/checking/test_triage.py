@@ -1,4 +1,4 @@
-"""`triage`: dumps that msProbe wrote, dumps of the same layout by hand, and what may be wrong with either."""
+"""`triage`: dumps from msProbe, dumps of the same layout by hand, and possible faults of either."""
 
 import json
 import math
@@ -34,7 +34,7 @@ CALLS = [
 
 @pytest.fixture
 def run_of(tmp_path):
-    """A dump that `dumped/write_runs.py` wrote with msProbe."""
+    """Return a dump that `dumped/write_runs.py` wrote with msProbe."""
 
     def unpacked(name: str) -> Path:
         with tarfile.open(RUNS / f"{name}.tar.xz") as archive:
@@ -55,7 +55,7 @@ def pt(
     offset: int = 0,
     compression=zipfile.ZIP_STORED,
 ) -> None:
-    """Write an array as torch.save does, or what pretends to be such a file."""
+    """Write an array as torch.save does, or a fake of such a file."""
 
     def numbers(values) -> bytes:
         return b"(" + b"".join(b"\x8a\x08" + struct.pack("<q", n) for n in values) + b"t"
@@ -193,7 +193,7 @@ def test_without_numbers_nothing_is_called_right_or_wrong(run_of, kind):
 
 
 def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, capsys):
-    """Of five functions in turn; without the soak of one of them."""
+    """Five functions in turn; without the soak one of them."""
     folder, case, page, count = (
         run_of("many"),
         str(tmp_path / "case"),
@@ -223,7 +223,7 @@ def test_the_broken_call_among_200_is_found_and_explained(run_of, tmp_path, caps
 
 
 def made_up(op, name: str, dtype: str, written: Written, change=lambda gradient: gradient) -> None:
-    """Add a call of an API as the kit itself computes it."""
+    """Add a call of an API as the kit computes it."""
     how = registry.own("peer", op.name, "DUMPED")[name]
     names = {
         part.strip().rstrip("!").partition("=")[0].partition(":")[0]: part.partition(": ")[2]
@@ -284,7 +284,7 @@ def made_up(op, name: str, dtype: str, written: Written, change=lambda gradient:
 
 
 def off(gradient: np.ndarray) -> np.ndarray:
-    """A gradient whose largest element has another sign."""
+    """Return a gradient whose largest element has another sign."""
     wrong = gradient.copy()
     at = np.unravel_index(np.abs(wrong.astype(np.float64)).argmax(), wrong.shape)
     wrong[at] = -wrong[at]

@@ -14,7 +14,7 @@ CASES = [
 
 
 def options(op):
-    """No option, and each value of each alone."""
+    """Return no option, and each value of each alone."""
     values = {(name, value) for mode in op.modes for name, value in mode.items()}
     return [{}, *({name: value} for name, value in sorted(values, key=repr))]
 

@@ -1,4 +1,4 @@
-"""Wrong kernels by hand, after public threads: they are caught, most are explained, and none wrongly."""
+"""Wrong kernels by hand, after public threads: all are caught, most are explained, and none wrongly."""
 
 import random
 from functools import cache
@@ -31,7 +31,7 @@ def test_there_are_enough_unlike_ones():
 
 
 def test_each_file_has_its_slip_and_says_nothing_of_it():
-    """Without comments and docstrings no text is left that could name the slip; each slip is of a right kernel."""
+    """Without comments and docstrings, no text names the slip; each slip is of a right kernel."""
     texts = [source(operator, number) for operator, number, _ in wrong()]
     rights = [source(operator) for operator in SLIPS]
     assert len({*texts, *rights}) == len(texts) + len(rights)
@@ -48,7 +48,7 @@ def test_a_wrong_kernel_is_caught(operator, number, slip):
 
 
 def numbers(options):
-    """Options of a case: a text behind "=" is an expression of NumPy."""
+    """Return options of a case: a text after "=" is an expression of NumPy."""
     return {
         name: eval(value[1:], vars(np)) if str(value).startswith("=") else value
         for name, value in options.items()
@@ -94,7 +94,7 @@ def test_most_are_explained(record_property):
 
 
 def other_cases(operator, tested):
-    """The kernel's answers to a suite with numbers of its own."""
+    """Return the kernel's answers to a suite with other numbers."""
     scope = Scope.of(operator)
     seen = examine(KernelUnderTest(tested, scope), scope.cases(seed=11), 60.0).seen
     return [case for case in seen if case.usable]

@@ -15,7 +15,7 @@ def fault(name, title):
 
 
 def suite_where(op, wanted):
-    """The judged cases of a suite that are wanted; of the others nothing is found out."""
+    """Return the judged cases of a suite that are wanted, without computing others."""
     numbers = range(len(suite_recipes(op.name)))
     return (
         prepared_at(op.name, number, 0) for number in numbers if wanted(case_at(op.name, number, 0))
@@ -23,12 +23,12 @@ def suite_where(op, wanted):
 
 
 def swish(change):
-    """A hardswish kernel whose right output goes through `change`."""
+    """Return a hardswish kernel whose right output goes through `change`."""
     return lambda **inputs: change(SWISH.backward(**inputs)["out"])
 
 
 def single(kernel):
-    """The kernel in float32, also where it is given float64."""
+    """Return the kernel in float32, even for float64 inputs."""
 
     def cast(values, old, new):
         return {
@@ -46,7 +46,7 @@ def single(kernel):
 
 
 def scaled(op, factor):
-    """The right kernel, each output times a factor."""
+    """Return the right kernel, each output times a factor."""
     return lambda **inputs: {
         name: np.asarray(value * value.dtype.type(factor))
         for name, value in op.backward(**inputs).items()
@@ -54,6 +54,6 @@ def scaled(op, factor):
 
 
 def watched(op):
-    """A list that is filled with the inputs of each call, and the right kernel that fills it."""
+    """Return a list that collects the inputs of each call, and the right kernel that fills it."""
     seen = []
     return seen, lambda **inputs: seen.append(inputs) or op.backward(**inputs)

@@ -5,7 +5,7 @@ from importlib import import_module
 
 
 def kernels(library):
-    """The right kernels of a library by operator."""
+    """Return the right kernels of a library by operator."""
     module = import_module(f"checking.arrangements.{library}_kernels")
     return {
         name: value

@@ -20,7 +20,7 @@ WRITTEN = TemporaryDirectory()
 
 
 def source(operator, name="right"):
-    """The text of a kernel's file."""
+    """Return the text of a kernel's file."""
     text = (FOLDER / operator / "right.py").read_text("utf-8")
     return text if name == "right" else with_edits(text, *SLIPS[operator][name]["edits"])
 
@@ -33,7 +33,7 @@ def with_edits(text, *edits):
 
 
 def loaded(name, text):
-    """The kernel of a text, in a file of its own."""
+    """Return the kernel of a text, in a new file."""
     path = Path(WRITTEN.name, f"{name}.py")
     path.write_text(text, "utf-8")
     return load_kernel(f"{path}:kernel")
@@ -45,18 +45,18 @@ def kernel(operator, name="right"):
 
 
 def edited(operator, *edits):
-    """The right kernel of an operator with other words in some places."""
+    """Return the right kernel of an operator with some texts replaced."""
     text = with_edits(source(operator), *edits)
     return loaded(f"{operator}_{abs(hash(text))}", text)
 
 
 def opaque(kernel):
-    """The kernel without its source."""
+    """Return the kernel without its source."""
     return lambda **inputs: kernel(**inputs)
 
 
 def wrong():
-    """(operator, number, slip) of every wrong kernel."""
+    """Return (operator, number, slip) of every wrong kernel."""
     return [
         (operator, number, entry["slip"])
         for operator, entries in SLIPS.items()
