@@ -127,7 +127,9 @@ def describe(data: Data) -> str:
 
 
 def notices(data: Data) -> list[str]:
-    return [tr(NOTICES[data.times is not None], soc=data.work.run.platform.soc)]
+    where = tr(NOTICES[data.times is not None], soc=data.work.run.platform.soc)
+    fixed = message("one buffer needs a program that says how many there are: this one has two")
+    return [where, tr(fixed)] if data.state.buffers == 1 and not data.other else [where]
 
 
 TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""

@@ -15,7 +15,6 @@ import numpy as np
 
 from aclnn_viz import tiles
 from aclnn_viz.explorers.arrays import XP
-from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles_data import (
     MACHINE,
     Data,
@@ -76,10 +75,10 @@ def gathered(state, *_) -> dict:
 def _other(state) -> "Core | None":
     """Return the core with the other number of buffers, None if the program does not support it."""
     values = {name: getattr(state, name) for name in MACHINE}
-    try:
-        work = ran(Machine(**values | {"buffers": 3 - state.buffers, "fault": "none"}))
-    except StateError:
+    other = Machine(**values | {"buffers": 3 - state.buffers, "fault": "none"})
+    if program_of(other) is program_of(Machine(**values | {"fault": "none"})):
         return None
+    work = ran(other)
     return core_of(work, times_of(work, state.time), state.core)
 
 

@@ -129,7 +129,7 @@ class State(Machine, Hand):
     core: int = whole(
         0, 0, 47, "core", "Look at", "the core whose pipes and slots are drawn", below="cores"
     )
-    at: float = real(0.28, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
+    at: float = real(0.25, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
     tile: int = whole(2, 0, 99, "late tile", "Look at", "the tile whose copy may land late")
     late: float = real(0.0, 0.0, 1.0, 0.01, "late by", "Look at", "as a share of the room for it")
     time: str = choice(
@@ -221,14 +221,7 @@ def program_of(state: State) -> tiles.Program:
     """Return the program of a state, with its fault and number of buffers."""
     right, fault = PROGRAMS[state.program], FAULTS.get(state.fault)
     changes = fault.changes if fault else ()
-    if state.buffers == 1:
-        if not hasattr(import_module(right.kernel.__module__), "BUFFERS"):
-            raise StateError(
-                "buffers",
-                message("one buffer needs a program that says how many there are"),
-                message("{program}, whose queues are those of another", program=state.program),
-                message("choose two"),
-            )
+    if state.buffers == 1 and hasattr(import_module(right.kernel.__module__), "BUFFERS"):
         changes += (ONE_BUFFER,)
     return editing.edited(right.operator, right.name, changes) if changes else right
 

@@ -44,7 +44,7 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     ]
     middle = (found.end[0] + found.start[0])[there[:1]].sum() / 2 / found.span / (1.0 + ROOM)
     state = SimpleNamespace(
-        core=core, at=middle, late=0.0, wait=True, time="A2" if times else "steps"
+        buffers=2, core=core, at=middle, late=0.0, wait=True, time="A2" if times else "steps"
     )
     data = Data(state, work, times, found, xp=XP)
     scene = Scene(XP, data)

@@ -170,7 +170,7 @@ def machine(scene: Scene) -> Panel:
         Axis("", -0.002, 1.006, ticks=()),
         down,
         13,
-        int(25 * place.bottom),
+        int(27 * place.bottom),
         below="timeline",
     )
 
@@ -416,14 +416,14 @@ def why_idle(data: Data) -> str:
 
 def _sentences(data: Data, core: Core) -> list[str]:
     """Return possible sentences about a moment."""
-    one = data.state.buffers == 1
+    one = data.state.buffers == 1 and data.other is not None
     return [
         message("At this moment no pipe works."),
         message("Tile {z} leaves. [b:Neither V nor the way in has work.]"),
         message(
             "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers all takes {other}."
         )
-        if one and data.other
+        if one
         else message(
             "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
         ),

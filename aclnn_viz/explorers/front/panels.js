@@ -92,7 +92,8 @@ class Drawing extends Frame {
       Object.assign(this.panel.top.style, { width: `${width}px`, height: `${height}px` });
     }
     const legend = this.legend(context), { x, y } = spec;
-    const wide = Math.max(0, ...y.ticks.map(([, text]) => widthOf(context, text)));
+    const lined = this.kit.all.flatMap(({ drawing: { spec: each } }) => (each?.below === spec.name ? each.y.ticks : []));  // below it, in line
+    const wide = Math.max(0, ...[...y.ticks, ...lined].map(([, text]) => widthOf(context, text)));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && !this.shared ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
