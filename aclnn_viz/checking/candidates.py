@@ -25,12 +25,12 @@ from aclnn_viz.words.messages import linked, message
 
 BLOCKS = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048)
 AXIS = message("axis {axis}")
-FIRST_ALONG = message("only the first place along axis {axis} is read of {input}")
-REVERSED = message("the places of {input} along axis {axis} are read in reverse")
-EARLY = message("each place of {input} along axis {axis} is read one too early")
-LATE = message("each place of {input} along axis {axis} is read one too late")
-FIRST = message("only the first place is read of {input}")
-AGAIN = message("only the first {block} places are read of {input}, again and again")
+FIRST_ALONG = message("of {input} only the first index along axis {axis} is read")
+REVERSED = message("{input} is read in reverse order along axis {axis}")
+EARLY = message("{input} is read along axis {axis} at an index that is one too small")
+LATE = message("{input} is read along axis {axis} at an index that is one too large")
+FIRST = message("only the first element of {input} is read")
+AGAIN = message("only the first {block} elements of {input} are read, again and again")
 ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
 CLOSE = 1e-3  # relative difference of equal fits in 16 bits; a fit's outputs decide, not this
@@ -286,7 +286,9 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
             partial(np.swapaxes, axis1=-1, axis2=-2),
         )
         yield _mapped(name, message("{output} is 0 everywhere", output=name), np.zeros_like)
-        yield _mapped(name, message("{output} is its absolute value", output=name), np.abs)
+        yield _mapped(
+            name, message("{output} holds absolute values: signs are lost", output=name), np.abs
+        )
     yield from _cut(names, wrong)
     if len(names) == 2:
         a, b = names

@@ -14,7 +14,7 @@ from aclnn_viz.tables import as_html, as_text, wrapped
 from aclnn_viz.words.messages import kept, message, tr
 
 COMPARISON = {"rtol": 1e-3, "atol": 1e-5, "outputs": None}  # default comparison of a test
-EDIT = message("the mistake (+) in the place of the right line (-)")
+EDIT = message("the wrong line (+) replaces the right line (-)")
 
 
 @dataclass(frozen=True)
@@ -95,12 +95,12 @@ class Piece:
         return {
             tr("thread"): str(self.fault.thread),
             tr("what was wrong"): tr(self.fault.story),
-            tr("how long it lived"): tr(self.lived) or unsaid,
-            tr("what hid it"): tr(self.hid) or unsaid,
-            tr("a test that does not see it"): _said(
+            tr("how long the mistake stayed in the code"): tr(self.lived) or unsaid,
+            tr("why tests missed the mistake"): tr(self.hid) or unsaid,
+            tr("a test that misses the mistake"): _said(
                 self.missed, self.missed.wrong(kernel) or passes
             ),
-            tr("the smallest case that shows it"): _said(
+            tr("the smallest case that shows the mistake"): _said(
                 self.seen, self.seen.wrong(kernel) or passes
             ),
         }

@@ -42,14 +42,20 @@ ON_TILES = (
 IN_PYTHON = ((message("other threads"), "threads", 1, 4),)
 SUMS = "sum mean dot matmul einsum mm bmm inner norm reduceat reduce std var linear addmm".split()
 ATOMIC = message("atomic additions land in any order: {code}")
-CUT = message("its sum is cut at other places, of shape {a} here and {b} there: {code}")
-PATH = message("it goes another way, through a line that runs in one of them alone: {code}")
+CUT = message(
+    "a sum is split at other places; its shape is {a} in one call and {b} in the other: {code}"
+)
+PATH = message(
+    "the kernel takes another branch; this line runs in only one of the two calls: {code}"
+)
 LIBRARY = message("the library adds in another order: {code}")
 REASONS = {
-    CALLS: message("a call leaves something behind, or is not deterministic"),
-    OTHERS: message("it is computed of other rows, too"),
+    CALLS: message(
+        "a call changes state that later calls read, or the kernel is not deterministic"
+    ),
+    OTHERS: message("the result of a row is computed from other rows, too"),
 }
-UNSEEN = message("no operation was seen that tells why")
+UNSEEN = message("no recorded operation shows the reason")
 
 
 class Step(NamedTuple):

@@ -58,7 +58,9 @@ STOPPED = {
     ),
     "settings": lambda it: message("changes how a process runs ({what})", what=it),
     "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
-    "exchanged": lambda it: message("exchanges {what}, which is not its own", what=it),
+    "exchanged": lambda it: message(
+        "replaces {what}, which does not belong to the kernel", what=it
+    ),
 }
 ALIKE = {
     "input": message("returns an input unchanged in every case"),
@@ -465,7 +467,7 @@ def _again(
         (
             list(fresh),
             message(
-                "is right on the cases of the suite, and wrong on lengths and numbers that it has not"
+                "is right on the cases of the suite, but wrong on lengths and numbers outside the suite"
             ),
         ),
     ):

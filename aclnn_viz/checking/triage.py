@@ -68,7 +68,9 @@ HEADER = (
     message("verdict"),
     message("what was found"),
 )
-UNKNOWN = message("{name} with {argument} is not judged: what that does is not known")
+UNKNOWN = message(
+    "{name} with {argument} is not judged: this kit does not know what the argument does"
+)
 NOTE = message(
     "the files were read, no kernel was run: what a device would do is predicted from documents and published sources"
 )
@@ -299,7 +301,7 @@ def _judged(dump: Dump, stem: str, forward: str, backward: str, ops: list) -> Ca
             NOT_JUDGED,
             message("it has no backward entry")
             if ways[1] is None
-            else message("it has no forward entry, which says what went in"),
+            else message("the dump has no entry of the forward call, which records the inputs"),
         )
     for op, how in ops:
         try:
@@ -331,7 +333,7 @@ def _by_statistics(forward: dict, backward: dict) -> tuple[str, str] | None:
         *tensors(backward.get("input")),
     ]
     if all(map(_finite, came)) and not all(map(_finite, tensors(backward.get("output")))):
-        return SUSPECT, message("a gradient is not finite, and all that went in is")
+        return SUSPECT, message("a gradient is not finite, though every input is finite")
     return None
 
 
@@ -447,7 +449,7 @@ def _verdict(
     unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
     if not judge(_loosened(ready, gradients, unit), gradients):
         return DEVICE, message(
-            "it is off by at most {part} of the largest gradient, as by another arrangement of the formula",
+            "its error is at most {part} of the largest gradient; the same formula computed in another order can differ by as much",
             part=f"{unit:.1g}",
         )
     if (

@@ -308,7 +308,9 @@ def _convention(run: CaseRun) -> str:
             ).all()
         ):
             return ""
-    return message("there the formula has a kink, and either side's slope is a convention")
+    return message(
+        "the formula has a kink there: which one-sided slope is returned is a convention"
+    )
 
 
 def _moved(arrays: dict, step: float, kept) -> dict:

@@ -53,7 +53,7 @@ def found(op: Operator, library: str, device=None) -> list[tuple[str, str | None
     ]
     failures += wrong + [
         message(
-            "{peer} is documented to do otherwise, and does not on any case: {what}",
+            "{peer} is documented to differ, but differs on none of the cases: {what}",
             peer=library,
             what=_words(difference),
         )
@@ -100,7 +100,7 @@ def _case(peer, op: Operator, prepared: Prepared) -> list[tuple[object, str | No
                 (
                     message("undocumented: {problem}", problem=miss.problem),
                     message(
-                        "{peer} on {case}: {problem}{element}, and no documented difference says so",
+                        "{peer} on {case}: {problem}{element}, and no documented difference explains it",
                         peer=peer.library,
                         case=str(prepared.recipe),
                         problem=miss.problem,

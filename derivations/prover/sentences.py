@@ -14,7 +14,7 @@ SAID = {
     "no rule": "no rule makes the difference 0: {difference}",
     "no identity": "no rule makes the difference 0: {difference}; no identities of {names} are known",
     "not understood": "not understood: {why}",
-    "refused": "    not proved, as it should be: {claims}",
+    "refused": "    rejected, as it must be: {claims}",
     "through": "    PROVED, THOUGH FALSE: {claims}",
 }
 #: Beginnings of refusals; a colon and the expression follow.

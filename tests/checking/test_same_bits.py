@@ -13,8 +13,8 @@ NUMPY, TILES, CPP = (
     KERNELS / name for name in ("numpy_kernels.py", "tile_kernels.py", "kernels.cpp")
 )
 CUT, PATH, LIBRARY, ATOMIC = (
-    "sum is cut",
-    "goes another way",
+    "sum is split",
+    "takes another branch",
     "the library adds",
     "atomic additions",
 )
@@ -23,8 +23,8 @@ CHANGING = [
     ("softmax", NUMPY, "blocks", "another batch", CUT, "product[:, start"),
     ("softmax", NUMPY, "product", "another batch", LIBRARY, "@ ones"),
     ("softmax", NUMPY, "large", "another batch", PATH, "product.astype"),
-    ("softmax", NUMPY, "scaled", "other values in other rows", "computed of other rows", ""),
-    ("softmax", NUMPY, "seasoned", "another call", "leaves something behind", ""),
+    ("softmax", NUMPY, "scaled", "other values in other rows", "computed from other rows", ""),
+    ("softmax", NUMPY, "seasoned", "another call", "changes state", ""),
     ("softmax", KERNELS / "torch_kernels.py", "product", "another batch", LIBRARY, "torch.matmul"),
     ("softmax", KERNELS / "torch_kernels.py", "split", "another batch", CUT, "piece.sum(-1)"),
     ("softmax", TILES, "parts", "another batch", CUT, "ReduceSum(part, o[start]"),

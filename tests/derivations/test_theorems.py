@@ -121,7 +121,7 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
     monkeypatch.setattr(derivations, "theorems", lambda: iter(book.theorems))
     assert derivations.evidence("mine").splitlines() == [
         "NOT PROVED: One is two.",
-        "    not proved, as it should be: one is three",
+        "    rejected, as it must be: one is three",
         "    PROVED, THOUGH FALSE: one is one",
     ]
     with pytest.raises(KeyError, match="a theorem about mine: got 'two_is'; choose among one_is"):

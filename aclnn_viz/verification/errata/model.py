@@ -18,9 +18,9 @@ CLASSES = {
     "recomputed": message("recomputed mathematically"),
     "two texts": message("two published texts contradict each other, and both are quoted"),
     "source": message(
-        "a published source does otherwise than the document, and the emulator does as the source"
+        "published source code contradicts the document, and the emulator follows the source code"
     ),
-    "emulator": message("no published source: only the emulator behaves so"),
+    "emulator": message("no published source code shows this: only the emulator behaves so"),
 }
 
 
@@ -78,7 +78,7 @@ class Lemma:
                 message("proved: {claim}", claim=claim)
                 if proved
                 else message("NOT PROVED: {claim}", claim=claim),
-                message("  not proved, as it should be: {claim}", claim=denied)
+                message("  rejected, as it must be: {claim}", claim=denied)
                 if refused
                 else message("  PROVED, but false: {claim}", claim=denied),
             ),
