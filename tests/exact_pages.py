@@ -1,4 +1,4 @@
-"""Pages at 60 digits: NumPy arrays of mpmath's numbers, and the gradient of a loss by differences of it."""
+"""Pages at 60 digits: NumPy arrays of mpmath's numbers, and the gradient of a loss by its differences."""
 
 from collections.abc import Callable, Mapping
 
@@ -10,7 +10,7 @@ from aclnn_viz.arrays.functions import Guards
 DIGITS = 60
 # about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
 STEP = mpmath.mpf(2) ** -66
-FAR = 0.3721  # to another number, and no round one
+FAR = 0.3721  # another number, and not round
 mp = mpmath.mp.clone()
 mp.dps = DIGITS
 for name in "exp expm1 log log1p sqrt sin cos tan tanh sinh cosh floor ceil erf erfc".split():
@@ -21,7 +21,7 @@ exact = np.frompyfunc(mp.mpf, 1, 1)
 
 
 class ExactArrays(Guards):
-    """NumPy over arrays of exact numbers, in which every floating type is one and the same."""
+    """NumPy over arrays of exact numbers, in which all floating types are equal."""
 
     float32 = float64 = np.dtype(object)
 
@@ -32,7 +32,7 @@ class ExactArrays(Guards):
         return exact(x) if dtype == object and x.dtype != object else x.astype(dtype)
 
     def clip(self, x, low, high):
-        found = np.clip(x, low, high)  # in which an end is a float
+        found = np.clip(x, low, high)  # np.clip with float ends
         return exact(found) if found.dtype == object else found
 
     def isnan(self, x):
@@ -52,9 +52,9 @@ class ExactArrays(Guards):
 
 
 def differences(terms: Callable, point: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """The gradient of the sum of all `terms(arrays by name)` by each of the arrays, in float64; nan where it has a kink.
+    """Return the gradient of the sum of all `terms(arrays by name)` for each array, in float64; nan at a kink.
 
-    Terms are a list of arrays. Entries that reach none of the same terms are moved at once.
+    Terms are a list of arrays. Entries without common terms are moved at once.
     """
 
     def flat(given):
@@ -84,10 +84,11 @@ def differences(terms: Callable, point: Mapping[str, np.ndarray]) -> dict[str, n
 
 
 def apart(flat: Callable, point: Mapping[str, np.ndarray], name: str) -> list[list]:
-    """The entries of an array in groups, as (index, the terms that it reaches): no term is reached by two entries of a group.
+    """Return the entries of an array in groups, as (index, the terms that depend on it), without common terms
+    in a group.
 
-    In float64, an entry reaches what changes when it is another number, and what is nan when it is nan, which shows what rounding
-    would hide.
+    In float64, an entry reaches what changes when it is another number, and what is nan when it is nan, which
+    shows what rounding would hide.
     """
     array, here, groups = point[name], flat(point), []
     for at in np.ndindex(array.shape):

@@ -40,7 +40,7 @@ def in_child(work, environment=None):
 
 
 def _answer(work, environment, send):
-    faulthandler.disable()  # the parent tells of a crash
+    faulthandler.disable()  # the parent reports a crash
     for name, value in environment.items():
         os.environ[name] = str(value)
     try:
@@ -53,7 +53,7 @@ def _answer(work, environment, send):
 
 
 def stand_in(layout="9.x", **variant):
-    """The root of a stand-in, built once for this process of the tests and its children."""
+    """Return the root of a stand-in, built once for this process of the tests and its children."""
     return _built(layout, tuple(variant.items()))
 
 
@@ -70,9 +70,9 @@ def _folder():
 
 
 class StandIn:
-    """The runtime of a stand-in's root past the adapter: its own notes, and bare C calls as another library makes them.
+    """The runtime of a stand-in without the adapter: its notes, and bare C calls like another library's.
 
-    To be made in a child.
+    Create it in a child.
     """
 
     def __init__(self, root):

@@ -9,9 +9,9 @@ from zlib import crc32
 
 SOAK = os.environ.get("ACLNN_VIZ_SOAK") == "1"  # full-size sweeps instead of a sample of them
 FAST = os.environ.get("ACLNN_VIZ_FAST") == "1"  # only the half of the suite that takes a minute
-# the tests that need another engine, and no others
+# only the tests that need another engine
 PEERS = os.environ.get("ACLNN_VIZ_PEERS") == "1"
-CI = os.environ.get("CI") == "true"  # nothing may be skipped, but for ALLOWED_SKIPS
+CI = os.environ.get("CI") == "true"  # no skips except ALLOWED_SKIPS
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -25,7 +25,7 @@ def _chinese_font() -> str:
     return fonts.chinese()
 
 
-TOOLS = {  # name: (is it here?, what to do when it is not)
+TOOLS = {  # name: (availability, remedy)
     "g++": (lambda: shutil.which("g++"), "install a C++ compiler (Debian: apt-get install g++)"),
     "chromium": (
         lambda: shutil.which("chromium"),
@@ -60,21 +60,21 @@ TOOLS = {  # name: (is it here?, what to do when it is not)
     ),
     "cann": (_has_cann, "install CANN, source its set_env.sh and run on an Atlas machine"),
 }
-# what is fetched for a comparison or a client, and not for every `make test`
+# fetched for a comparison or a client, not for every `make test`
 ENGINES = {"torch", "jax", "numba", "mcp"}
 # a CI machine cannot be expected to have the vendor's hardware
 ALLOWED_SKIPS = re.compile(r"(Skipped: )?needs cann:")
 
 
 def taught() -> tuple:
-    """The operators that have a lesson, and files of every kind: what tests try with every operator in full."""
+    """Return the operators with a lesson, and files of every kind, which tests try in full."""
     from aclnn_viz.operators import operators
 
     return tuple(op for op in operators() if op.chapter)
 
 
 def sampled(module: str) -> tuple:
-    """The operators that a module of tests takes: those with a lesson, and in turn an eighth of the others; with SOAK all."""
+    """Return the operators for a module of tests: those with a lesson, and an eighth of the others in turn; with SOAK all."""
     from aclnn_viz.operators import operators
 
     return tuple(
@@ -85,7 +85,7 @@ def sampled(module: str) -> tuple:
 
 
 def sampled_explorers(module: str) -> tuple:
-    """The explorers that a module of tests takes: as `sampled`, and those that are of no operator."""
+    """Return the explorers for a module of tests: as `sampled`, and those without an operator."""
     from aclnn_viz.explorers import explorers
     from aclnn_viz.operators import operators
 
@@ -94,7 +94,7 @@ def sampled_explorers(module: str) -> tuple:
 
 
 def missing(*tools: str) -> str:
-    """One line about the first of the tools that is not here, or an empty text."""
+    """Return one line about the first missing tool, or an empty text."""
     for tool in tools:
         present, fix = TOOLS[tool]
         if not present():
@@ -103,7 +103,7 @@ def missing(*tools: str) -> str:
 
 
 def forbidden_skip(reason: str, ci: bool = CI) -> str:
-    """What is wrong with a skip for this reason, or an empty text."""
+    """Return the objection to a skip for this reason, or an empty text."""
     if not ci or ALLOWED_SKIPS.match(reason):
         return ""
     return f"skipped although CI=true: {reason.removeprefix('Skipped: ')}"

@@ -1,7 +1,7 @@
-"""How far a kernel may be from truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
+"""Limits of a kernel's distance from truth: float32 within 8 u S, 16 bits within one step of the format or that bound.
 
-u is the unit roundoff of the type that is computed in; S is such that 8 u S bounds the roundings of the kit's own
-arithmetic in one element, as `aclnn_viz.accuracy` adds them up.
+u is the unit roundoff of the computing type; S is such that 8 u S bounds the roundings of the kit's arithmetic in one
+element, as `aclnn_viz.accuracy` sums them.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ STEPS = 8  # roundings on the longest way from an input to an output, about
 
 
 def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
-    """S of each output element, such that 8 u S is its rounding bound; inf where that is undecided."""
+    """Return S of each output element, such that 8 u S is its rounding bound; inf if undecided."""
     fmt = float_format(inputs[op.like])
     unit = (FLOAT64 if fmt is FLOAT64 else FLOAT32).unit_roundoff
     return {
@@ -35,7 +35,7 @@ def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:
 def excess(
     name: str, actual: np.ndarray, truth: np.ndarray, size: np.ndarray
 ) -> tuple[float, str | None]:
-    """Return the worst error in units of u S (u of the type that was computed in), and what is wrong, if anything."""
+    """Return the worst error in units of u S (u of the computing type), and a description of a failure, if any."""
     fmt = float_format(actual)
     compute = FLOAT64 if fmt is FLOAT64 else FLOAT32
     with np.errstate(invalid="ignore", over="ignore"):
@@ -82,6 +82,6 @@ def judge(
 
 
 def worst(results) -> tuple[float, str | None]:
-    """The largest of several values, and the first failure."""
+    """Return the largest of several values, and the first failure."""
     values, failures = zip((0.0, None), *results)
     return max(values), next(filter(None, failures), None)

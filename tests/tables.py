@@ -2,7 +2,7 @@
 
 
 def table(text):
-    """The rows of a table: a line each, with cells between bars, in which \\n stands for a new line."""
+    """Return the rows of a table: a line each, with cells between bars, in which \\n means a new line."""
     lines = text.strip().splitlines()
     return [
         [cell.strip().replace("\\n", "\n") for cell in f"{line} ".split(" | ")] for line in lines

@@ -74,7 +74,7 @@ CALLS = {
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory):
-    """What the tools of one server answer, each after the others: data, or the text of an error; and the tools themselves."""
+    """Return the answers of one server's tools in order, data or an error's text, and the tools."""
 
     folder = tmp_path_factory.mktemp("folders")
     for name in ("my_silu", "my_liar", "stranger"):

@@ -37,7 +37,7 @@ def test_a_case_below_pytorch_is_measured_in_more_turns(bench):
 
 
 class Drawn:
-    """A page whose control the kernel moves: it is drawn once for a value, and never for the one that is shown."""
+    """A page whose control the kernel moves: it is drawn once per value, and never for the shown one."""
 
     shown = None
 

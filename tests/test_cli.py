@@ -1,4 +1,4 @@
-"""The command line: every command has its help, its JSON, and an exit status that tells."""
+"""The command line: every command has help, JSON, and a meaningful exit status."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from aclnn_viz.verification import errata
 
 
 def called(capsys, *arguments):
-    """Run a command; return its exit status, what it printed, and what it complained."""
+    """Return a function that runs a command and returns its exit status, output, and complaint."""
     status = cli.main(list(arguments))
     printed = capsys.readouterr()
     return status, printed.out, printed.err
@@ -104,7 +104,7 @@ def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
         and len(content["errata"]) == len(some) > 2
         and "1/n" in printed
     )
-    status, printed, _ = called(capsys, "errata", "hardswish")  # of which there is none among these
+    status, printed, _ = called(capsys, "errata", "hardswish")  # this operator has none among them
     assert status == 0 and "errata: 0" in printed
 
 

@@ -1,4 +1,4 @@
-"""Whatever ends a command early is reported in one line, with the exit status that belongs to it."""
+"""Any early end of a command gives one line, with the right exit status."""
 
 import io
 import os
@@ -34,7 +34,7 @@ CASES = str(ROOT / "notebooks/capsules/cases.json")  # a few, so that no suite i
 
 
 def command(*arguments, before="", **options):
-    """A command in a process of its own, not waited for."""
+    """Start a command in a separate process, without waiting for it."""
     program = before + "import sys; from aclnn_viz.command import command; sys.exit(command())"
     return subprocess.Popen(
         [sys.executable, "-c", program, *map(str, arguments)],
@@ -49,7 +49,7 @@ def command(*arguments, before="", **options):
 
 
 def one_line(err, text):
-    """Whether a complaint is one line of the kit with this text."""
+    """Return whether a complaint is one line of the kit with this text."""
     return re.fullmatch(rf"aclnn-viz: .*{text}.*\n", err) is not None
 
 
@@ -158,7 +158,7 @@ def test_a_reader_that_stops_early_changes_no_exit_status(words, status):
 
 
 def called(*arguments):
-    """The exit status of a command in this process, what it printed, and what it complained."""
+    """Return a function that gives a command's exit status, output and complaint in this process."""
     with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
         status = cli.main([*map(str, arguments)])
     return status, out.getvalue(), err.getvalue()
@@ -232,7 +232,7 @@ def test_an_interrupt_while_a_class_is_made(monkeypatch):
         """Make a class."""
 
         class Interrupted:
-            def __set_name__(self, *_):  # whose exceptions Python 3.11 wraps
+            def __set_name__(self, *_):  # Python 3.11 wraps its exceptions
                 raise KeyboardInterrupt
 
         class _Slot:
@@ -243,7 +243,7 @@ def test_an_interrupt_while_a_class_is_made(monkeypatch):
 
 
 def others(session):
-    """The processes of a session that still live."""
+    """Return the processes of a session that still live."""
     found = []
     for place in Path("/proc").iterdir():
         if place.name.isdigit():
@@ -256,7 +256,7 @@ def others(session):
 
 
 def gone(session):
-    """Whether all processes of a session end within 20 seconds."""
+    """Return whether all processes of a session end within 20 seconds."""
     until = time.monotonic() + 20
     while others(session) and time.monotonic() < until:
         time.sleep(0.1)

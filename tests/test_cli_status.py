@@ -1,4 +1,4 @@
-"""Exit status 0 only after a verdict was written, and a line in place of a traceback, whatever ends a command."""
+"""Exit status 0 only after a verdict was written, and a line instead of a traceback, whatever ends a command."""
 
 import os
 import signal
@@ -42,7 +42,7 @@ def items(**inputs): return Dict(out=1)
 
 
 def run(*arguments, python=(), **options):
-    """What a command did in a process of its own: its status, what it printed, what it complained."""
+    """Return a command's status, output and complaint from a separate process."""
     done = subprocess.run(
         [sys.executable, *python, "-m", "aclnn_viz.cli", *map(str, arguments)],
         cwd=ROOT,
@@ -104,7 +104,7 @@ def test_a_sweep_of_a_result_that_exits_is_wrong(tmp_path):
 
 
 def folder(place, text):
-    """The folder of an operator with this declaration, under a name of its own: what was imported stays."""
+    """Write the folder of an operator with this declaration, under a new name, because imports stay."""
     (place / place.name).mkdir()
     for kind in ("page", "derivation", "reference", "declaration"):
         (place / place.name / f"{kind}.py").write_bytes(text if kind == "declaration" else b"")
@@ -170,7 +170,7 @@ def test_a_log_in_another_encoding_is_read():
 
 
 def test_closed_streams(tmp_path):
-    """No file takes the number of a closed stream, where a library would write into it."""
+    """No file takes the number of a closed stream, into which a library would write."""
     status, _, err = run(
         "operators", preexec_fn=lambda: os.close(1), capture_output=False, stderr=subprocess.PIPE
     )
@@ -336,7 +336,7 @@ def test_a_second_interrupt_ends_a_kernel_that_keeps_the_first(tmp_path):
 
 @pytest.mark.parametrize("length", [300, 5000])
 def test_a_long_text_is_no_path(length):
-    """A name of a file has at most 255 characters: to ask for a longer one is an error of the system."""
+    """A file name has at most 255 characters: testing a longer one is an error of the system."""
     text = ("error code is 561103 " * length)[:length]
     assert run("why", text)[0] == 0
     for what in (

@@ -36,7 +36,7 @@ def wrong(**inputs):
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder to work in, with kernels and a folder of an operator whose code, when it runs, leaves a file."""
+    """Return a folder to work in, with kernels and an operator's folder whose code, if it runs, leaves a file."""
     monkeypatch.chdir(tmp_path)
     plant(tmp_path / "evil")
     (tmp_path / "k.py").write_text(KERNELS)
@@ -59,7 +59,7 @@ def indexed(text):
 
 
 def dump(folder, old='"operator": "hardswish"', new='"operator": "./evil"'):
-    """A dump of a few cases whose index is edited, under a true checksum."""
+    """Return a dump of a few cases with an edited index, under a true checksum."""
     write_suite("hardswish", folder, shapes=[(4,)], dtypes="float32")
     text = (folder / INDEX).read_text()
     assert old in text
@@ -69,7 +69,7 @@ def dump(folder, old='"operator": "hardswish"', new='"operator": "./evil"'):
 
 
 def capsule(path, old='"operator": "hardswish"', new='"operator": "./evil"'):
-    """A capsule of one case whose index is edited, under a true checksum."""
+    """Return a capsule of one case with an edited index, under a true checksum."""
     with av.open_device("host") as device:
         av.devices.record(device, [av.case("hardswish", shape=(4,))], path)
     with zipfile.ZipFile(path) as held:
@@ -86,14 +86,14 @@ ONE = {"operator": "hardswish", "shape": [4]}
 
 @cache
 def of_the_host():
-    """A store of one case, as many tests edit it."""
+    """Return a store of one case, which many tests edit."""
     with TemporaryDirectory() as place:
         av.sweep([ONE], device="host", store=Path(place, "one.sqlite"))
         return Path(place, "one.sqlite").read_bytes()
 
 
 def store(place, *edits, device="host"):
-    """A store of one case, then edited."""
+    """Return a store of one case, edited."""
     path = place / f"{len(list(place.iterdir()))}.sqlite"
     if device == "host":
         path.write_bytes(of_the_host())
@@ -108,7 +108,7 @@ def store(place, *edits, device="host"):
 
 
 def ended(capsys, *words):
-    """The exit status of a command and what it says."""
+    """Return a function that gives the exit status of a command and its words."""
     status = cli.main([*map(str, words)])
     said = capsys.readouterr()
     return status, said.out + said.err
@@ -335,7 +335,7 @@ def test_a_seed_that_is_no_number_is_refused(place, seed, capsys):
 
 
 def record_silu(place):
-    """A capsule with a case of an operator from outside, and its folder; in a child, for what is opened stays known."""
+    """Record a capsule with a case of an outside operator, and its folder, in a child because opened folders stay known."""
     folder, held = shutil.copytree(SILU, place / "my_silu"), place / "silu.capsule"
 
     def work():

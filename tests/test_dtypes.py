@@ -80,7 +80,7 @@ def test_float64_to_bfloat16_rounds_once():
 
 
 def nearest_even(value: float, finite, fmt) -> float:
-    """The oracle: compare with the two neighbours exactly, in rational numbers; `finite` has all numbers of the format."""
+    """Return the nearest number by comparing both neighbours in rational numbers; `finite` has all numbers of the format."""
     at = int(np.searchsorted(finite, value))
     low, high = finite[max(at - 1, 0)], finite[min(at, finite.size - 1)]
     to_low, to_high = abs(Fraction(value) - Fraction(low)), abs(Fraction(high) - Fraction(value))

@@ -1,4 +1,4 @@
-"""Three operators of folders elsewhere, each of two files: what a declaration can say is enough for every part of the kit."""
+"""Three operators of folders elsewhere, each of two files: a declaration is enough for every part of the kit."""
 
 import os
 import subprocess
@@ -213,7 +213,7 @@ def test_the_commands_that_the_docs_name_for_a_folder_work(tmp_path):
 
     def ran():
         os.chdir(tmp_path)
-        os.cpu_count = lambda: 1  # processes that prove: each imports what all need
+        os.cpu_count = lambda: 1  # processes that prove: each imports all modules
         return [cli.main(rest) for _, *rest in commands]
 
     assert in_child(ran) == [0] * len(commands)

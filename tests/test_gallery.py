@@ -60,7 +60,7 @@ def edition(request):
 
 
 def book(source="", **held):
-    """What the site takes of a lesson with a text, and a cell that has an output."""
+    """Return the site's view of a lesson with a text, and a cell with an output."""
     cell = nbformat.v4.new_code_cell(
         "code", outputs=[nbformat.v4.new_output("display_data", **held)]
     )
@@ -125,7 +125,7 @@ def test_what_the_theme_says_is_chinese_too():
 
 
 def test_every_formula_of_the_derivations_becomes_mathml():
-    """What the converter does not know it leaves as a command, with its backslash."""
+    """An unknown command would stay with its backslash."""
     import derivations
 
     steps = [

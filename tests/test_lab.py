@@ -1,4 +1,4 @@
-"""What travels: an installed wheel brings every lesson, and `aclnn-viz lab` copies them over nobody's work."""
+"""Distribution: an installed wheel contains every lesson, and `aclnn-viz lab` copies them without overwriting."""
 
 import json
 import os
@@ -80,7 +80,7 @@ def test_it_begins_with_the_start_page_of_the_language(folder, tmp_path, capsys,
 
 
 def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):
-    """The lessons of another version, say: they are somebody's files, and what is asked for is copied beside them."""
+    """Lessons of another version, for example, are the user's files, and the new ones are copied beside them."""
     (tmp_path / "notebooks").mkdir()
     shutil.copy(ROOT / "notebooks" / lessons.START, tmp_path / "notebooks")
     assert copied(tmp_path, capsys)["start"] == lessons.START
@@ -106,7 +106,7 @@ def test_without_jupyterlab_it_says_what_to_install(tmp_path, capsys, monkeypatc
 
 @pytest.fixture(scope="module")
 def payload(tmp_path_factory):
-    """What a wheel of this clone would unpack, built without a network (and so without the newest setuptools)."""
+    """Return the content of a wheel of this clone, built without a network (and so without the newest setuptools)."""
     source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
     shutil.copytree(
         ROOT,
@@ -151,7 +151,7 @@ def test_a_wheel_holds_lessons_and_settings_and_not_what_makes_them(payload):
 
 
 def test_an_installed_wheel_runs_and_copies_lessons_anywhere(payload, tmp_path):
-    """In an environment of its own; NumPy and its like come from this one, for nothing is fetched."""
+    """In a new environment, with this one's NumPy and so on, because nothing is downloaded."""
     venv.create(tmp_path / "env", symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))

@@ -37,7 +37,7 @@ SKIPPED_MODULE = "import pytest\npytest.skip('no module today', allow_module_lev
 
 @pytest.fixture
 def suite(pytester, monkeypatch):
-    """Runs the two modules where no tool is found, with these variables."""
+    """Return a function that runs the two modules without tools, with these variables."""
     for name in ("children.py", "conftest.py", "machine.py"):
         pytester.path.joinpath(name).write_text((ROOT / "tests" / name).read_text())
     pytester.makeini(

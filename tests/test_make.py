@@ -1,4 +1,4 @@
-"""The two commands on a fresh machine, with a stand-in for Python that only writes down how it was called."""
+"""The two commands on a fresh machine, with a fake Python that only records its calls."""
 
 import os
 import re
@@ -24,7 +24,7 @@ esac
 
 @pytest.fixture(params=["clone", "a clone with spaces"])
 def clone(tmp_path, request):
-    """A directory with the files that make reads, whose method make(...) runs it."""
+    """Return a directory with make's files, whose method make(...) runs it."""
     folder = tmp_path / request.param
     folder.mkdir()
     for name in ("Makefile", "pyproject.toml", "constraints.txt"):
@@ -41,7 +41,7 @@ class Clone:
         self.folder = folder
 
     def make(self, *arguments, **variables):
-        """The finished process; `called` are the calls of Python that it made."""
+        """Return the finished process; `called` are its calls of Python."""
         (self.folder / "calls").write_text("")
         environment = {"PATH": "bin:/usr/bin:/bin", **variables}
         done = subprocess.run(
@@ -51,7 +51,7 @@ class Clone:
         return done
 
     def stops(self, text, *arguments, **variables):
-        """True when make fails and its only line says the text."""
+        """Return whether make fails with only this line."""
         done = self.make(*arguments, **variables)
         lines = (done.stdout + done.stderr).splitlines()
         return (
@@ -100,7 +100,7 @@ def test_verify_soak_and_gallery_call_what_they_name(clone):
 def test_a_second_call_installs_nothing(clone):
     clone.make("test")
     assert clone.make("test").called.count("-m") == 1
-    assert "pip install" not in clone.make("verify").called  # tests need more than it does
+    assert "pip install" not in clone.make("verify").called  # tests need more packages
 
 
 @pytest.mark.parametrize("name", ["pyproject.toml", "constraints.txt"])

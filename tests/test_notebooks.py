@@ -1,4 +1,5 @@
-"""Each lesson holds what a lesson holds, and a sample of them runs from top to bottom without an error or a warning.
+"""Each lesson has its required parts, and a sample of them runs from top to bottom without an error or a
+warning.
 
 `make site` runs all of them: tests/site/check_lessons.py.
 """
@@ -25,7 +26,7 @@ LESSONS, CHECKS = HELD["explorers"], HELD["checks"]
 ZOOMED = "06_group_norm_swish 10_from_formula_to_tiles 20_softmax_and_its_losses"
 SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ZOOMED.split())]
 OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
-HAS_ALL = {  # what stands in the code of a lesson on an operator
+HAS_ALL = {  # required code of a lesson on an operator
     "its derivation": ".derive()",
     "steps of it": "how[",
     "proofs with mutants": "derivations.evidence(",
@@ -39,7 +40,7 @@ HAS_ALL = {  # what stands in the code of a lesson on an operator
 
 @pytest.fixture(autouse=True)
 def no_progress_of_mine(tmp_path, monkeypatch):
-    """A run of the puzzles is no attempt of whoever runs the tests."""
+    """Keep the puzzles' runs out of the tester's progress."""
     monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
 
 
@@ -48,7 +49,7 @@ def named(name):
 
 
 def needed(path):
-    """The tools that the cells of a lesson need, of which a Chinese one names Chinese figures."""
+    """Return the tools that the cells of a lesson need; Chinese lessons need Chinese figures."""
     cells, chinese = path.read_text(encoding="utf-8"), outputs.language_of(path) == "zh"
     return ["g++"] * ("tiles.cpp(" in cells) + ["chinese font"] * (chinese and "image/png" in cells)
 
@@ -58,7 +59,7 @@ def texts(notebook, kind):
 
 
 def printed(notebook, stream="stderr"):
-    """What the cells of a notebook wrote to a stream."""
+    """Return the cells' output to a stream."""
     found = [
         output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
     ]
@@ -66,7 +67,7 @@ def printed(notebook, stream="stderr"):
 
 
 def explorers(notebook):
-    """Of each explorer (name, whether a guess is asked for just before, whether moves are suggested just after)."""
+    """Return for each explorer (name, whether a guess precedes it, whether moves follow it)."""
     found = []
     for before, cell, after in zip(notebook.cells, notebook.cells[1:], notebook.cells[2:]):
         if shown := re.search(r'av\.explore\("(\w+)"', cell.source):
@@ -77,7 +78,7 @@ def explorers(notebook):
 
 
 def unknown_to_explorer(notebook, name):
-    """What the moves after an explorer name that is no control, no option and no output of it."""
+    """Return names in the moves after an explorer that are no control, option or output of it."""
     from aclnn_viz.explorers import subject_of
 
     subject = subject_of(name)
@@ -100,7 +101,7 @@ def unknown_to_explorer(notebook, name):
 
 
 def check_at_the_end(lesson, before, after):
-    """What the check at the end of a lesson prints, once a learner has changed it."""
+    """Return the output of a lesson's final check after a learner's change."""
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)
     start = next(cell for cell in cells if cell.cell_type == "code")
@@ -124,7 +125,7 @@ def check_at_the_end(lesson, before, after):
 
 
 def lacks(notebook):
-    """What a lesson on an operator does not hold."""
+    """Return the missing parts of a lesson on an operator."""
     code, words = "\n".join(texts(notebook, "code")), texts(notebook, "markdown")
     found = [what for what, sign in HAS_ALL.items() if sign not in code]
     found += [] if sum("uess" in text for text in words) >= 5 else ["questions before answers"]
@@ -137,7 +138,7 @@ def lacks(notebook):
 
 @pytest.fixture(scope="module")
 def kernel():
-    """One for all lessons: most of the time of a short one goes into imports."""
+    """Yield one kernel for all lessons, because imports take most of a short lesson's time."""
     with outputs.kernel() as client:
         yield client
 
@@ -227,7 +228,7 @@ def test_lessons_are_small_enough_to_be_cloned():
 
 
 def changed(notebook, old, new):
-    """A copy of a notebook in whose outputs a text, or the first picture, is another one."""
+    """Return a copy of a notebook with a text, or the first picture, of its outputs replaced."""
     copy = nbformat.reads(nbformat.writes(notebook), as_version=4)
     for cell in copy.cells:
         for output in cell.get("outputs", []):
@@ -308,7 +309,7 @@ def test_the_start_page_comes_first_and_leads_to_every_lesson():
 
 
 def guessed(notebook):
-    """The cells of code whose outputs answer the guess before them, and the text behind them."""
+    """Yield the code cells that answer a previous guess, and the text after them."""
     cells = notebook.cells
     for at, cell in enumerate(cells[:-1]):
         if (

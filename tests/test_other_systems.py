@@ -1,4 +1,4 @@
-"""What another system or a bare installation does not have, left out here: the kit does without it."""
+"""Missing features of another system or a bare installation: the kit works without them."""
 
 import os
 import signal
@@ -52,5 +52,5 @@ def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeyp
     )
     with Child([sys.executable, "-c", program], stdout=subprocess.PIPE) as child:
         late = int(child.stdout.readline())
-        assert int(child.stdout.readline()) == late  # in a session of its own by now
+        assert int(child.stdout.readline()) == late  # in a new session by now
     assert gone(late)

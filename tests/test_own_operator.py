@@ -1,4 +1,4 @@
-"""An operator in a folder outside of the package: made as a skeleton, filled in, and then as good as any other."""
+"""An operator in an outside folder: made as a skeleton, filled in, and then equal to any other."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ ACLNN_API aclnnStatus aclnnSiluBackward(void* workspace, uint64_t workspaceSize,
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """The skeleton in a folder, and what its own tests say of it before it is filled in."""
+    """Return the skeleton in a folder, and its tests' output before it is filled in."""
     place = tmp_path_factory.mktemp("made")
     (place / "silu.h").write_text(PROTOTYPE)
     assert (

@@ -25,7 +25,7 @@ CUDA = re.compile("nvidia-|cuda-|triton")
 
 
 def pip_packages(project, without=ENGINES):
-    """{name: bounds} of the core and every extra but these; the project's own name refers to its other extras."""
+    """Return {name: bounds} of the core and every extra but these; the project's name refers to its other extras."""
     extras = project["optional-dependencies"]
     lines = project["dependencies"] + sum((extras[name] for name in extras.keys() - without), [])
     requirements = [Requirement(line) for line in lines]
@@ -38,7 +38,7 @@ def pip_packages(project, without=ENGINES):
 
 
 def conda_packages(text):
-    """{name: bounds} of an environment file."""
+    """Return {name: bounds} of an environment file."""
     lines = [
         line
         for line in yaml.safe_load(text)["dependencies"]
@@ -50,7 +50,7 @@ def conda_packages(text):
 
 
 def pins(text, python):
-    """{name: version} that a constraints file gives to one Python."""
+    """Return {name: version} that a constraints file gives to one Python."""
     requirements = [Requirement(line) for line in text.splitlines() if not line.startswith("#")]
     assert all(len(r.specifier) == 1 for r in requirements)
     return {
@@ -61,7 +61,7 @@ def pins(text, python):
 
 
 def unpinned(project, text):
-    """Names of packages that are not pinned, or pinned outside their bounds, for one of the Pythons."""
+    """Return names of packages that are not pinned, or pinned outside their bounds, for one of the Pythons."""
     wanted = pip_packages(project, without=set())
     del wanted["python"]
     return {
@@ -74,7 +74,7 @@ def unpinned(project, text):
 
 
 def installed_with(name, extras=("",)):
-    """The distributions that this one and these extras need on this machine, and what those need in turn."""
+    """Return the distributions that this one and these extras need on this machine, with dependencies."""
     found, waiting = set(), [(name, extra) for extra in extras]
     while waiting:
         name, extra = waiting.pop()
@@ -125,7 +125,7 @@ def test_the_installed_version_is_that_of_pyproject():
 
 
 def hashed(text):
-    """{name: version} of a file of requirements with hashes, the same on every Python; None for one that has no hash."""
+    """Return {name: version} of a file of requirements with hashes, equal on every Python; None without a hash."""
     found = re.findall(
         r"^([A-Za-z0-9._-]+)==([0-9][^ ]*)(?: ;[^\\\n]*[^ \\\n])?(( \\\n    --hash=sha256:[0-9a-f]{64})*)",
         text,

@@ -43,13 +43,13 @@ def prints(code, names=None):
 
 
 def block(text):
-    """The one example of the pages in docs with a text in it."""
+    """Return the example with a text in the pages of docs."""
     (found,) = {each for each in BLOCKS if text in each}
     return found
 
 
 def untrue(page, text, targets):
-    """What a page names that is not there: targets of links, files and folders, make's targets, commands of aclnn-viz."""
+    """Yield names in a page that do not exist: link targets, files and folders, make's targets, commands of aclnn-viz."""
     folder = (ROOT / page).parent
     links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
     yield from (link for link in links if not (folder / link).exists())
@@ -125,7 +125,7 @@ def test_the_files_of_an_operator_are_those_that_it_may_have():
 
 
 def test_the_first_plot_of_an_atlas_is_five_lines_that_run(tmp_path, monkeypatch):
-    """On the emulator, which takes the place of the device by one string."""
+    """On the emulator, which replaces the device by one string."""
     monkeypatch.chdir(tmp_path)
     code = block("savefig")
     steps = [line for line in code.splitlines() if line and "import" not in line]

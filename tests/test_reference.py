@@ -28,9 +28,10 @@ ZEROS, BORDER, REFLECTION = 0, 1, 2
 
 
 def differentiated(module, given, gradients, upstream, saved=(), aside=()):
-    """Compare gradients, by the names of what they are of, with differences of the forward pass.
+    """Compare gradients, by the names of their inputs, with differences of the forward pass.
 
-    Backward takes what arrives at outputs of forward (`upstream`) and what is saved; inputs `aside` are of forward alone.
+    Backward takes the gradients of forward's outputs (`upstream`) and saved tensors; only forward takes
+    `aside`.
     """
     made = module.forward(**given)
     arriving = {
@@ -236,7 +237,7 @@ grid_sampler_3d    | grid_sampler_3d | part(g * weight)                         
 
 
 def holds(module, what, old, new):
-    """Check a copy of a module in whose text one place is another."""
+    """Check a copy of a module with one text replaced."""
     module = globals()[module]
     source = inspect.getsource(module)
     assert source.count(old) == 1, old

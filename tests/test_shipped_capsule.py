@@ -1,4 +1,4 @@
-"""The capsule that ships with the lessons: small, labelled as a prediction, and what the emulator predicts now."""
+"""The capsule that ships with the lessons: small, labelled as a prediction, and equal to the emulator's."""
 
 import importlib.util
 
@@ -28,7 +28,7 @@ def recorder():
 
 
 def agree(a, b):
-    """Equal but for what exp may differ from processor to processor: an ulp, and a few roundings behind it."""
+    """Return whether outputs are equal except for exp's differences between processors: an ulp, and a few later roundings."""
     if a.dtype != b.dtype or a.dtype.kind == "i":
         return bool(np.array_equal(a, b))
     a, b, roundoff = np.float64(a), np.float64(b), float_format(a.dtype).unit_roundoff
@@ -62,7 +62,7 @@ def test_it_replays_what_the_emulator_predicts_now(capsule):
 
 
 def test_the_values_of_the_plain_host_are_noticed():
-    """The comparison above tells the prediction from what the kit documents."""
+    """The comparison above distinguishes the prediction from the kit's documented values."""
     with av.open_device(CAPSULE) as capsule, av.open_device("host") as host:
         op, inputs = next(case for case in capsule.cases() if case[0].name == "grid_sampler_2d")
         assert not agree(capsule.run(op, **inputs)["gridGrad"], host.run(op, **inputs)["gridGrad"])

@@ -58,7 +58,7 @@ def test_what_it_replays_differs_from_the_page_only_as_documented(name):
             d
             for d in registry.own("peer", op.name, "DIFFERENCES").get(name, ())
             if dtype in d.dtypes and (d.plan or d.values)
-        ]  # the others are of inputs that no suite has
+        ]  # others need inputs that no suite has
         misses = judge(one, outputs)
         # as the lesson says: PyTorch in bfloat16, and nothing else
         assert bool(misses) == bool(known), (name, dtype)

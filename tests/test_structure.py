@@ -1,4 +1,4 @@
-"""The rules of the structure: who may import whom, what an import loads, how long a module is."""
+"""The rules of the structure: imports between packages, modules loaded by an import, lengths of modules."""
 
 import ast
 import re
@@ -81,7 +81,7 @@ def modules(*folders):
 
 
 def named(node):
-    """The dotted names that one node imports; `from a import b` gives a.b, which may be a module."""
+    """Return the dotted names that one node imports; `from a import b` gives a.b, which may be a module."""
     match node:
         case ast.Import():
             return [alias.name for alias in node.names]
@@ -109,7 +109,7 @@ def nodes(source):
 
 @cache
 def imports(source, package):
-    """The absolute dotted names that a module of this package imports, anywhere in it."""
+    """Return the absolute dotted names that a module of this package imports, anywhere in it."""
     found = set()
     some = (
         node for node in nodes(source) if isinstance(node, ast.Import | ast.ImportFrom | ast.Call)
@@ -122,7 +122,7 @@ def imports(source, package):
 
 
 def package_of(name):
-    """The package of a dotted name inside the project, or None outside of it."""
+    """Return the package of a dotted name inside the project, or None outside of it."""
     first, *rest = name.split(".")
     if first != "aclnn_viz":
         return first if first == "derivations" else None
@@ -130,7 +130,7 @@ def package_of(name):
 
 
 def broken_rules(package, source, folder):
-    """What this module of a package, and in a folder, imports although its package may not."""
+    """Yield forbidden imports of this module of a package, and of a folder."""
     allowed = (
         set(ORDER[: ORDER.index(package) + 1]) if package != "derivations" else {"derivations"}
     )
@@ -146,7 +146,7 @@ def broken_rules(package, source, folder):
 
 
 def belongs_to_an_operator(path):
-    """Whether a file is one of an operator's own: in its folder, or its chapter, or a part of that."""
+    """Return whether a file belongs to one operator: in its folder, or its chapter, or a part of that."""
     return (
         path.parent.name in OPERATORS
         or path.stem in PARTS
@@ -154,7 +154,7 @@ def belongs_to_an_operator(path):
     )
 
 
-# The field of a node in which a name stands.
+# The field of a node with a name.
 NAMED = {
     ast.Name: "id",
     ast.Attribute: "attr",
@@ -167,7 +167,7 @@ NAMED = {
 
 
 def operators_named(source):
-    """What generic code says of one operator: in names, imports and texts; examples in docstrings may."""
+    """Yield the operators' names in generic code: names, imports and texts; examples in docstrings may have them."""
     found = {
         id(node.body[0].value)
         for node in nodes(source)
@@ -190,7 +190,7 @@ def operators_named(source):
 
 
 def circles(sources):
-    """The modules of {dotted name: source} that import each other in a circle, or need what does."""
+    """Return the modules of {dotted name: source} that import each other in a circle, or need one that does."""
     needs = {}
     for name, source in sources.items():
         found = [
@@ -207,16 +207,16 @@ def circles(sources):
     return sorted(needs)
 
 
-#: What a process of the kit's own replaces or sets for itself alone: no module that a person imports does.
+#: Replacements that a process of the kit makes for itself; no module that a person imports makes any.
 OF_THE_PROCESS = {
-    "aclnn_viz/command.py": {"sys.stderr", "sys.stdout"},  # which a closed pipe would break
-    "aclnn_viz/checking/sealed_process.py": {"sys.addaudithook"},  # which sees what a kernel does
+    "aclnn_viz/command.py": {"sys.stderr", "sys.stdout"},  # a closed pipe would break them
+    "aclnn_viz/checking/sealed_process.py": {"sys.addaudithook"},  # to see a kernel's actions
 }
 HOOKS = {"meta_path", "path_hooks", "register_at_fork", "addaudithook", "excepthook"}
 
 
 def replaced(source):
-    """The attributes of modules and classes from outside the project that a module assigns, and hooks that it sets."""
+    """Yield foreign attributes of modules and classes that a module assigns, and hooks that it sets."""
     foreign = {
         (alias.asname or alias.name).split(".")[0]
         for node in nodes(source)
@@ -248,7 +248,7 @@ def long_modules(paths):
 
 
 def long_functions(source):
-    """The functions of a module whose body, without its docstring, has more lines than are allowed."""
+    """Yield the functions of a module whose body, without its docstring, has too many lines."""
     for node in nodes(source):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             body = node.body[ast.get_docstring(node) is not None :] or node.body
@@ -257,7 +257,7 @@ def long_functions(source):
 
 
 def in_the_locale(source):
-    """The lines that read or write text in whatever encoding the locale has."""
+    """Yield the lines that read or write text in the locale's encoding."""
     for node in nodes(source):
         if isinstance(node, ast.Call) and not any(
             word.arg in ("encoding", None) for word in node.keywords
@@ -290,7 +290,7 @@ def in_the_locale(source):
 
 
 def loaded_by(statement, late=LATE):
-    """What a fresh interpreter has loaded after a statement: of the late packages, and libraries of CANN."""
+    """Return a fresh interpreter's modules after a statement: late packages, and libraries of CANN."""
     program = f"{statement}\nimport sys\nprint(*sys.modules)\n" + (
         "print(open('/proc/self/maps').read())" if Path("/proc/self/maps").exists() else ""
     )
@@ -450,7 +450,7 @@ def test_modules_are_short():
 
 
 def test_functions_are_short():
-    """How complex they may be says pyproject.toml, which `make lint` reads."""
+    """pyproject.toml limits their complexity, which `make lint` tests."""
     found = {
         f"{path.relative_to(ROOT)}:{name}": lines
         for path in modules("aclnn_viz", "derivations", "benchmarks", "notebooks/gallery")
@@ -460,7 +460,7 @@ def test_functions_are_short():
 
 
 def switches(text):
-    """Conditions on the name of a mistake: the right branch would stand in the source of the wrong kernel."""
+    """Return conditions on the name of a mistake, which would show the right branch in the wrong kernel's source."""
     return re.findall(
         r"\bif (?:slip|fault|bug|mistake|wrong) (?:[!=]=|(?:not )?in\b|is\b).*",
         text.replace("elif", "if"),
@@ -476,7 +476,7 @@ def test_no_wrong_kernel_switches_its_mistake_on():
     ] == []
 
 
-# The checks above reject what they are there for.
+# The checks above reject wrong examples.
 
 
 @in_one
@@ -587,7 +587,7 @@ def test_a_long_function_is_noticed():
 
 
 def test_no_two_files_of_tests_have_the_same_name():
-    """Outside of packages, pytest takes the second one for the first."""
+    """Outside of packages, pytest takes the second file for the first."""
     names = [
         path.name
         for path in modules("tests")
@@ -611,7 +611,7 @@ VAGUE = re.compile(
 
 
 def test_a_constant_is_named_by_what_it_limits():
-    """A name that any module could have says nothing in a reader's search."""
+    """A name that fits any module does not help a reader's search."""
     found = {path.name: VAGUE.findall(path.read_text("utf-8")) for path in modules("aclnn_viz")}
     assert {name: words for name, words in found.items() if words} == {}
     assert VAGUE.findall("FEW, TWO = 1, 2\nMOST = 3\nMOST_ELEMENTS = 4") == ["FEW", "MOST"]

@@ -1,4 +1,4 @@
-"""What the files of the repository hold, whatever they are for."""
+"""Rules for the content of all files of the repository."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import pytest
 from machine import ROOT
 
 LONGEST_CELL = 8
-# What chooses the language of an edition is no line of a cell.
+# Lines that choose the language of an edition do not count as lines of a cell.
 AROUND = re.compile(
     r'^(?:import aclnn_viz as av\n(?=av.language\("zh"\)\n\n))?av.language\("zh"\)\n',
     re.MULTILINE,
@@ -21,7 +21,7 @@ MACHINE_TEXT = re.compile(
 
 
 def cell_faults(notebook):
-    """What is wrong with the cells of a notebook."""
+    """Yield the faults of a notebook's cells."""
     for number, cell in enumerate(notebook["cells"]):
         if cell["cell_type"] == "code":
             if cell.get("execution_count") is None:

@@ -1,4 +1,4 @@
-"""What an operator has of its own is optional: without it defaults stand in. Coverage in a copy from which it is deleted."""
+"""An operator's own files are optional: without them defaults apply. Coverage in a copy without them."""
 
 import json
 import shutil
@@ -60,10 +60,10 @@ print(json.dumps([found, codes, counts]))
     params=["all of them", *(pytest.param(kind, marks=pytest.mark.soak) for kind in OPTIONAL)],
 )
 def bare(request, tmp_path_factory):
-    """What a copy of the kit says from which the optional files of every operator are gone, all or of one kind."""
+    """Return the output of a copy of the kit without the optional files of every operator, all or of one kind."""
     copy = tmp_path_factory.mktemp("copy")
     for package in ("aclnn_viz", "derivations", "notebooks"):
-        # with its bytecode, of which none counts without its source
+        # with bytecode, which is ignored without its source
         shutil.copytree(ROOT / package, copy / package)
     for name in registry.names():
         for kind in OPTIONAL if request.param == "all of them" else [request.param]:

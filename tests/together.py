@@ -1,4 +1,6 @@
-"""Cases of one test that cost less than being tests: pytest's own work on one, in all its processes, is six milliseconds."""
+"""One test for many cases that cost less than a test each: pytest's work per test, over all processes, is six
+milliseconds.
+"""
 
 from itertools import product
 
@@ -6,7 +8,7 @@ import pytest
 
 
 def in_one(test):
-    """Return a parametrised test as one that tries every case; it raises what all have raised that fail, each with its case."""
+    """Return a parametrised test as one that tries every case; it raises all cases' errors, each with its case."""
 
     def axis(names, cases):
         several = not isinstance(names, str) or "," in names

@@ -1,4 +1,7 @@
-"""Hazards, mistakes of an Ascend C kernel that may still print the right numbers: a sentence and a remedy for each kind."""
+"""Hazards, mistakes of an Ascend C kernel that may still print the right numbers: a sentence and a remedy for each kind.
+
+Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging (asc-tools, docs/02_npu_check.md).
+"""
 
 import linecache
 from dataclasses import dataclass

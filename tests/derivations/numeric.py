@@ -35,18 +35,18 @@ COMPARE = {
 }
 
 
-# Lengths that symbols get, one after another: as many as the theorems with the most of them ask for.
+# Lengths for symbols, in order: as many as the largest theorem needs.
 SIZES = [(2, 3, 4, 2, 3, 2, 3, 2, 2), (3, 2, 2, 4, 2, 3, 2, 2, 3), (4, 3, 2, 3, 2, 2, 2, 3, 2)]
 
 
 @cache
 def named(e):
-    """All symbols in an expression; SymPy would walk all of it each time that it is asked for one."""
+    """Return all symbols in an expression; SymPy would walk all of it at each call."""
     return frozenset([e]) if e.is_Symbol else frozenset().union(*map(named, e.args))
 
 
 class Point:
-    """Values for all symbols and array entries, drawn when first asked for and then kept."""
+    """Values for all symbols and array entries, drawn at first use and then kept."""
 
     def __init__(self, seed, in_range, sizes=SIZES[0]):
         self.rng, self.sizes, self.values, self.memo = random.Random(seed), list(sizes), {}, {}
@@ -134,7 +134,7 @@ class Point:
 
 
 def difference(equation, seed, **options):
-    """|left - right| of an equation at one drawn point, relative to the sides."""
+    """Return |left - right| of an equation at one drawn point, relative to the sides."""
     with mpmath.workdps(30):
         point = Point(seed, equation.in_range, **options)
         left, right = point.value(equation.left), point.value(equation.right)

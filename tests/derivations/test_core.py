@@ -1,4 +1,4 @@
-"""Substitution, ranges, normal form, derivatives, cells, evaluation and notation, each by its own."""
+"""Substitution, ranges, normal form, derivatives, cells, evaluation and notation, each tested separately."""
 
 import mpmath
 import numpy as np

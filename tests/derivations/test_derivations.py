@@ -1,4 +1,4 @@
-"""Every derivation is run line by line in numbers and compared with differences of the forward pass."""
+"""Every derivation runs line by line in numbers, and is compared with differences of the forward pass."""
 
 import itertools
 
@@ -29,7 +29,7 @@ OTHER = {"m": 4, "n": 2, "N": 3, "G": 1, "D": 3, "P": 2, "C": 3, "H": 2, "W": 5,
 
 
 def numbers(rng, shape):
-    """Numbers with few binary digits, so that they enter the arithmetic exactly."""
+    """Return numbers with few binary digits, which enter the arithmetic exactly."""
     return np.vectorize(lambda v: mpmath.mpf(float(v)) / 128, otypes=[object])(
         rng.integers(20, 200, shape) * 2 + 1
     ) * np.where(rng.integers(0, 2, shape) == 0, 1, -1)
@@ -40,7 +40,7 @@ def length(size, sizes):
 
 
 def draw(tape, given, sizes, seed):
-    """Values for the inputs of a tape, for the given adjoints and for the parameters in its equations."""
+    """Return values for the inputs of a tape, for the given adjoints and for the parameters in its equations."""
     rng = np.random.default_rng(seed)
     values = {
         **sizes,
@@ -142,7 +142,7 @@ def test_each_step_against_differences(case, sizes):
 
 
 def each_step_holds(derivation, output, given, sizes, more=()):
-    """Compare each adjoint, and each conclusion, with differences; returns the names of the nodes with adjoints."""
+    """Compare each adjoint, and each conclusion, with differences; return the names of the nodes with adjoints."""
     tape, steps = derivation.tape, derivation.steps
     with mpmath.workdps(DIGITS):
         lengths = index_lengths(tape, sizes)
@@ -193,7 +193,7 @@ def name_of(step):
 def all_steps():
     yield from hardswish.derive().steps
     for name, (derive, *_) in CASES.items():
-        # whose sixteen taps take longer than all others
+        # its sixteen taps take longer than all others
         if SOAK or name != "grid_sampler_2d (2, 0, True)":
             yield from derive().steps
 
@@ -201,7 +201,7 @@ def all_steps():
 def test_steps_render_as_latex_with_names_as_in_print():
     text = ""
     for step in all_steps():
-        text += f" {(latex := step.latex)}"  # which is made at every look
+        text += f" {(latex := step.latex)}"  # computed at each access
         assert latex and step.title and step.why and not any(bad in latex for bad in BAD), step
         assert latex.count("{") == latex.count("}")
     names = (r"\hat{x}", r"\rho", r"\mu", r"\bar{\rho}", r"\bar{\hat{x}}", r"\gamma", r"\delta")

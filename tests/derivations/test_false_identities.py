@@ -1,4 +1,6 @@
-"""False identities: each true one with an index captured, a range made longer or perhaps empty, a grant withheld, and those below."""
+"""False identities: true ones with an index captured, a range longer or perhaps empty, or a grant withheld, and
+those below.
+"""
 
 import re
 from itertools import islice
@@ -10,7 +12,7 @@ from test_identities import TRUE, equation
 
 from derivations import proves_equal
 
-WAYS = {  # what is done to a true identity: a pattern, and what is put in its place
+WAYS = {  # changes of a true identity: a pattern, and its replacement
     "a free index is named as the bound one": (r".*\bp\b.*", lambda m: re.sub(r"\bp\b", "i", m[0])),
     "a sum on the left is longer by one": (r", i\)", lambda m: ", (i, 0, n))"),
     "it starts later": (r", i\)", lambda m: ", (i, 1, n - 1))"),
@@ -165,7 +167,7 @@ Product(c, (i, 0, n - 1)) = c*n
 
 
 def made(way):
-    """The identities that a way makes of the true ones: of each the first that is false in numbers."""
+    """Yield the first numerically false identity that a way makes of each true one."""
     pattern, new = WAYS[way]
     for row in TRUE:
         rows = dict.fromkeys(
@@ -175,7 +177,7 @@ def made(way):
 
 
 def is_false(row):
-    """Its sides differ at a drawn point; a length may be 1, one that may be 0 often is."""
+    """Return whether the sides differ at a drawn point; a length may be 1, a length that may be 0 often is."""
     try:
         one = equation(row)
         return any(
@@ -183,7 +185,7 @@ def is_false(row):
             for seed in range(12)
         )
     except (SyntaxError, ValueError, ZeroDivisionError, TypeError, KeyError, ArithmeticError):
-        # there is no number
+        # no number exists
         return False
 
 
@@ -200,7 +202,7 @@ def test_what_is_made_false_is_not_proved(way):
 
 
 def test_what_is_false_is_not_proved():
-    """Without the soak of each an eighth."""
+    """Without the soak an eighth of each."""
     alone, refused = (some[:: 1 if SOAK else 8] for some in (ALONE, REFUSED))
     assert [
         row for row in alone if not row.startswith(("f(", "x[t", "x[D")) and not is_false(row)

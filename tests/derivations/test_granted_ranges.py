@@ -1,4 +1,4 @@
-"""What `in_range` grants of an index, and what it does not."""
+"""Grants of `in_range` for an index, and their limits."""
 
 import pytest
 from sympy import IndexedBase, KroneckerDelta, Sum, Symbol, oo, symbols

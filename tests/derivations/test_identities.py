@@ -38,7 +38,7 @@ f, D, half = Function("f"), KroneckerDelta, Rational(1, 2)
 
 
 def S(term, *over):
-    """The sum of a term over indices that run from 0 to n - 1, or over (index, first, last)."""
+    """Return the sum of a term over indices from 0 to n - 1, or over (index, first, last)."""
     return Sum(term, *[one if isinstance(one, tuple) else (one, 0, n - 1) for one in over])
 
 
@@ -268,7 +268,7 @@ S(i*j, i, j) = S(i, i)**2
 
 
 def value(text, **names):
-    """Return what a side of a row stands for: the names of this module, or else those of SymPy."""
+    """Return the value of a row's side, from the names of this module, or else of SymPy."""
     return eval(text, vars(sympy) | globals() | names)
 
 
@@ -292,7 +292,7 @@ def test_true_identity_is_proved_and_true_in_numbers(row):
 
 
 NATURAL, POSITIVE = {"integer": True, "nonnegative": True}, {"integer": True, "positive": True}
-# what is declared of the index, where it starts, what is written, and what SymPy makes of it
+# the index's declaration, its start, the text, and SymPy's result
 DECLARED = """
 POSITIVE | 0 | Max(s, 1) * x[s] | s * x[s]
 POSITIVE | q | Max(s, 1) * x[s] | s * x[s]

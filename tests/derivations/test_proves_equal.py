@@ -1,4 +1,4 @@
-"""Identities and non-identities of every kind that an index algebra can get wrong."""
+"""Identities and non-identities of every kind that an index algebra may get wrong."""
 
 import pickle
 
@@ -42,7 +42,7 @@ def over(e, index, size=n, low=0):
 
 LARGE = (a * (a + 1) * (v + 1) + (a + 1) * (v + 1)) / (a + 1) - a * (
     v + 1
-)  # v + 1, whose cube is not expanded
+)  # v + 1, with an unexpanded cube
 EQUAL = """
 renamed: over(x[i], i) = over(x[j], j)
 linear: over(2 * x[i] + y[i], i) = over(y[k], k) + 2 * over(x[j], j)
@@ -176,7 +176,7 @@ POSITIVE, HALF = Symbol("r", positive=True), Rational(1, 2)
 
 
 def captured(binder):
-    """A delta that turns i into k, times cases that hold a binder of k: not the same as with k written for i inside."""
+    """Return a delta that turns i into k, times cases that bind k: not the same as with k written for i inside."""
     return [delta(i, k) * Piecewise((binder(index), a > 0), (0, True)) for index in (i, k)]
 
 
@@ -205,7 +205,7 @@ an unequal pair: c = d | makes the difference 0:
 """.strip().splitlines()
 
 
-# each false, undefined or beyond the algebra; and a word of the reason
+# each false, undefined or beyond the algebra; with a word of the reason
 CAPTURED = [
     lambda e: Product(A[e, k], (k, 1, n)),
     lambda e: Integral(f(e, k), (k, 0, 1)),
@@ -215,7 +215,7 @@ CAPTURED = [
 
 
 def equation(row):
-    """The sides of a row "name: left = right | word", and the word."""
+    """Return the sides of a row "name: left = right | word", and the word."""
     sides, _, word = row.partition(": ")[2].partition(" | ")
     left, right = (eval(side, vars(sympy) | globals()) for side in sides.split(" = "))
     return left, right, word

@@ -59,7 +59,7 @@ def random_expression(rng, depth, scope=()):
 
 
 def rewritten(rng, e):
-    """An expression equal to `e` for all sizes, by rules that are true of sums."""
+    """Return an expression equal to `e` for all sizes, by rules that hold for sums."""
     if isinstance(e, (Add, Mul)):
         return e.func(*[rewritten(rng, arg) for arg in e.args])
     if isinstance(e, Sum) and len(e.limits) == 1:
@@ -67,7 +67,7 @@ def rewritten(rng, e):
         kind = rng.choice(["rename", "shift", "split", "select", "factor"])
         new = symbols(f"{v.name}_new{rng.randint(0, 9)}", integer=True)
         if body.has(Sum):
-            # renaming by replacement is safe in bodies without sums alone
+            # renaming by replacement is safe only in bodies without sums
             return Sum(body, (v, low, high))
         if kind == "rename":
             return Sum(body.subs(v, new), (new, low, high))
@@ -86,7 +86,7 @@ def rewritten(rng, e):
 
 
 def changed(rng, e):
-    """An expression that differs from `e` in one place, though it may still be equal."""
+    """Return an expression that differs from `e` in one place, but may still be equal."""
     nodes = [
         node for node in e.atoms(Sum, KroneckerDelta, Rational) | {a for a in e.atoms(Add, Mul)}
     ]
@@ -119,7 +119,7 @@ def points(rng):
 
 
 def agree(a, b, rng):
-    """True when `a` and `b` have the same value at every point where both are defined."""
+    """Return whether `a` and `b` are equal at every point where both are defined."""
     for values, arrays in points(rng):
         try:
             left, right = exact(a, values, arrays), exact(b, values, arrays)
@@ -159,7 +159,7 @@ def test_ranges_granted_are_used_and_not_exceeded():
         body, index = random_expression(rng, 2, [i]), rng.choice([p, r])
         size, granted = rng.choice(SIZES), rng.choice(SIZES)
         if body.has(Sum):
-            continue  # replacement is safe in bodies without sums alone
+            continue  # replacement is safe only in bodies without sums
         a, b = Sum(body * KroneckerDelta(i, index), (i, 0, size - 1)), body.subs(i, index)
         if not proves_equal(a, b, in_range={index: (0, granted - 1)}):
             continue

@@ -60,7 +60,7 @@ def real(rng, depth, scope=frozenset()):
         return (Add if kind == "add" else Mul)(*[real(rng, depth - 1, scope) for _ in range(2)])
     if kind == "quotient":
         return real(rng, depth - 1, scope) / positive(rng, depth - 1, scope) ** rng.choice([1, 2])
-    if kind == "share":  # what the derivative of a sigmoid is made of
+    if kind == "share":  # a factor in the derivative of a sigmoid
         e = exponential(rng, scope)
         return (
             real(rng, depth - 2, scope) * e / (e + positive(rng, 0, scope)) ** rng.choice([1, 2, 3])
@@ -73,7 +73,7 @@ def real(rng, depth, scope=frozenset()):
 
 
 def wrong(seed, count=COUNT):
-    """Those of some random expressions whose normal form has another value."""
+    """Return random expressions whose normal form has another value."""
     found, rng = [], random.Random(seed)
     for _ in range(count):
         e = real(rng, 4)
@@ -93,7 +93,7 @@ def test_the_normal_form_has_the_same_value(seed, record_property):
 
 @pytest.fixture
 def forgetful():
-    """Nothing that other tests found is remembered, and nothing is left for them."""
+    """Isolate the caches from other tests, in both directions."""
     for step in ("before", "after"):
         for cached in (page.normal_form, page._divided):
             cached.cache_clear()

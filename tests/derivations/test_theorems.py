@@ -1,6 +1,7 @@
 """Every theorem is proved and true in numbers; every mutant is refused and false in numbers.
 
-A sample proves and refuses a few of them, where `aclnn-viz verify` takes all, and looks at the numbers of some mutants.
+A sample proves and refuses a few of them, while `aclnn-viz verify` takes all, and tests the numbers of some
+mutants.
 """
 
 import itertools
@@ -34,7 +35,7 @@ def test_theorem_is_proved(theorem):
 def test_mutant_is_refused(mutant):
     proof = mutant.prove()
     assert not proof.holds and proof.not_proved and proof.assumptions == ()
-    # understood, and not given up
+    # the equation was understood, not given up
     assert proof.reason.startswith("no rule makes the difference 0: ")
 
 

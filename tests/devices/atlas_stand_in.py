@@ -9,7 +9,7 @@ from aclnn_viz.cases.default import matrix_shape
 
 LAYOUTS = pytest.mark.parametrize("layout", ["8.x", "9.x"])
 SMALL = {"grid_sampler_2d": (1, 2, 4, 4), "group_norm_swish": (2, 4, 3)}
-#: CE on CANN 8 reads the weight of every target, so that ignored ones below 0 are refused.
+#: CE on CANN 8 reads the weight of every target, so ignored targets below 0 are refused.
 GIVEN = {"cross_entropy_loss": {"weightOptional": None}}
 
 
@@ -20,13 +20,13 @@ def case_of(op, **given):
 
 
 def tiny(op, **given):
-    """The inputs of the smallest case that computes something."""
+    """Return the inputs of the smallest case that computes something."""
     shape = {"grid_sampler_2d": (1, 1, 2, 2), "group_norm_swish": (1, 2, 3)}.get(op.name)
     return case_of(op, **{"shape": shape or matrix_shape(op, 2, 2)} | given).inputs
 
 
 def on_stand_in(work, layout="9.x", environment=None):
-    """Run `work(root)` in a child; what it returns, after a look at what the stand-in noted."""
+    """Run `work(root)` in a child; return its result, after a check of the stand-in's notes."""
     root = stand_in(layout)
 
     def watched():
@@ -38,7 +38,7 @@ def on_stand_in(work, layout="9.x", environment=None):
 
 
 def close_to(actual, expected, units):
-    """Within a few units in the last place of the output's format, at the scale of the output."""
+    """Assert that outputs are within a few last places of their format, at the scale of the output."""
     assert actual.keys() == expected.keys()
     for name, value in expected.items():
         found = actual[name]

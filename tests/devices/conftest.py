@@ -1,4 +1,4 @@
-"""What several tests of devices share."""
+"""Fixtures of several tests of devices."""
 
 import pytest
 from small_capsule import SMALL

@@ -1,4 +1,4 @@
-"""Small cases of every operator, as a capsule holds them, and how outputs are compared bit by bit."""
+"""Small cases of every operator, as in a capsule, and a bitwise comparison of outputs."""
 
 from machine import taught
 

@@ -34,7 +34,7 @@ def test_values_are_those_of_the_page(op, layout):
                 for dtype in ("float16", "bfloat16", "float32")
             }
 
-    # both sum a few products of size 1 in their own order
+    # each sums a few products of size 1 in another order
     for dtype, found in on_stand_in(work, layout).items():
         close_to(found, op.backward(**case_of(op, dtype=dtype).inputs), units=16)
 
@@ -126,7 +126,7 @@ LARGE = {"grid_sampler_2d": (1, 8, 128, 128), "group_norm_swish": (4, 64, 256)}
 
 
 def extra_memory(root, op, view=lambda array: array):
-    """Bytes that a run allocates on the host at its peak, the outputs not counted, and the copies that it makes."""
+    """Return the peak of bytes that a run allocates on the host beyond the outputs, and its number of copies."""
     inputs = {
         name: view(value) if isinstance(value, np.ndarray) else value
         for name, value in case_of(
@@ -135,7 +135,7 @@ def extra_memory(root, op, view=lambda array: array):
     }
     notes = StandIn(root)
     with open_device("atlas", root=root) as device:
-        device.run(op, **inputs)  # loads what is loaded once
+        device.run(op, **inputs)  # loads everything that is loaded once
         notes.standin_reset()
         tracemalloc.start()
         outputs = device.run(op, **inputs)

@@ -1,6 +1,6 @@
-"""Every C call of a run on the stand-in is failed once: the right error comes out, and nothing stays behind.
+"""Every C call of a run on the stand-in fails once: the right error is raised, and nothing stays behind.
 
-A sample fails every call of hardswish on CANN 9, and a twentieth of those of the others and on CANN 8.
+A sample fails every call of hardswish on CANN 9, and a twentieth of the calls of others and on CANN 8.
 """
 
 from functools import cache
@@ -24,7 +24,7 @@ inputs_of = cache(tiny)
 
 
 def attempt(root, op):
-    """Open, run and close: what was raised, with its notes; what the stand-in noted; what is left; is it closed?"""
+    """Open, run and close; return the error with its notes, the stand-in's notes, the remains, and whether it is closed."""
     raised, device, inputs = None, None, inputs_of(op)
     try:
         with open_device("atlas", root=root) as device:
@@ -47,7 +47,7 @@ def calls_of(root, op):
 
 
 def places(names):
-    """Each call with its number among those of its name; text of an error is asked for only when there is one."""
+    """Yield each call with its number among those of its name; only an error requests its text."""
     seen = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
@@ -60,7 +60,7 @@ def places(names):
 @pytest.mark.sampled(1)
 def test_every_failing_call_is_reported_and_leaves_nothing(op, layout):
     root = stand_in(layout)
-    inputs_of(op)  # drawn here, and not by every child
+    inputs_of(op)  # drawn here, not in every child
     swept = list(places(calls_of(root, op)))
     assert len(swept) > 20 and (f"task@{op.aclnn_name}", 1) in swept
     for name, k in (
@@ -115,7 +115,7 @@ def test_a_failed_start_takes_back_what_it_had_and_tells_what_that_failed():
 
 @pytest.mark.parametrize("keeps", ["clear", "keep"])
 def test_a_text_of_an_earlier_error_is_not_shown_again(keeps):
-    """Whether or not the library forgets a text that was read; an error of another library comes first."""
+    """The library may forget a text that was read or not; another library's error comes first."""
     root, op = stand_in(), av.operator("hardswish")
 
     def work():
@@ -140,7 +140,7 @@ def test_a_text_of_an_earlier_error_is_not_shown_again(keeps):
 
 
 class Texts:
-    """An ACL that keeps old text and puts new text before it, as some releases of the runtime do."""
+    """An ACL that keeps old text and prepends new text, as some releases of the runtime do."""
 
     def __init__(self):
         self.text = "old trouble of another library\n"

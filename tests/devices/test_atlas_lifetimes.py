@@ -1,4 +1,4 @@
-"""How long a device on the stand-in lives: opened again, shared, forked, interrupted, at the end of Python."""
+"""Lifetimes of a device on the stand-in: opened again, shared, forked, interrupted, at the end of Python."""
 
 import gc
 import os
@@ -235,7 +235,7 @@ def test_the_end_of_the_interpreter_is_harmless(tmp_path, layout, ending):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     if "close" in ending:
         assert not notes.exists()
-    else:  # the stand-in does tell of what was not closed
+    else:  # the stand-in reports unclosed objects
         assert notes.read_text() == "left: 1 stream\n"
 
 
@@ -255,7 +255,7 @@ def test_hundreds_of_runs_leave_nothing():
 
             tracemalloc.start()
             seen = [runs(150 if SOAK else 20) for _ in range(4)]
-        # Caches fill, and tables of Python itself double now and then; what leaks grows every time.
+        # Caches fill, and Python's tables double now and then; a leak grows every time.
         return (
             min(after[0] - before[0] for before, after in pairwise(seen)),
             {live for _, live in seen},

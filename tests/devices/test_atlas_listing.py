@@ -1,4 +1,4 @@
-"""What `list_devices` finds: without CANN, on the stand-in, and with libraries that fail, crash or hang."""
+"""Results of `list_devices`: without CANN, on the stand-in, and with libraries that fail, crash or hang."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def bare(monkeypatch):
 
 
 def listed(root, **options):
-    """What was found, of which JSON loses nothing."""
+    """Return the findings, which JSON keeps completely."""
     found = list_devices(root=root, **options)
     assert json.loads(json.dumps(found)) == found
     return found
@@ -61,7 +61,7 @@ def test_arguments_of_another_kind_are_reported_whether_or_not_there_is_cann(wro
 def test_a_stand_in_is_shown_as_what_it_is():
     root, opened = stand_in("9.x", custom=True), os.listdir("/proc/self/fd")
     found = listed(root)
-    assert os.listdir("/proc/self/fd") == opened  # of the child that asked nothing is left
+    assert os.listdir("/proc/self/fd") == opened  # nothing is left of the child that asked
     (device,) = found["devices"]
     assert (found["problem"], found["cann"], found["origin"]) == (None, "9.1.0", "root=")
     assert found["stand_in"] == "stand-in for CANN 9.1.0, no device"
@@ -179,7 +179,7 @@ int aclrtGetDeviceCount(unsigned *count) {{ *count = 1; return 0; }}
 
 
 def broken_root(tmp_path, behaviour):
-    """A runtime that has just enough to be asked, and then goes wrong."""
+    """Return a runtime that answers just enough, and then fails."""
     root = tmp_path / "root"
     (root / "lib64").mkdir(parents=True)
     source, runtime = tmp_path / "runtime.c", root / "lib64/libacl_rt.so"
@@ -221,7 +221,7 @@ def test_a_crash_is_reported_and_takes_nobody_along(tmp_path, behaviour, problem
 
 @pytest.fixture(scope="module")
 def hanging(tmp_path_factory):
-    """A runtime whose driver does not return, and the file that it writes before: its path stands in `HANGS`."""
+    """Return a runtime whose driver does not return, and the file that it writes before, named by `HANGS`."""
     return broken_root(
         tmp_path_factory.mktemp("hanging"),
         'fclose(fopen(getenv("HANGS"), "w")); for (;;) sleep(1);',
@@ -231,7 +231,7 @@ def hanging(tmp_path_factory):
 @needs_compiler
 def test_a_hang_ends_with_the_time_limit(hanging, tmp_path, monkeypatch):
     monkeypatch.setenv("HANGS", str(tmp_path / "hangs"))
-    for seconds in (2, 8, 32):  # a machine that is busy takes longer than two to start Python
+    for seconds in (2, 8, 32):  # a busy machine takes longer than two seconds to start Python
         found = listed(hanging, timeout=seconds)
         if (tmp_path / "hangs").exists():
             break
@@ -239,7 +239,7 @@ def test_a_hang_ends_with_the_time_limit(hanging, tmp_path, monkeypatch):
         f"the process that asked did not answer within {seconds} s, while reading device 0"
         in found["problem"]
     )
-    assert found["libraries"]  # what was reported before the hang is kept
+    assert found["libraries"]  # reports from before the hang are kept
 
 
 @needs_compiler

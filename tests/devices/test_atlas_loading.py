@@ -19,7 +19,7 @@ pytestmark = pytest.mark.needs("g++")
 
 
 def runs(root, *names, **options):
-    """The outputs of each operator by its name, or the text of what was raised."""
+    """Return the outputs of each operator by name, or the text of its error."""
     found = {}
     with open_device("atlas", root=root, **options) as device:
         for name in names or [op.name for op in taught()]:
@@ -207,7 +207,7 @@ def test_a_header_that_differs_refuses_its_operator(name, old, new, text):
 
 
 def smoothed(root):
-    """A gradient with label smoothing 0.5, which reaches the library in a register of floats or doubles."""
+    """Return a gradient with label smoothing 0.5, which reaches the library in a register of floats or doubles."""
     inputs = tiny(av.operator("cross_entropy_loss"), labelSmoothing=0.5)
     with open_device("atlas", root=root) as device:
         return device.run("cross_entropy_loss", **inputs)["xGradOut"], inputs
@@ -277,7 +277,7 @@ def test_a_custom_library_leaves_the_other_operators_to_the_vendor():
 
 
 def test_half_a_custom_operator_is_refused():
-    """Phase 1 of one library and phase 2 of another do not know each other's executors."""
+    """Phase 1 of one library and phase 2 of another do not share executors."""
     half = stand_in("9.x", custom=True, missing=("aclnnHardswishBackward",)) / "opp"
     found = in_a_child(lambda root: runs(root, "hardswish", custom=half)["hardswish"])
     assert re.search(

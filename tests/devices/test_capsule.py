@@ -1,4 +1,4 @@
-"""Capsules: what was recorded comes back bit by bit, and nothing else does."""
+"""Capsules: recorded outputs come back bit by bit, and nothing else does."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_the_standard_list_covers_every_operator_and_format(tmp_path):
         (op.name, dtype) for op in taught() for dtype in ("float32", "float16", "bfloat16")
     }
     assert {name for name, _ in listed} == {op.name for op in av.operators()}
-    assert ("max_pool_with_indices", "float16") not in listed  # Atlas A2 takes float32 alone
+    assert ("max_pool_with_indices", "float16") not in listed  # Atlas A2 takes only float32
     listed = tmp_path / "cases.json"
     listed.write_text('[{"operator": "rms_norm", "shape": [2, 8], "dtype": "float16", "seed": 3}]')
     ((_, case),) = map(draw, source(listed))

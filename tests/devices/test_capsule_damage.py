@@ -1,4 +1,4 @@
-"""Capsules that are damaged, forged or none: nothing gets through but a whole, unaltered one."""
+"""Damaged, forged or missing capsules: only a complete, unaltered one is accepted."""
 
 import hashlib
 import json
@@ -92,7 +92,7 @@ def file(index):
 
 
 def exchange(index):
-    """Exchange what is said of the outputs of two cases."""
+    """Exchange the descriptions of the outputs of two cases."""
     one, other = [case for case in index["cases"] if case["operator"] == "hardswish"]
     one["outputs"], other["outputs"] = other["outputs"], one["outputs"]
     one["files"]["out/out.npy"], other["files"]["out/out.npy"] = (
@@ -172,7 +172,7 @@ def test_an_index_without_its_checksum(capsule, tmp_path):
     refused(tmp_path / "sum", "cases.json does not have its checksum", AlteredError)
 
 
-# of a local header and of the central directory: where the flags are
+# places of the flags in a local header and in the central directory
 @pytest.mark.parametrize("at", [6, 8])
 def test_a_flipped_flag_asks_for_no_password(capsule, tmp_path, at):
     content = bytearray(capsule.read_bytes())

@@ -34,12 +34,12 @@ ENDED = r"program ended, core \d, line \d+: .*{}.*; mend the pointer or the loop
 
 
 def kernel(after, before="    op.Process();"):
-    """A right kernel in which one text stands for another."""
+    """Return a right kernel with one text replaced by another."""
     assert ADD.count(before) == 1
     return START + ADD.replace(before, after)
 
 
-#: Those that no text holds: files of bytes, and what is no file.
+#: Cases that are no text: files of bytes, and paths that are no file.
 FILES = tomllib.loads((Path(__file__).parent / "files_that_must_fail.toml").read_text("utf-8")) | {
     "the same entry twice": {"text": ADD + ADD[ADD.index('extern "C"') :], "said": "redefinition"},
     "a binary file": {"bytes": bytes(range(256)) * 8},
@@ -62,7 +62,7 @@ FILES = tomllib.loads((Path(__file__).parent / "files_that_must_fail.toml").read
 
 
 def said(case: dict) -> str | None:
-    """What the command says, None for anything."""
+    """Return the command's expected words, None for any."""
     if "compiles" in case:
         return COMPILES + case["compiles"]
     if "ended" in case:
@@ -71,7 +71,7 @@ def said(case: dict) -> str | None:
 
 
 def text(case: dict) -> str | None:
-    """What the file holds, None where there is none."""
+    """Return the file's content, None if there is none."""
     if "kernel" in case:
         return kernel(case["kernel"], **{k: case[k] for k in ("before",) if k in case})
     if "added" in case:

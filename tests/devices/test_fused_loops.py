@@ -53,7 +53,7 @@ class Part(np.ndarray):
 
 @pytest.fixture
 def written(monkeypatch):
-    """The device as it is without numba: Python runs the loops as they are written, a number at a time."""
+    """Yield the device as without numba: Python runs the loops as written, a number at a time."""
     monkeypatch.setattr(loops, "compiled", lambda loop: loop)
     monkeypatch.setitem(sys.modules, "numba", SimpleNamespace(__version__="none"))
     with np.errstate(all="ignore"), av.open_device("numba") as device:
@@ -145,7 +145,7 @@ def test_calls_of_several_threads_do_not_mix(device):
     assert wrong == []
 
 
-#: What a fresh process does on each set of threads that numba has: calls of two threads at once, and of a fork after them.
+#: Work of a fresh process on each of numba's thread layers: simultaneous calls of two threads, and of a fork after them.
 AT_ONCE = """
 import os, threading
 import numpy as np
@@ -176,7 +176,7 @@ print(numba.threading_layer(), len(wrong), os.waitstatus_to_exitcode(os.waitpid(
 @pytest.mark.needs("numba")
 @pytest.mark.parametrize("layer", ["workqueue", "omp"])
 def test_calls_at_once_and_after_a_fork_are_right_on_each_set_of_threads(layer):
-    """By itself workqueue ends a process that calls from two threads, and GNU OpenMP one that was forked after a call."""
+    """Alone, workqueue ends a process that calls from two threads, and GNU OpenMP one that was forked after a call."""
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", AT_ONCE],
         env=os.environ | {"NUMBA_THREADING_LAYER": layer, "NUMBA_NUM_THREADS": "2"},
@@ -215,7 +215,7 @@ def test_inputs_in_another_order_are_taken_and_stay_as_they_are(name, written):
 )
 @pytest.mark.parametrize("name", ["hardswish", "swish"])
 def test_calls_that_come_again_take_arrays_as_they_lie(name, change, device):
-    """Of a byte order that is not the machine's, turned, or of a class of their own: the first call and those after it."""
+    """Foreign byte order, transposed, or another class: the first call and later ones."""
     inputs = av.case(name, shape=(6, 7)).inputs
     usual = device.run(name, **inputs)
     other = {
@@ -268,7 +268,7 @@ def test_an_operator_without_loops_whose_page_is_not_straight_is_refused(name, w
 
 
 def _judged(name, device, every):
-    """Cases of the suite within the envelope of the plan of loops that are written from pages."""
+    """Assert that cases of the suite lie within the envelope of the plan of loops written from pages."""
     op, tried = av.operator(name), 0
     for number in range(0, len(suite_recipes(name)), every):
         case = case_at(name, number, 0)
@@ -377,7 +377,7 @@ def test_every_number_is_read_and_rounded_as_the_formats_have_it():
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
 def test_sums_over_parts_are_rounded_once(dtype):
-    """Sums beside ties of the format, beyond its ends, and those that are no number."""
+    """Sums beside ties of the format, beyond its ends, and sums of nan."""
     bits = np.arange(0, 1 << 16, 61, dtype=np.uint32) << 16 | 0x8000
     with np.errstate(all="ignore"):
         ties = np.array(

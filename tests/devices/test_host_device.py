@@ -138,7 +138,7 @@ def test_what_nobody_enforces_is_a_warning(device):
 
 
 def outcome(call):
-    """What a call warns of, or the error it raises."""
+    """Return a call's warnings, or its error."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConstraintWarning)
         try:
@@ -175,7 +175,7 @@ def test_the_answer_without_a_run_is_that_of_a_run(op):
                     dtype,
                 )
                 seen.add(found[0] if isinstance(found, tuple) else bool(found))
-    assert len(seen) > 1  # both what runs and what does not
+    assert len(seen) > 1  # both running and refused calls
 
 
 def test_bad_input_is_what_the_page_says(device):
@@ -233,7 +233,7 @@ def test_a_device_describes_itself(device):
 
 
 class Failing:
-    """An ACL of which the k-th call fails, as the real library could: with a status, or a null handle."""
+    """An ACL whose k-th call fails like the real library: with a status, or a null handle."""
 
     def __init__(self, acl, k):
         self._acl, self._left, self.failed, self.calls = acl, k, None, 0
@@ -284,7 +284,7 @@ def test_a_product_without_a_name_is_reported_as_such():
 
 
 def attempt(op, k):
-    """Open, run and close with the k-th C call failing: the ACL, and the error that came out."""
+    """Open, run and close with the k-th C call failing; return the ACL and the error."""
     acl = Failing(av.acl.HostAcl(), k)
     case = av.case(op, shape={"grid_sampler_2d": (1, 1, 2, 2)}.get(op.name))
     try:

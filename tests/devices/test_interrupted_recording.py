@@ -1,4 +1,4 @@
-"""A recording is whole or not there, and never touches what is not its own."""
+"""A recording is complete or absent, and never touches other files."""
 
 import os
 import zipfile
@@ -29,7 +29,7 @@ class Counting:
 
 
 def recorded(path, soc="Ascend910B2", **options):
-    """Record all cases, use each, and return how many were run for it."""
+    """Record all cases, use each, and return the number of runs."""
     with av.open_device("host", soc=soc) as device:
         counting = Counting(device)
         record(counting, CASES, path, **options)

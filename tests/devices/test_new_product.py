@@ -1,4 +1,4 @@
-"""A product that is added: one row makes it known, and nothing is taken for granted of what nobody has read."""
+"""A new product: one row makes it known, and nothing unread is assumed of it."""
 
 import pytest
 from machine import sampled

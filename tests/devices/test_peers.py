@@ -1,4 +1,4 @@
-"""Peers as devices: what they get and give, what they refuse, and that a replay distinguishes them."""
+"""Peers as devices: their inputs and outputs, their refusals, and that a replay distinguishes them."""
 
 import sys
 from contextlib import nullcontext
@@ -28,7 +28,7 @@ HERE = [pytest.param(name, marks=pytest.mark.needs(name)) for name in PEERS]
 
 
 class Tensor:
-    """What the kit asks of a tensor of torch: its bits, and where it is."""
+    """The kit's view of a torch tensor: its bits, and its place."""
 
     def __init__(self, array, dtype=None):
         self.array, self.dtype = array, dtype or f"torch.{array.dtype}"
@@ -69,7 +69,7 @@ def fake_torch(backward):
 
 @pytest.fixture
 def torch(monkeypatch):
-    """PyTorch as far as the kit needs it, for machines without: its hardswish is the kit's."""
+    """Replace PyTorch as far as the kit needs it, for machines without it: its hardswish is the kit's."""
 
     def backward(grad, x):
         assert (grad.dtype, x.dtype, x.array.dtype) == (
@@ -80,7 +80,7 @@ def torch(monkeypatch):
         out = av.operator("hardswish").backward(
             gradOutput=grad.array.view(BFLOAT), self=x.array.view(BFLOAT)
         )["out"]
-        x.array[...] = 0  # what it does with its own copy is nobody's business
+        x.array[...] = 0  # it may change its own copy
         return Tensor(out.view(np.int16), "torch.bfloat16")
 
     module = fake_torch(backward)
@@ -168,7 +168,7 @@ def test_what_a_peer_does_not_compute_is_refused_in_three_parts(torch):
                 UnsupportedError,
                 missing,
             ),
-            # which are no refusals
+            # errors that are no refusals
             (raising(RuntimeError("the machine is on fire")), RuntimeError, "on fire"),
             (lambda *given: {}, TypeError, "tensors in the order of out: got dict {}; return one"),
         ):

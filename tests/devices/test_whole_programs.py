@@ -243,7 +243,7 @@ def test_what_a_program_writes_into_the_emulators_socket_ends_nothing():
 
 
 def test_a_message_that_breaks_off_ends_its_line_in_silence():
-    for size in range(9):  # as of a program that is killed while it writes
+    for size in range(9):  # as from a program killed while writing
         ours, theirs = socket.socketpair()
         with theirs:
             theirs.sendall(b"\x18" + bytes(7 + size))

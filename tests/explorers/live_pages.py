@@ -1,4 +1,4 @@
-"""A saved page against the kit: the picture that its JavaScript makes of random states, in node, beside that of Python."""
+"""A saved page against the kit: the picture that its JavaScript makes of random states, in node, and Python's."""
 
 import json
 import re
@@ -31,7 +31,9 @@ writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")
 
 @cache
 def saved(name: str) -> tuple:
-    """(subject, state, page) of an explorer as it opens; a page takes up to some seconds, one of few combinations less."""
+    """Return (subject, state, page) of an explorer at its opening; a page takes up to some seconds, less with
+    few combinations.
+    """
     return saved_at(name)
 
 
@@ -50,7 +52,7 @@ def page_of(page: str) -> dict:
 
 
 def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
-    """What the page shows of states, after that of `before`: panels whose marks hold their numbers, the headline, the state that is shown."""
+    """Return a page's view of states, after that of `before`: panels with their marks' numbers, headline, shown state."""
     script = re.search(r'<script type="module">\n(.*)\n</script>', page, re.DOTALL)[1]
     script = re.sub(
         r'^openLive\(document.getElementById\("here"\), (.*)\);$',
@@ -68,7 +70,7 @@ def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
 
 
 def computed(jobs: dict, folder) -> dict:
-    """What traces make in node: {name: numbers} of {name: (namespace, traced array, inputs by name)}."""
+    """Return the numbers of traces in node: {name: numbers} of {name: (namespace, traced array, inputs by name)}."""
     tables, functions, given = {}, [], {}
     for k, (name, (xp, made, inputs)) in enumerate(jobs.items()):
         functions.append(
@@ -111,7 +113,7 @@ writeFileSync("said.json", JSON.stringify(said));""",
 
 
 def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[dict]:
-    """Random states of what a page moves, ends of the sliders among them."""
+    """Return random states of a page's movable fields, with ends of the sliders."""
     rng, start = (
         np.random.default_rng(seed),
         {e: getattr(state, e) for e in state.__dataclass_fields__},
@@ -153,14 +155,14 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
             )
             place = [values.get("row", 0), values.get("column", values.get("element"))]
             values["moved"] = [[*place, x, y]] * int(rng.integers(2))
-        with suppress(StateError), np.errstate(all="ignore"):  # what Python refuses is not compared
+        with suppress(StateError), np.errstate(all="ignore"):  # refused states are not compared
             subject.inputs(build(subject.state, values))
             found.append(values)
     return found
 
 
 def differences(subject, values: dict, shown: dict, close: float) -> list:
-    """Where a page shows something else than Python: texts must be equal, numbers as near as `close` of the largest beside them."""
+    """Return differences of page and Python: texts must be equal, numbers within `close` of the largest beside them."""
     data = subject.compute(build(subject.state, values))
     arrays, panels = described(subject.panels(data))
     wrong = [
@@ -192,7 +194,7 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
 
 
 def alike(one: str, two: str) -> bool:
-    """Whether texts are equal, but for errors that are themselves the rounding of a truth in float64."""
+    """Return whether texts are equal, except for errors that are only the rounding of a truth in float64."""
     plain, other = ([float(each) for each in NUMBER.findall(text)] for text in (one, two))
     return (
         one == two
@@ -202,7 +204,7 @@ def alike(one: str, two: str) -> bool:
 
 
 def there(mark) -> bool:
-    """Whether a mark of the page has a place: one that is not there has nan in all of them."""
+    """Return whether a mark of the page has a place; an absent mark has nan in all places."""
     place = next((mark[name] for name in ("x", "at", "x0") if name in mark), 0.0)
     values = (
         np.float64(place["data"])

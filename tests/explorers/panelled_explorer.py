@@ -1,4 +1,4 @@
-"""What every explorer made of panels must do: its controls move the picture, and its state can be exported."""
+"""Requirements of every explorer made of panels: its controls move the picture, and its state can be exported."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from aclnn_viz.pictures.picture import Picture
 
 
 def drawn(shown: Picture):
-    """Everything that a reader sees, comparable by ==."""
+    """Return everything that a reader sees, comparable by ==."""
     arrays, text = described(shown.panels)
     return (
         {name: np.asarray(array, "<f4").tobytes() for name, array in arrays.items()},
@@ -25,18 +25,18 @@ def panel(shown: Picture, name: str):
 
 
 def marks(shown: Picture, name: str, kind: type) -> list:
-    """The marks of a kind in the panel of a name."""
+    """Return the marks of a kind in a named panel."""
     return [each for each in panel(shown, name).marks if isinstance(each, kind)]
 
 
 def mark(shown: Picture, name: str, kind: type, label: str | None = None):
-    """The one mark of a kind, and of a label if that is given, in the panel of a name."""
+    """Return the single mark of a kind, and of a label if given, in a named panel."""
     (only,) = (each for each in marks(shown, name, kind) if label is None or each.label == label)
     return only
 
 
 def assert_fits(shown: Picture):
-    """Rows of panels are 20 columns wide and at most 560 pixels high in all; nothing is outside of the axes' kinds."""
+    """Assert that rows of panels are 20 columns wide, together at most 560 pixels high, with all marks inside the axes."""
     in_sight = [each for each in shown.panels if not each.more]
     placed, heights, taken = laid_out(in_sight), {}, set()
     for panel, row, column in placed:
@@ -52,7 +52,7 @@ def assert_fits(shown: Picture):
 
 
 def other_values(control: dict) -> list:
-    """Values that a control can take, from its ends to its middle, without the initial one."""
+    """Return values of a control, from its ends to its middle, without the initial one."""
     if control["kind"] == "choice":
         values = [value for value, _ in control["options"]]
     elif control["kind"] == "flag":
@@ -71,7 +71,7 @@ def other_values(control: dict) -> list:
 
 
 def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
-    """Each value of a control gives another picture, or a problem in three parts; one value at least gives a picture."""
+    """Assert that each value of a control gives another picture, or a problem in three parts, and one a picture."""
     control = next(c for c in controls(explorer.subject.state) if c["field"] == field)
     start, before = dict(explorer.values), drawn(show(explorer.data))
     pictures = 0
@@ -101,7 +101,7 @@ def assert_lifted_cell_opens_the_same_state(explorer):
 
 
 def assert_lifted_test_judges(explorer, output: str):
-    """It passes for the kit's kernel and fails for one of the wrong sign."""
+    """Assert that the lifted test passes for the kit's kernel and fails for one of the wrong sign."""
     namespace = {}
     exec(explorer.lifted("test"), namespace)
     namespace["test_kernel_in_this_state"]()

@@ -1,4 +1,4 @@
-"""The stage of attention against one query after the other, key by key: what is seen, what each tile brings, and what backward makes of it."""
+"""The stage of attention against loops over queries and keys: the shown scores, the effect of each tile, and backward."""
 
 from math import exp, inf
 
@@ -33,7 +33,7 @@ def opened(**values):
 
 
 def sees(mode, given, i, j, queries, keys) -> bool:
-    """As the vendor's page on sparseMode draws it."""
+    """Return whether a score counts, as the vendor's page on sparseMode draws it."""
     ahead = j - i if mode == 2 else j - i - (keys - queries)
     return [
         True,

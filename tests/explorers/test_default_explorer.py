@@ -24,7 +24,7 @@ OPERATORS = [op.name for op in sampled(__name__)]
 
 @pytest.fixture(params=OPERATORS)
 def bare(request, monkeypatch):
-    """The explorer of an operator whose own file is away."""
+    """Yield the explorer of an operator without its own file."""
     found = registry.module
     monkeypatch.setattr(
         registry, "module", lambda kind, name: None if kind == "explorer" else found(kind, name)
@@ -61,7 +61,7 @@ def test_every_control_answers(bare):
         p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")
     } <= set(fields)
     for name in fields:
-        if name != "ignoreIndex":  # whose value no target has, until it is drawn
+        if name != "ignoreIndex":  # no target has its value until it is drawn
             assert_control_answers(bare, bare.subject.show, name)
 
 
@@ -149,7 +149,7 @@ def test_a_mask_is_chosen_by_its_signs():
 
 
 def test_a_map_has_no_more_cells_than_pixels():
-    """Of a gradient with a frame of padding a row and a column stay away, and its title says so."""
+    """A gradient with a frame of padding lacks a row and a column, and its title says so."""
     made = default.of(operator("reflection_pad_2d"))
     data = made.compute(made.state(axis_2=64, axis_3=64))
     panel = next(panel for panel in made.show(data).panels if panel.name == "gradOutput")

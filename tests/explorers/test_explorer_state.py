@@ -1,4 +1,4 @@
-"""States reject what cannot be shown, in three parts and beside the right control."""
+"""States reject impossible values, in three parts and beside the right control."""
 
 import pytest
 

@@ -20,16 +20,16 @@ from aclnn_viz import explore
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.state import StateError, build, controls
 
-#: States that are not the default in every kind of number and choice.
+#: States that differ from the default in every kind of number and choice.
 HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 STATES = HELD["alone"]
-#: Controls of which the default state refuses every other value.
+#: Controls whose other values the default state refuses.
 REFUSED = {("scaled_masked_softmax", "fixTriuMask")}
 
 
 @pytest.fixture(scope="module")
 def opened():
-    """The explorer of a name, opened once."""
+    """Yield a function that opens the explorer of a name once."""
     made = {}
     yield lambda name: made[name] if name in made else made.setdefault(name, explore(name))
     for each in made.values():
@@ -39,7 +39,7 @@ def opened():
 @pytest.mark.parametrize("name", explorers())
 @pytest.mark.sampled(8)
 def test_every_control_answers(name, opened):
-    """Of each explorer one control, with the soak all: which it has is not asked while tests are collected, by every worker."""
+    """One control of each explorer, with the soak all; every worker would have to list them while collecting."""
     found = [control["field"] for control in controls(subject_of(name).state)]
     for field in found if SOAK else Random(name).sample(found, 1):
         assert_control_answers(

@@ -26,7 +26,7 @@ def pixel_coordinate(x, size, aligned):
 
 
 def mirrored(u, size, aligned):
-    """u brought into the image by walking from mirror to mirror."""
+    """Return u brought into the image by walking from mirror to mirror."""
     low, high = (0.0, size - 1.0) if aligned else (-0.5, size - 0.5)
     while not low <= u <= high:
         u = 2 * low - u if u < low else 2 * high - u

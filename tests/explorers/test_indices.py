@@ -1,4 +1,4 @@
-"""The stage of indices: where rows go, what piles up and what is left out, against plain loops over the indices."""
+"""The stage of indices: targets of rows, piles and excluded rows, against plain loops over the indices."""
 
 import numpy as np
 import pytest

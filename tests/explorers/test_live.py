@@ -1,4 +1,4 @@
-"""Pages without Python: steps that are traced have NumPy's bits, saved explorers show what those of Python show, links open states."""
+"""Pages without Python: traced steps have NumPy's bits, saved explorers show Python's pictures, links open states."""
 
 import json
 import re
@@ -24,8 +24,8 @@ from aclnn_viz.operators import registry
 ODD = np.array("0 -0 1 -1.5 0.5 2.5 -2.5 3 1e30 -1e-30 65520 5e-8 3.1 nan inf -inf".split(), float)
 STATES = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 LARGEST = 3_000_000  # bytes of a page
-#: What pages show exactly, to the last of float32's digits; else how far numbers may be off, of the largest beside them, and why.
-# of an operator that is not named: as far as exp and log
+#: Limits of error relative to the largest number beside, with reasons; otherwise pages are exact in float32.
+# for unnamed operators: the errors of exp and log
 PAGES = dict.fromkeys((op.name for op in operators()), 1e-6) | {
     "grid_sampler_2d": 0.0,
     "grid_sampler_3d": 0.0,
@@ -43,7 +43,7 @@ COUNT = 200 if SOAK else 4
 
 
 def both(step, *arrays):
-    """(what NumPy makes of arrays, what their trace makes of them in node)."""
+    """Return (NumPy's results for arrays, their trace's results in node)."""
     xp = TracedArrays({})
     made = step(xp, *(xp.input(f"x{k}", array) for k, array in enumerate(arrays)))
     with np.errstate(all="ignore"):
@@ -219,7 +219,7 @@ def test_the_backward_page_has_the_bits_of_numpy_in_every_mode(name, tmp_path, m
 
 
 def rounded_once(monkeypatch):
-    """NumPy's exp and log of float32 are up to 2.2 ulp off, each machine's in its own way; here they are the nearest number."""
+    """Replace NumPy's exp and log of float32, off by up to 2.2 ulp depending on the machine, by the nearest number."""
     for name in "exp expm1 log log1p tanh".split():
         plain = getattr(np, name)
         monkeypatch.setattr(
@@ -308,7 +308,7 @@ def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(t
 
 
 def looked_at(name, **values):
-    """The sliders that a page leaves as they are."""
+    """Return the sliders that a page leaves unchanged."""
     subject, _, page = saved_at(name, **values) if values else saved(name)
     page = page_of(page)
     moves = {c["field"] for c in controls(subject.state) if c["kind"] == "real" or c.get("below")}

@@ -63,7 +63,7 @@ def test_bars_targets_and_distances_are_those_of_a_loop(values):
     np.testing.assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
     np.testing.assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
     np.testing.assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
-    arrows = mark(shown, "row", Arrows)  # from what is to what should be
+    arrows = mark(shown, "row", Arrows)  # from the present value to the target
     np.testing.assert_allclose(arrows.y, found.softmax[row], atol=1e-12)
     np.testing.assert_allclose(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
     said = mark(shown, "row", Spots).texts[3].split("\n")

@@ -1,4 +1,4 @@
-"""Whatever the browser sends: nothing is raised, nothing is overwritten, nothing long comes back."""
+"""Any message from the browser: nothing raises, nothing is overwritten, no long reply."""
 
 import random
 

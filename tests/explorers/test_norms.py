@@ -1,4 +1,4 @@
-"""The stage of norms against loops written from the definition: x-hat, what arrives, what is taken, and what the caption says of it."""
+"""The stage of norms against loops written from the definition: x-hat, incoming gradient, removed part, and caption."""
 
 import json
 from math import exp, sqrt
@@ -18,13 +18,13 @@ EVERY = pytest.mark.parametrize("name", NORMS)
 
 
 def opened(name, **values):
-    """(subject, data) of a norm's explorer in float64, so that nothing is rounded."""
+    """Return (subject, data) of a norm's explorer in float64, which rounds nothing."""
     subject = subject_of(name)
     return subject, subject.compute(build(subject.state, {"dtype": "float64"} | values))
 
 
 def group(name, given) -> tuple:
-    """x, gradient, gamma, beta of the elements of the first statistic, one after another, and what they are called."""
+    """Return x, gradient, gamma, beta of the first statistic's elements, and their names."""
     if name in ("rms_norm", "layer_norm", "deep_norm"):
         x, grad, gamma = {
             "rms_norm": ("x", "dy", "gamma"),
@@ -57,7 +57,7 @@ def silu(z):
 
 
 def by_hand(name, given, epsilon) -> tuple:
-    """x-hat, what arrives there, and what remains of it: dx / rstd."""
+    """Return x-hat, the gradient at it, and the rest: dx / rstd."""
     x, grad, gamma, beta = group(name, given)
     mean = 0.0 if name == "rms_norm" else sum(x) / len(x)
     root = sqrt(sum((v - mean) ** 2 for v in x) / len(x) + epsilon)
@@ -174,7 +174,7 @@ def test_the_caption_tells_epsilon_and_statistics_that_stay():
     subject, data = opened("rms_norm", epsilon=0.0)
     share = 100 * float(data.answer.epsilon * data.answer.rstd**2)
     assert f"x keeps {share:.0f} %" in subject.said(data)
-    np.testing.assert_allclose(  # of a gradient along x-hat that share remains
+    np.testing.assert_allclose(  # this share of a gradient along x-hat remains
         np.sum((data.answer.arriving - data.answer.taken) * data.answer.xhat)
         / np.sum(data.answer.arriving * data.answer.xhat),
         share / 100,

@@ -35,7 +35,7 @@ OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)
 
 
 def spacing(value: float) -> float:
-    """The distance of float32 numbers at a value."""
+    """Return the distance of float32 numbers at a value."""
     return float(np.spacing(np.float32(abs(value))))
 
 
@@ -150,7 +150,7 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     )
     (spots,) = (mark for mark in shown.marks if isinstance(mark, Spots))
     assert sum(int(text.split()[0]) for text in spots.texts) == e.size
-    # no two dots lie upon each other, and each pile begins at the ground
+    # no two dots overlap, and each pile starts at the ground
     marks = [mark for mark in (*dots.values(), behind) if mark is not None]
     places = [*zip(np.concatenate([m.x for m in marks]), np.concatenate([m.y for m in marks]))]
     assert len({*places}) == e.size and min(y for _, y in places) == 0.5

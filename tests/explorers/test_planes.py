@@ -1,4 +1,4 @@
-"""The stage of planes: what an output reads and what comes back, against changes of the forward operator and plain loops."""
+"""The stage of planes: pixels read and gradients returned, against changes of the forward operator and plain loops."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def opened(name, **values):
 
 def test_the_operators_that_move_planes_are_found():
     found = {op.name for op in av.operators() if planes.is_plane(op)}
-    assert found == {*PLANES, "grid_sampler_2d"}  # which has a stage of its own
+    assert found == {*PLANES, "grid_sampler_2d"}  # grid_sampler_2d has a separate stage
 
 
 @EVERY

@@ -1,4 +1,4 @@
-"""How one element answers: slopes and Jacobians against differences of the forward operator, taps against plain loops."""
+"""Responses of one element: slopes and Jacobians against differences of the forward operator, taps against plain loops."""
 
 import dataclasses
 

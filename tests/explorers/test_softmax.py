@@ -42,7 +42,7 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     areas = np.array([w * (box.y1 - box.y0) for w, box in zip(widths, boxes)])
     assert areas.sum() == pytest.approx(0.0, abs=1e-12)
     out = data.outputs["out"].reshape(-1, y.size)[0]
-    seen = out != 0  # what is masked gets nothing
+    seen = out != 0  # masked elements get no gradient
     np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
     np.testing.assert_array_equal(mark(subject.show(data), "areas", Bars).y, found.gradient)
     level = mark(subject.show(data), "columns", Line, "their mean")

@@ -1,4 +1,6 @@
-"""The explorer of tile programs: owners counted out by hand, times and slots by loops, a missing wait by another formula, lift-out."""
+"""The explorer of tile programs: owners counted by hand, times and slots by loops, a missing wait by another
+formula, lift- out.
+"""
 
 import linecache
 from functools import partial
@@ -141,7 +143,7 @@ def test_slots_hold_what_was_written_last(at):
 
 
 def test_what_a_missing_wait_makes_wrong_is_what_the_page_makes_of_the_old_tile():
-    """V reads what the slot held before: x of the tile two before, with the gradient of its own."""
+    """V reads the old content of the slot: x of two tiles before, with the gradient of its own tile."""
     data = compute(State(**MISSING))
     given, length = inputs(data.state), data.work.run.tiling.tileLength
     flat = {name: value.reshape(-1) for name, value in given.items()}
@@ -171,7 +173,7 @@ def test_the_caption_says_what_the_pipes_do():
     second = "V works on tile 4 while tile 5 arrives. That is the second buffer."
     assert said() == f"{second} {done}"
     enough = "while tile 4 arrives: its slot was free again, one buffer is enough. Done after"
-    for buffers in (1, 2):  # it copies what arrives to a buffer of its own
+    for buffers in (1, 2):  # it copies arriving data to another buffer
         assert said(program="rms_norm_atomic", at=0.3, buffers=buffers).count(enough)
     found = scene()
     end = float(found.end.max() / found.span)
@@ -235,7 +237,7 @@ def test_a_hazard_is_shown_at_its_line_and_its_instructions():
 
 @pytest.mark.parametrize("program", ["hardswish", "grid_sampler_3d", "grid_sampler_3d_atomic"])
 def test_the_line_of_an_instruction_is_the_one_that_issued_it(program):
-    """Also where a program takes its lines from the one that it extends."""
+    """Also if a program takes its lines from the program that it extends."""
     data = compute(State(program=program, rows=4, columns=60))
     for job in data.core.jobs:
         assert job.name.split()[0] in linecache.getline(job.file, job.line)

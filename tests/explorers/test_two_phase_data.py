@@ -183,7 +183,7 @@ def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
 
 
 def life(mistake, name, mended=False):
-    """The calls from which and to which something lives; None is the end of the process."""
+    """Return the calls between which an object lives; None is the end of the process."""
     data = compute(State(mistake=mistake, mended=mended))
     one, listed = lives(data).get(name), rows(data.calls)
     if one is None:
@@ -210,7 +210,7 @@ def test_what_lives_ends_where_the_program_ends_it():
 
 
 def shelved(data):
-    """The lives in the order of their bars, from left to right."""
+    """Return the lives in the order of their bars, from left to right."""
     return sorted(lives(data).values(), key=lambda one: (one.shelf, one.column))
 
 

@@ -1,4 +1,4 @@
-"""The stage of a sampler in a volume, beside weights that are written as products of hats."""
+"""The stage of a sampler in a volume, against weights as products of hat functions."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def opened(**values):
 
 
 def hats(shape, x, y, z):
-    """The weight of each voxel: of every axis what is left of 1 less the distance."""
+    """Return the weight of each voxel: the product over axes of 1 less the distance."""
     at = [((place + 1) * n - 1) / 2 for place, n in zip((z, y, x), shape)]
     far = [np.maximum(1 - np.abs(np.arange(n) - u), 0) for u, n in zip(at, shape)]
     return np.einsum("i,j,k->ijk", *far)
@@ -42,7 +42,7 @@ def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
     assert found.count(XP) == 8 and np.abs(found.gradient).min() > 0.5
     grips = [mark for mark in made.panels(data)[0].marks if type(mark).__name__ == "Grip"]
     assert [grip.sets for grip in grips] == [("x", "y"), ("z",)]
-    for grip in grips:  # where it lies is what it would set
+    for grip in grips:  # a grip's place is the value that it would set
         for name, (offset, factor, axis) in zip(grip.sets, grip.units):
             at = (grip.x, grip.y)[axis]
             assert offset + factor * at == pytest.approx(getattr(data.state, name))

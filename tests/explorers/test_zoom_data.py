@@ -28,7 +28,7 @@ def index(z, label):
 
 
 def own(z, k):
-    """The truth of a term in its own shape; nan where no element of the first output belongs to one."""
+    """Return the truth of a term in its own shape; nan for elements without one of the first output."""
     values = np.full(z.shown[k].shape, np.nan)
     values[tuple(z.shown[k].index)] = z.truth[k] if values.ndim else z.truth[k, 0, 0]
     return values
@@ -59,7 +59,7 @@ def test_outputs_have_the_bits_of_backward_and_errors_their_sign(program, dtype)
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.sampled(3)
 def test_a_formula_says_what_numpy_computes(program):
-    """Each formula is computed anew, in float64, from its text; sums, looked up and joined truths by themselves."""
+    """Each formula is computed again, in float64, from its text; sums and looked up or joined truths separately."""
     state, z = of(program)
     given = SUBJECT.inputs(state)
     names = {one.name: z.truth[k] for k, one in enumerate(z.terms) if one.name}
@@ -111,7 +111,7 @@ HELD = {
     "group_norm_swish": set(
         "dy x xhat z tail sigmoid complement swish_slope dz dxhat dxOut".split()
     ),
-    # none of them a number that a whole row shares
+    # none is a number that a whole row shares
     "softmax": {"gradOutput", "output", "gradOutput × output", "out"},
 }
 

@@ -34,7 +34,7 @@ def case_of(name, **given):
 
 
 def printed(text, folder, layout="9.x", environment=None):
-    """Compile a program against the stand-in and run it: its exit status, what it prints, what the stand-in notes."""
+    """Compile a program against the stand-in and run it; return exit status, output, and the stand-in's notes."""
     root = stand_in(layout)
     source, program = folder / "sample.cpp", folder / "sample"
     source.write_text(text)
@@ -50,7 +50,7 @@ def printed(text, folder, layout="9.x", environment=None):
 
 
 def outputs_in(text, like):
-    """The printed numbers as arrays in the shapes and dtypes of `like`; every line must be one of them."""
+    """Return the printed numbers as arrays in the shapes and dtypes of `like`; every line must be one of them."""
     found = {name: np.full(value.size, np.nan) for name, value in like.items()}
     lines = text.splitlines()
     for line in lines:
@@ -65,7 +65,7 @@ def outputs_in(text, like):
 
 def on_device(case, layout, environment):
     def work():
-        warnings.simplefilter("ignore")  # of constraints that nobody enforces
+        warnings.simplefilter("ignore")  # about constraints that nobody enforces
         with open_device("atlas", root=root) as device:
             return device.run(case.operator, **case.inputs)
 
@@ -170,7 +170,7 @@ def test_a_failure_is_printed_with_its_call_code_and_text(tmp_path):
     status, text, notes = printed(
         cpp_sample("hardswish", case_of("hardswish", dtype="float64")), tmp_path
     )
-    assert status == 161002 % 256 and notes.startswith("left: ")  # what the process held
+    assert status == 161002 % 256 and notes.startswith("left: ")  # objects that the process held
     assert re.match(
         r"aclnnHardswishBackwardGetWorkspaceSize\( gradOutput\.handle, self\.handle, out\.handle, "
         r"&workspaceSize, &executor\) failed with 161002 aclnnHardswishBackwardGetWorkspaceSize: ",

@@ -1,4 +1,4 @@
-"""Mechanical edits of a page: each is one change, is found by its line, makes a page of its own, and is taken back."""
+"""Mechanical edits of a page: each is one change, found by its line, makes a separate page, and is undone."""
 
 import ast
 
@@ -123,7 +123,7 @@ def test_a_page_that_takes_functions_from_another_is_edited_there_too():
 
 
 def test_what_backward_does_not_use_is_not_edited():
-    """The places of the largest elements are found before, with windows that pages share."""
+    """The places of the largest elements are found earlier, with windows that pages share."""
     assert {unit.name for unit in units(operator("max_pool_with_indices").page)} == {
         "across",
         "backward",

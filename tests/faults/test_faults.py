@@ -1,4 +1,4 @@
-"""The named faults: enough of them, each applies to its page, is caught, and hides where it says that it hides."""
+"""The named faults: enough of them, each applies to its page, is caught, and is hidden where stated."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Surfaces that are called: the C API, arrays, folders of operators, formulas, explorers, agents, C++."""
+"""Callable surfaces: the C API, arrays, folders of operators, formulas, explorers, agents, C++."""
 
 import asyncio
 import contextlib
@@ -115,7 +115,7 @@ def calls_of_the_C_API(folder):
 
 
 def odd_array(draw: random.Random, dtype=None) -> np.ndarray:
-    """An array of few elements: any dtype, rank, order and numbers, those at the ends of formats among them."""
+    """Return an array of few elements: any dtype, rank, order and numbers, including the ends of formats."""
     dtype = dtype or draw.choice(
         (
             np.float32,
@@ -295,7 +295,7 @@ def declarations(folder):
             )
             raise
         assert str(found.describe())
-        if name == "declaration.py":  # else what a page raises is its own
+        if name == "declaration.py":  # other errors of a page are its own
             found.backward(**av.case(found, shape=(2, 2)).inputs)
 
     return attempt
@@ -365,7 +365,7 @@ def pages_read_by_the_prover(folder):
     return attempt
 
 
-# What is looked at, and what others send
+# Pictures, and requests of others
 
 
 @surface(270_000, "a state that is taken gives the same state again by the text of its own link")
@@ -440,7 +440,7 @@ def folders_for_triage(folder):
         for path, content in tensors.items():
             path.write_bytes(content)
         far = draw.random() < 0.3
-        if far:  # one number is another, and no checksum or extreme says so
+        if far:  # one number changed, invisible to checksum and extremes
             place, content = gradient, bytearray(tensors[gradient])
             at = numbers + 4 * draw.randrange(12)
             content[at : at + 4] = np.float32(

@@ -1,4 +1,4 @@
-"""Surfaces that read: files, and texts of people."""
+"""Surfaces that read files and people's texts."""
 
 import contextlib
 import hashlib
@@ -381,9 +381,9 @@ def tolerances(folder):
 
 
 def _line(draw) -> list[str]:
-    """A command line by the grammar of the commands: a name, its arguments, its options, each at times another."""
+    """Return a command line by the grammar of the commands: a name, its arguments, its options, each sometimes another."""
     costly = set("verify prove errata conventions sweep run cpp operators device".split())
-    # which become JupyterLab and a server
+    # these become JupyterLab and a server
     name = draw.choice([name for name in COMMANDS if name not in ("lab", "mcp")])
     words = [name] if draw.random() < 0.95 else [draw.choice(TEXTS)]
     values = (*WORDS["line"], *TEXTS)

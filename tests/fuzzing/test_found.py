@@ -1,4 +1,4 @@
-"""What fuzzing has found, each made small: refused in three parts, or taken."""
+"""Findings of fuzzing, each reduced: refused in three parts, or accepted."""
 
 import json
 import os
@@ -81,12 +81,12 @@ GATE = (
 
 
 def new(name, text):
-    """A folder of a prototype, of which a text is replaced."""
+    """Return a folder made from a prototype with a text replaced."""
     return lambda folder: new_operator(name, GATE.replace(*text), folder)
 
 
 def on_file(name, rtol=1e-3, cores=None):
-    """A kernel on the file of that name in the folder."""
+    """Run a kernel on the file of that name in the folder."""
     return lambda folder: on_files(
         av.tiles.cpp(ROOT / "tests" / "tiles" / "cpp" / "hardswish_grad.cpp")["hardswish_grad"],
         [f"{folder}/{name}"],

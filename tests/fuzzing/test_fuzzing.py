@@ -1,4 +1,4 @@
-"""Each surface: a sample of its inputs in every run of the tests, all of them in the soak; that of agents needs the package mcp."""
+"""Each surface: a sample of its inputs in every test run, all in the soak; the surface of agents needs the package mcp."""
 
 from collections import Counter
 
@@ -9,11 +9,11 @@ from in_child import in_child
 from machine import SOAK
 from trying import SURFACES, tried
 
-PART = 5_000  # inputs that one process tries
+PART = 5_000  # inputs per process
 
 
 def tried_in_parts(name: str, count: int) -> dict:
-    """Try the first inputs of a surface in processes of their own, so that a crash is a finding as any other."""
+    """Try the first inputs of a surface in separate processes, so that a crash is an ordinary finding."""
     total = Counter()
     findings = {}
     for first in range(0, count, PART):

@@ -1,8 +1,9 @@
-"""Inputs that nobody thought of, for each place where input comes in: valid ones that are spoiled, and new ones by a grammar.
+"""Unexpected inputs for each place of input: spoiled valid ones, and new ones by a grammar.
 
-A surface makes one input from a random generator and hands it in. Input number k is drawn from the seed "SURFACE k", so that each is
-made again alone: `once("recipes", 1234)`. An input is taken, or refused by a documented error of three parts. All else is a
-finding: another exception, a crash of the process, no end within LIMIT seconds, an answer that the oracle of the surface contradicts.
+A surface makes one input from a random generator and tries it. Input number k is drawn from the seed "SURFACE
+k", so that each can be repeated: `once("recipes", 1234)`. An input is accepted, or refused by a documented
+error of three parts. Everything else is a finding: another exception, a crash of the process, no end within
+LIMIT seconds, an answer that the oracle of the surface contradicts.
 """
 
 import json
@@ -20,13 +21,15 @@ from typing import NamedTuple
 
 WORDS = json.loads(Path(__file__).with_name("words.json").read_text("utf-8"))
 NUMBERS, TEXTS = WORDS["numbers"], WORDS["texts"]
-LIMIT = 20.0  # seconds of one input
-MEMORY = 6 << 30  # bytes of a process
+LIMIT = 20.0  # limit of one input
+MEMORY = 6 << 30  # limit of a process in bytes
 THREE = re.compile(r".*: got .*; \S.*", re.DOTALL)
 
 
 class Surface(NamedTuple):
-    """`make(folder)` gives the function that tries one input; `count` are tried in full, `oracle` says what is asked of an answer, `tools` what it needs."""
+    """`make(folder)` returns the function that tries one input; `count` is the full number, `oracle` the demand
+    on answers, `tools` its needs.
+    """
 
     name: str
     count: int
@@ -55,7 +58,7 @@ def surface(count: int, oracle: str, *refusals, tools=()):
 
 
 def tried(name: str, seeds) -> dict:
-    """Try inputs of a surface; return how many were taken and refused, the seconds, and the findings by seed."""
+    """Try inputs of a surface; return the numbers accepted and refused, the seconds, and the findings by seed."""
     one, counts, findings, start = SURFACES[name], Counter(), {}, time.process_time()
     memory_limited()
     signal.signal(signal.SIGALRM, _endless)
@@ -73,12 +76,12 @@ def tried(name: str, seeds) -> dict:
 
 
 def memory_limited() -> None:
-    """Let this process have MEMORY bytes and no more."""
+    """Limit this process to MEMORY bytes."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
 def once(name: str, seed: int):
-    """Try one input again, and let its error through."""
+    """Try one input again without catching its error."""
     with tempfile.TemporaryDirectory() as folder:
         return SURFACES[name].make(Path(folder))(random.Random(f"{name} {seed}"))
 
@@ -93,7 +96,7 @@ def _outcome(one: Surface, attempt, seed: int, findings: dict) -> str:
         attempt(random.Random(f"{one.name} {seed}"))
         return "taken"
     except one.refusals as error:
-        # in the words of the system
+        # in the system's words
         if THREE.fullmatch(str(error)) or isinstance(error, OSError) and error.errno:
             return "refused"
         findings[seed] = f"not in three parts: {type(error).__name__}: {error}"[:300] + _place(
@@ -117,7 +120,7 @@ def _place(error) -> str:
 
 
 def odd(draw: random.Random, depth: int = 2):
-    """A value of JSON, or nearly."""
+    """Return a value of JSON, or nearly."""
     kind = draw.randrange(9 if depth else 6)
     if kind < 3:
         return draw.choice(NUMBERS)
@@ -131,7 +134,7 @@ def odd(draw: random.Random, depth: int = 2):
 
 
 def changed(draw: random.Random, value, make=odd):
-    """A value of JSON in which one place is another value, is missing, is there twice, or has another name."""
+    """Return a value of JSON with one place replaced, removed, doubled, or renamed."""
     if not isinstance(value, (dict, list)) or not value or draw.random() < 0.1:
         return make(draw)
     if isinstance(value, dict):
@@ -155,7 +158,7 @@ def changed(draw: random.Random, value, make=odd):
 
 
 def spoiled(draw: random.Random, content, words=()):
-    """Bytes or a text, changed in one to three places."""
+    """Return bytes or a text, changed in one to three places."""
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
         at, more = draw.randrange(len(content) + 1), draw.randrange(1, 1 + draw.choice((1, 4, 64)))
         match draw.randrange(7):
@@ -181,5 +184,5 @@ def spoiled(draw: random.Random, content, words=()):
 
 
 def text_of(value) -> str:
-    """JSON, also of halves of characters, which no file can hold."""
+    """Return JSON, even of halves of characters, which no file can hold."""
     return json.dumps(value)

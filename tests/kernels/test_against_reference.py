@@ -17,7 +17,7 @@ TINY = 2.0**-126  # below it a float32 rounding is absolute, not relative
 
 
 def judged(name, inputs, kernel=None):
-    """Assert that float32 outputs lie within 8 u S of the reference, and specials where it has them."""
+    """Assert that float32 outputs lie within 8 u S of the reference, and special values match it."""
     reference = REFERENCES[name]
     with np.errstate(invalid="ignore"):
         actual = (kernel or operator(name).backward)(**inputs)
@@ -50,7 +50,7 @@ def forward_judged(name, inputs):
 
 
 def some(cases):
-    """All, or without the soak a quarter, always the same."""
+    """Return all cases, or without the soak a quarter, always the same."""
     cases = [*cases]
     return cases if SOAK else random.Random(0).sample(cases, -(-len(cases) // 4))
 

@@ -1,6 +1,7 @@
-"""Rounding of the kernels against truth on large arrays: float32 within 8 u S, 16 bits within one step of the format.
+"""Rounding of the kernels against truth on large arrays: float32 within 8 u S, 16 bits within one step of the
+format.
 
-A hundred thousand elements of a mode here, ten million of every one with ACLNN_VIZ_SOAK=1.
+A hundred thousand elements of one mode here, ten million of every mode with ACLNN_VIZ_SOAK=1.
 """
 
 from itertools import product
@@ -27,7 +28,7 @@ def rounding_judged(name, inputs, kernel=None):
 
 @pytest.fixture
 def judged(record_property):
-    """`judged(name, **options)`: judge a case, and leave what was found for the report of the full-size sweeps."""
+    """Return `judged(name, **options)`, which judges a case and records the result for the soak report."""
 
     def judge_case(name, **options):
         drawn = case(name, **options)

@@ -1,10 +1,11 @@
 """Tables of calls and the answers that the vendor's library gives: contracts/<operator>.toml.
 
-A row is "changes -> answer": what is changed of a good call, and what phase 1 then answers: a status with a part of
-its message, "ok", "nothing" (success, and phase 2 has nothing to do) or "discarded" (success with a message, and the
-launch fails). A tensor is "f32[2,3]{strides}@FORMAT": what is left out is as in the good call, strides are dense.
-A size changes every tensor of the good call that has its letter. Of the rows of an ordered table, in the order of the
-vendor's checks, any two that change different arguments are also made together: the earlier row's answer must win.
+A row is "changes -> answer": changes of a good call, and the answer of phase 1: a status with a part of its
+message, "ok", "nothing" (success, and phase 2 has nothing to do) or "discarded" (success with a message, and
+the launch fails). A tensor is "f32[2,3]{strides}@FORMAT": omitted parts are as in the good call, omitted
+strides are dense. A size changes every tensor of the good call that has its letter. Of the rows of an ordered
+table, in the order of the vendor's checks, any two that change different arguments are also made together: the
+earlier row's answer must win.
 """
 
 import re
@@ -40,14 +41,14 @@ SOC = {
     "950": "Ascend950PR_9579",
 }
 POINTERS = ("workspace_pointer", "executor_pointer")
-#: status, whether phase 2 computes, and what it answers.
+#: status, whether phase 2 computes, and its answer
 ANSWERS = {"ok": (0, True, 0), "nothing": (0, False, 0), "discarded": (0, True, 361001)}
 FOLDER = Path(__file__).parent / "contracts"
 TABLES = sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
 class Row(NamedTuple):
-    """`says` is a part of the message ("" for none); `runs` whether phase 2 computes; `launch` what it answers."""
+    """A row: `says` is a part of the message ("" for none); `runs` whether phase 2 computes; `launch` its answer."""
 
     changes: dict
     status: int
@@ -64,12 +65,12 @@ class Row(NamedTuple):
 
 
 def lines(text: str) -> list[str]:
-    """Lines without comments."""
+    """Return lines without comments."""
     return [line for full in text.splitlines() if (line := full.partition("#")[0].strip())]
 
 
 class Table:
-    """The table of one operator; `good` are the arguments of a call that passes, without a file those of a usual case."""
+    """The table of one operator; `good` are the arguments of a passing call, without a file those of a usual case."""
 
     def __init__(self, name: str):
         path = FOLDER / f"{name}.toml"
@@ -89,7 +90,7 @@ class Table:
     def value(self, name: str, text: str, sizes: dict[str, str], base: dict):
         if text == "null":
             return None
-        for _ in range(2):  # a size may be another one
+        for _ in range(2):  # a size may refer to another one
             text = re.sub(r"[a-z]\w*", lambda word: sizes.get(word[0], word[0]), text)
         if name not in self.tensors:
             return literal_eval(text)
@@ -134,7 +135,7 @@ class Table:
         return [self.row(line) for name in names.split() for line in lines(self.data["rows"][name])]
 
     def trials(self) -> list["Trial"]:
-        """Return one trial for each product and version that the file names, and the file's table of it."""
+        """Return one trial for each product and version in the file, and the file's table of it."""
         return [
             self.trial(table, product, cann)
             for table in self.data["table"]
@@ -151,7 +152,7 @@ class Table:
         return Trial(self.contract, self.good, ordered, single, product, cann)
 
     def answer(self, line: str) -> tuple[str, str]:
-        """Return what the contract answers to "products versions changes -> fact", and what the line says, both as text."""
+        """Return the contract's answer to "products versions changes -> fact", and the line's, both as text."""
         question, _, expected = line.partition("->")
         products, versions, *words = question.split()
         fact, _, expected = expected.strip().partition(" ")
@@ -182,7 +183,7 @@ class Table:
 
 
 def usual(name: str) -> dict:
-    """Arguments of phase 1 that pass, from a usual case."""
+    """Return passing arguments of phase 1, from a usual case."""
     return {
         key: TensorDescriptor(value[0], value[1], contiguous_strides(value[0]), 0, 2, value[0])
         if isinstance(value, tuple)
@@ -211,7 +212,7 @@ class Trial:
     cann: str = "9.1"
 
     def disagreements(self) -> list[str]:
-        """Return what the contract answers otherwise than the rows say: each alone, the ordered ones in pairs too."""
+        """Return answers of the contract that contradict the rows: each alone, the ordered ones also in pairs."""
         pairs = [
             row._replace(changes=later.changes | row.changes)
             for row, later in combinations(self.ordered, 2)
@@ -228,7 +229,7 @@ class Trial:
         ]
 
     def unnoticed(self) -> list[str]:
-        """Return the steps that can be left out, and the neighbours that can change places, unnoticed by the rows."""
+        """Return the steps that can be removed, and the neighbours that can be exchanged, unnoticed by the rows."""
         passes = call(self.good, self.product, self.cann)
         steps = [step for step in self.contract.steps if step.applies(passes)]
         mutants = {f"without {s.name}": steps[:i] + steps[i + 1 :] for i, s in enumerate(steps)}

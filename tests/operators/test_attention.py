@@ -1,4 +1,4 @@
-"""Attention: what each sparse mode hides, masks of bits, grouped heads, reserved tensors, and what is refused."""
+"""Attention: hidden scores of each sparse mode, masks of bits, grouped heads, reserved tensors, and refusals."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ SHOWN = {
 
 
 def shown(**options):
-    """Where the gradient of the position shift is not 0, of one head."""
+    """Return where the gradient of one head's position shift is not 0."""
     found = OP.backward(**av.case(OP, shape=(1, 1, 3, 4), dropMaskOptional=None, **options).inputs)[
         "dpseOut"
     ]

@@ -19,7 +19,7 @@ from aclnn_viz.operators.shapes import formats_of
 
 @pytest.fixture
 def op():
-    """out = g * x / (number of elements of x), of tensors that broadcast."""
+    """Return the operator out = g * x / (number of elements of x), of tensors that broadcast."""
     page = ModuleType("page")
     page.AXES = {"self": "e", "gradOutput": "e", "out": "e"}
     page.backward = lambda xp, gradOutput, self, count: {"out": gradOutput * self / count}

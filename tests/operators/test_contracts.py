@@ -1,4 +1,4 @@
-"""What GetWorkspaceSize answers, as contracts/<operator>.toml says: checks in the vendor's order, facts of the answers."""
+"""Answers of GetWorkspaceSize, as in contracts/<operator>.toml: checks in the vendor's order, facts of the answers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What a declaration says is checked when it is opened, and respected by whoever reads it."""
+"""A declaration is checked when opened, and all its readers respect it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +17,7 @@ ELSEWHERE = Path(__file__).parents[1] / "elsewhere"
 
 
 def declared(name):
-    """An operator of a folder elsewhere, or of the kit."""
+    """Return an operator of a folder elsewhere, or of the kit."""
     folder = ELSEWHERE / f"my_{name}"
     return av.operator(folder if folder.exists() else name)
 

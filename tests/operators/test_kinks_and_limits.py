@@ -97,7 +97,7 @@ def test_differences_are_as_large_as_a_parameter(beta):
 
 
 def test_a_kernel_that_divides_by_the_sign_of_a_difference_is_caught():
-    """It is right but where both tensors are equal."""
+    """It is right except for equal tensors."""
     op = av.operator("l1_loss")
     inputs = av.case(op, shape=(40, 6)).inputs
     assert 0.05 < np.mean(inputs["self"] == inputs["target"]) < 0.25

@@ -1,4 +1,4 @@
-"""What the plans of the products predict: the numerics of the device kernels, and where that knowledge comes from."""
+"""Predictions of the products' plans: the numerics of the device kernels, and the sources of that knowledge."""
 
 import itertools
 import math
@@ -39,7 +39,7 @@ def test_the_scale_is_missing_before_9_1_in_one_factor():
         plans.preset("group_norm_swish", "Ascend910B2", cann) for cann in ("9.1.0-beta.3", "9.1.0")
     )
     op = operator("group_norm_swish")
-    for output in op.outputs:  # a scale of 1 cannot miss
+    for output in op.outputs:  # a scale of 1 cannot be missed
         inputs = group_norm_inputs(1.0)
         assert np.array_equal(
             plans.run(op, old, **inputs)[output], plans.run(op, new, **inputs)[output]

@@ -1,4 +1,4 @@
-"""Windows of pooling against plain loops: how many there are, what lies in them, and where the largest element is."""
+"""Windows of pooling against plain loops: their number, their elements, and the place of the largest."""
 
 from math import ceil, floor
 
@@ -17,7 +17,7 @@ SIZES = [
 
 
 def begins(length, kernel, stride, padding, dilation, up):
-    """Where each window begins: PyTorch's rule, in whose ceil mode none begins in the padding behind."""
+    """Return the start of each window: PyTorch's rule, whose ceil mode starts none in the trailing padding."""
     reach = length + 2 * padding - dilation * (kernel - 1) - 1
     count = (ceil if up else floor)(reach / stride) + 1
     return [

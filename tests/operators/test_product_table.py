@@ -20,12 +20,12 @@ NAMES = {
 TEXT = re.compile(
     r"\bAscend\d{3}\w*|(?:default: |^ ?)v?[89]\.\d+(?:\.\w+)?(?:-beta\.\d+)?(?:\.pre)?(?=\)?$)"
 )
-# without one of these nothing is spelled: most modules
+# most modules lack all of these and spell nothing
 ANY = re.compile(rf"Ascend\d{{3}}|[89]\.\d|\b(?:{'|'.join(NAMES)})\b")
 
 
 def spelled(text: str) -> set[str]:
-    """The products, SoCs, architectures and versions that a module spells in its code and texts, docstrings apart."""
+    """Return the products, SoCs, architectures and versions in a module's code and texts, docstrings apart."""
     if not ANY.search(text):
         return set()
     nodes = list(ast.walk(ast.parse(text)))

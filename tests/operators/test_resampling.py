@@ -69,7 +69,7 @@ SIZES = [
 
 
 def scattered(name, size, places, scales, taps, **options):
-    """The backward and what loops make of `taps(axis, place)`, which yields the elements of one place and their weights."""
+    """Compare the backward with loops over `taps(axis, place)`, which yields a place's elements and weights."""
     grad, expected = (
         np.random.default_rng(0).standard_normal((2, 1, *places)),
         np.zeros((2, 1, *size)),
@@ -165,7 +165,7 @@ def test_an_infinite_scale_leaves_finite_gradients():
 
 
 def exchanged(swapped):
-    """The page with a backward in which the weights of rows, if so, stand in the other order."""
+    """Return the page with a backward in which row weights are in reverse order if `swapped`."""
     op = av.operator("upsample_bilinear_2d")
 
     def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):

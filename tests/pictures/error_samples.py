@@ -1,4 +1,4 @@
-"""Outputs with errors that no operator computes, so that pictures change only when drawing does, and the pictures."""
+"""Outputs with artificial errors, so that pictures change only with the drawing, and their pictures."""
 
 from dataclasses import replace
 

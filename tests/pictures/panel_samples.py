@@ -26,7 +26,7 @@ CELLS = np.array([[-3.0, -1.0, 0.0], [1.0, np.nan, 3.0]])
 
 
 def sample_panels():
-    """Nine panels in five rows, together of every mark."""
+    """Return nine panels in five rows, which contain every mark."""
     noise = np.random.default_rng(0).standard_normal(9)
     return [
         Panel(
@@ -133,7 +133,7 @@ def sample_panels():
 
 
 def nothing_to_see():
-    """Panels of which nothing, or nothing finite, is left to draw."""
+    """Return panels with nothing, or nothing finite, to draw."""
     empty, none = np.empty(0), np.full(3, np.nan)
     return [
         Panel(

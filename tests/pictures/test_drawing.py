@@ -1,4 +1,4 @@
-"""One file says how pictures are drawn: neither Matplotlib's part nor the browser's spells a colour, a dash or a width of its own."""
+"""One file defines the drawing of pictures: neither Matplotlib's part nor the browser's has its own colour, dash or width."""
 
 import json
 import re

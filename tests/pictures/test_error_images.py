@@ -1,6 +1,6 @@
-"""Pictures of numeric error are, in both themes, the images that somebody looked at.
+"""Pictures of numeric error equal, in both themes, the stored images that a person has inspected.
 
-`python -m pictures.test_error_images` in tests/ draws the stored images anew, after somebody has looked at the new ones.
+`python -m pictures.test_error_images` in tests/ redraws the stored images, which a person then inspects.
 """
 
 import sys
@@ -29,7 +29,7 @@ def save(figure, path):
 
 
 def differs(figure, name, theme, folder):
-    """What compare_images says of a figure against the stored image; it writes beside the files that it gets."""
+    """Return the message of compare_images for a figure and the stored image; it writes beside its files."""
     stored = folder / "stored.png"
     stored.write_bytes((BASELINE / f"{name}-{theme}.png").read_bytes())
     return compare_images(str(stored), save(figure, folder / "drawn.png"), TOLERANCE)
@@ -52,7 +52,7 @@ def test_every_mark_is_the_one_that_was_looked_at(theme, tmp_path):
 
 
 def without(kind, index=-1):
-    """Remove one artist, the last of its kind by default, from the first axes or from the figure."""
+    """Return a change that removes one artist, by default the last of its kind, from the first axes or the figure."""
 
     def change(figure):
         (getattr(figure.axes[0], kind) if figure.axes else figure.texts)[index].remove()

@@ -117,7 +117,7 @@ def test_windows_by_hand():
     truth = np.float64([*range(16, 0, -1), -17, 0])
     e = few(truth + np.arange(18) * 2**-9, truth)
     x, height = running(e, np.max, e.ulps, 1e9)
-    assert x.tolist() == [1, 8, 9, 17]  # the first window has the 0, too, which is drawn at 1
+    assert x.tolist() == [1, 8, 9, 17]  # the first window also has the 0, drawn at 1
     assert height.tolist() == [
         *[e.ulps[[17, *range(8, 16)]].max()] * 2,
         *[e.ulps[[*range(8), 16]].max()] * 2,

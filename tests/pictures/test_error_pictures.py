@@ -1,4 +1,4 @@
-"""What pictures of numeric error show, and that their text twins say the same."""
+"""Contents of pictures of numeric error, with equal text twins."""
 
 import numpy as np
 import pytest

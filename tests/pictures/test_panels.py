@@ -1,4 +1,4 @@
-"""Panels as data: the ends and ticks of their axes, and what the browser gets of them."""
+"""Panels as data: the ends and ticks of their axes, and the browser's data."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Pictures of puzzles and of symptoms: what they show is what the specification gives and what the kernels read."""
+"""Pictures of puzzles and of symptoms show the specification's results and the elements that kernels read."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def marks(found, kind, panel=None):
 
 
 def outlined(found, name, kind=READ):
-    """The cells of a panel with a box of a kind, as (row, column)."""
+    """Return the cells of a panel with a box of a kind, as (row, column)."""
     return {
         (round((box.y0 + box.y1) / 2), round((box.x0 + box.x1) / 2))
         for box in marks(found, Box, name)

@@ -1,4 +1,4 @@
-"""The text twin says what the marks show: change a number of a picture and its text changes, too."""
+"""The text twin describes the marks: a changed number of a picture changes its text."""
 
 from dataclasses import replace
 

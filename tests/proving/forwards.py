@@ -1,4 +1,4 @@
-"""Forward pages as somebody writes them: what `derive` is tried on, each with its shapes and numbers for what it takes beside."""
+"""Forward pages as users write them, to test `derive`, each with shapes and numbers of its other arguments."""
 
 from math import pi, sqrt
 
@@ -156,7 +156,7 @@ def swiglu(xp, x):
 
 
 def bilinear(xp, image, grid):
-    """image (c, h, w), grid (p, 2) in pixels."""
+    """Sample an image (c, h, w) at grid (p, 2) in pixels."""
     height, width = image.shape[1], image.shape[2]
     flat = xp.reshape(image, (image.shape[0], height * width))
     column, row = xp.floor(grid[:, 0]), xp.floor(grid[:, 1])
@@ -174,12 +174,12 @@ def bilinear(xp, image, grid):
 
 
 def pooled(xp, x):
-    """Average pooling of windows of k by k that do not overlap: x (n, h, k, w, k)."""
+    """Return average pooling of windows of k by k that do not overlap: x (n, h, k, w, k)."""
     return {"y": xp.mean(x, axis=(2, 4))}
 
 
 def pooled_1d(xp, x, kernel=3, stride=2, padding=1):
-    """Windows that overlap, of the padded rows of x."""
+    """Return average pooling of overlapping windows of the padded rows of x."""
     windows = (x.shape[1] + 2 * padding - kernel) // stride + 1
     total = 0.0
     for k in range(kernel):

@@ -1,4 +1,4 @@
-"""Derived backward pages: their numbers against differences of forward at 60 digits and against PyTorch, their proofs, what is refused."""
+"""Derived backward pages: numbers against differences of forward at 60 digits and PyTorch, proofs, and refusals."""
 
 from inspect import signature
 
@@ -25,7 +25,7 @@ def derived(name):
 
 
 def point(name, seed=0):
-    """Arrays of forward, among them values near 0 and beyond the kinks, and its numbers."""
+    """Return arrays of forward, some values near 0 and beyond the kinks, and its numbers."""
     _, _, _, shapes, labels, numbers = EVERY[name]
     rng = np.random.default_rng(seed)
     arrays = {
@@ -41,7 +41,7 @@ def point(name, seed=0):
 
 
 def run(name, seed=0):
-    """The gradients of the derived page, and the upstream gradients that it was given."""
+    """Return the gradients of the derived page, and its upstream gradients."""
     found, (arrays, numbers) = derived(name).backward, point(name, seed)
     outputs = EVERY[name][0](NumPyArrays(), **arrays, **numbers)
     rng, taken = np.random.default_rng(seed + 1), list(signature(found).parameters)[1:]
@@ -85,7 +85,7 @@ def test_each_is_proved(name):
 
 
 class Torch:
-    """PyTorch as the namespace of a page, as far as these pages go."""
+    """PyTorch as the namespace of these pages."""
 
     def __getattr__(self, name):
         import torch
@@ -119,7 +119,7 @@ def test_gradients_are_those_of_pytorch(name):
     given = {x: torch.tensor(a, requires_grad=x in wrt.split()) for x, a in arrays.items()}
     outputs = f(Torch(), **given, **numbers)
     loss = sum(torch.sum(torch.tensor(d) * outputs[y[1:]]) for y, d in upstream.items())
-    if loss.requires_grad:  # what does not depend on the inputs has gradients of 0
+    if loss.requires_grad:  # an independent input has gradient 0
         loss.backward()
     for x in wrt.split():
         wanted = given[x].grad

@@ -35,7 +35,7 @@ UNDECIDED = "undecided"
 
 
 def drawn(op, count, seed=0):
-    """Single edits of a page, of each kind in turn; those of number formats change no mathematics."""
+    """Return single edits of a page, of each kind in turn; edits of number formats change no mathematics."""
     kinds = defaultdict(list)
     for edit in {
         str(edit): edit
@@ -52,7 +52,7 @@ def drawn(op, count, seed=0):
 
 
 def numbers(subject, rng, seed):
-    """Sizes of 1 to 4, and inputs: wide, equal, special; some rows ignored."""
+    """Return sizes of 1 to 4, and inputs: wide, equal, special; some rows ignored."""
     letters = {
         s
         for given in subject.inputs.values()
@@ -98,7 +98,7 @@ def run(function, prelude, known):
 
 
 def differs(right, wrong, draws=40):
-    """Whether the gradients of two subjects differ on any drawn numbers."""
+    """Return whether the gradients of two subjects differ on any drawn numbers."""
     with np.errstate(all="ignore"):
         for seed in range(draws):
             known = numbers(right, np.random.default_rng([7, seed]), seed)
@@ -132,7 +132,7 @@ def kinks(op, number):
 
 
 def tried(op, edit):
-    """(outcome, whether it is wrong, the edit): the prover is asked where numbers differ, and under all options where none does."""
+    """Return (outcome, whether it is wrong, the edit); without differing numbers, the prover runs under all options."""
     try:
         page = edit.page
         pairs = list(zip(of_operator(op), of_operator(op, page), strict=True))

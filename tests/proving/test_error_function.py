@@ -1,4 +1,4 @@
-"""What the prover knows of erf, of the sign of exp(x) - 1, and of numbers that a declaration lets be positive alone."""
+"""The prover's knowledge of erf, of the sign of exp(x) - 1, and of numbers declared positive."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The proof of attention: maxima are held where no output depends on them, and wrong backward pages are refused."""
+"""The proof of attention: maxima are held constant if no output depends on them, and wrong backward pages are refused."""
 
 import pytest
 
@@ -68,12 +68,12 @@ def unnormed(xp, x):
 
 
 def of_unnormed(xp, dy, x):
-    """The maximum as if it were a constant."""
+    """Return the gradient with the maximum as a constant."""
     return {"dx": dy * xp.exp(x - xp.max(x, axis=1, keepdims=True))}
 
 
 def marked(xp, x):
-    """Where the maximum is: a comparison, of which the derivative by the maximum is 0, and which depends on it."""
+    """Return the place of the maximum as a comparison, whose derivative by the maximum is 0 although it depends on it."""
     return {"y": xp.where(x == xp.max(x, axis=1, keepdims=True), x, xp.zeros_like(x))}
 
 

@@ -1,4 +1,4 @@
-"""Pages are proved under all options, mutants are not, and what is wrong gets numbers that show it."""
+"""Pages are proved under all options, mutants are not, and wrong pages get numbers that show it."""
 
 import pytest
 from together import in_one
@@ -10,7 +10,7 @@ from aclnn_viz.proving.proofs import _theorems
 from aclnn_viz.proving.subjects import of_operator
 
 SMALL = ("hardswish", "rms_norm", "layer_norm", "group_norm_swish", "upsample_bilinear_2d")
-WRONG = {  # text of a page, and what a wrong one says
+WRONG = {  # text of a page, and a wrong text
     "factor": ("rms_norm", "(dy * gamma - xhat", "(dy * gamma - 2.0 * xhat"),
     "axis": ("rms_norm", "xp.sum(dy * xhat, axis=0)", "xp.sum(dy * xhat, axis=1)"),
     "kink": ("hardswish", "x <= 3.0", "x <= 4.0"),
@@ -67,7 +67,7 @@ def test_a_wrong_page_is_not_proved(name, old, new):
     assert search(subjects) or name == "grid_sampler_2d"
 
 
-AXES = {  # of the sampler in the plane: (options, text of a page, what a wrong one says)
+AXES = {  # of the sampler in the plane: (options, text of a page, wrong text)
     "axes mixed": (
         "interpolationMode=0, paddingMode=0, alignCorners=False",
         "wy * dx, dy * wx",
@@ -169,7 +169,7 @@ def test_a_value_that_is_not_known_or_a_convention_is_said_to_be_open(y, dx, par
         "2.0 * xp.sqrt(x) * xp.sqrt(x) * dy",  # where x < 0
         "2.0 * x ** 1.5 / x ** 0.5 * dy",
         "2.0 * xp.guard(x, 1e-30) * dy",
-        # what NumPy refuses
+        # NumPy refuses this
         "xp.moveaxis(2.0 * x * dy, 5, 5)",
         "2.0 * x * dy + 0.0 * xp.sum(dy, axis=(0, 0), keepdims=True)",
     ],
@@ -291,7 +291,7 @@ def rows(xp, x, z, f0):
     return {"y": xp.where(near, x * xp.exp(f0), 2.0 * x)}
 
 
-NEIGHBOURS = {  # of dx, which the first one alone is
+NEIGHBOURS = {  # of dx, which is the first alone
     "right": ("(k >= 0.0) & (k < 1.0)", "xp.floor(z)", "xp.exp(f0)"),
     "one truth of two": ("(k >= 0.0)", "xp.floor(z)", "xp.exp(f0)"),
     "or": ("(k >= 0.0) | (k < 1.0)", "xp.floor(z)", "xp.exp(f0)"),
@@ -317,7 +317,7 @@ def test_names_of_truths_and_of_steps_are_those_of_the_same_work(near, k, factor
 
 
 def test_what_may_be_0_and_not_below_is_proved_at_0_and_above():
-    result = av.prove("leaky_relu")  # which takes no slope below 0 where the result is given
+    result = av.prove("leaky_relu")  # it takes no slope below 0 if the result is given
     assert result.holds and [theorem.options for theorem in result.theorems] == [
         "selfIsResult=False",
         "selfIsResult=True",

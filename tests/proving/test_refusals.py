@@ -26,7 +26,7 @@ def doubled(xp, dy, x):
     return {"dx": 2 * dy * x}
 
 
-# what stands in the place of `2 * dy * x`, and what is said of it; None where forward is changed
+# replacements of `2 * dy * x`, and the words on them; None if forward changes
 REFUSALS = {
     "xp.sort(dy)": "xp.sort is not known",
     "dy * len(x)": "a length as a Python number",
@@ -144,7 +144,7 @@ def test_what_is_right_has_no_counterexample():
 
 
 def test_a_kink_is_no_counterexample():
-    """One of the slope itself, and one whose jump is small."""
+    """A kink of the slope, and a kink with a small jump."""
     for forward, back in (
         (lambda xp, x: {"y": x * xp.abs(x)}, lambda xp, dy, x: {"dx": 2.0 * xp.abs(x) * dy}),
         (

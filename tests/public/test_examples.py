@@ -17,7 +17,7 @@ COMPILED = "aclnn_viz.tiles.cpp"  # the module whose example compiles
 
 
 def modules_of(package):
-    """The names of its modules in which there is a prompt."""
+    """Yield the names of a package's modules that contain a prompt."""
     yield package.__name__
     for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         text = Path(find_spec(found.name).origin).read_text(encoding="utf-8")
@@ -28,7 +28,7 @@ def modules_of(package):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("package", [aclnn_viz, derivations], ids=["aclnn_viz", "derivations"])
 def test_every_example_holds(package):
-    """Of the modules with examples every second, and with the soak each."""
+    """Every second module with examples, and with the soak each."""
     names = list(modules_of(package))[:: 1 if SOAK else 2]
     names = [name for name in names if name != COMPILED]
     results = {name: doctest.testmod(importlib.import_module(name)) for name in names}

@@ -1,4 +1,4 @@
-"""What a newcomer wants in the first hour, each at first try with public names alone."""
+"""A newcomer's tasks of the first hour, each at first try with public names alone."""
 
 import contextlib
 import io

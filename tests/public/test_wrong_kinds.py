@@ -32,7 +32,7 @@ def calls(tmp_path_factory):
 
 
 def test_nothing_public_lets_out_what_happens_inside(calls, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)  # some of the wrong texts are good names of folders
+    monkeypatch.chdir(tmp_path)  # some of the wrong texts are valid names of folders
     found = {
         walk.named(call[0]): faults for call in calls if (faults := [*walk.inner_errors(*call)])
     }

@@ -1,4 +1,4 @@
-"""Every public callable, with one good call of each, and the wrong kinds of arguments that are put into it."""
+"""Every public callable with a good call, and wrong kinds of its arguments."""
 
 import contextlib
 import importlib
@@ -107,7 +107,7 @@ def square(xp, x):
 
 
 def public():
-    """Every callable that a documented module offers, by its dotted name, once."""
+    """Return every callable of a documented module, by its dotted name, once."""
     found, seen = {}, set()
     for name in MODULES:
         module = importlib.import_module(name)
@@ -129,7 +129,7 @@ def public():
 
 
 def good_calls(tmp_path):
-    """(callable, good arguments in order, good keywords) of every public callable and of public methods."""
+    """Return (callable, good arguments in order, good keywords) of every public callable and of public methods."""
     return [
         (
             call,
@@ -141,7 +141,7 @@ def good_calls(tmp_path):
 
 
 def defaults(call, given):
-    """The parameters behind those that are given, with what they are by default."""
+    """Return the remaining parameters with their defaults."""
     later = [*inspect.signature(call).parameters.values()][len(given) :]
     return {
         each.name: each.default
@@ -391,7 +391,7 @@ def some_calls(tmp_path):
 
 
 def run_of(tmp_path):
-    """A dumped run, of level L1 with statistics alone."""
+    """Return a dumped run, of level L1 with statistics alone."""
     shutil.unpack_archive(
         ROOT / "tests/checking/dumped/model_L1_statistics_statistics.tar.xz", tmp_path / "run"
     )
@@ -412,7 +412,7 @@ def case_folder(tmp_path, result):
 
 
 def no_cann(**named):
-    """CannAcl, on a machine that has no CANN."""
+    """Call CannAcl on a machine without CANN."""
     with contextlib.suppress(devices.DeviceUnavailable):
         av.acl.CannAcl(**named)
 
@@ -422,9 +422,9 @@ def named(function):
 
 
 def inner_errors(function, arguments, keywords, kinds=WRONG):
-    """What comes out when each argument in turn is of a wrong kind, and is no answer in three parts."""
+    """Yield errors that are no answer in three parts, for each argument of a wrong kind in turn."""
     places = [*range(len(arguments)), *keywords]
-    everything = named(function) == "recompute"  # None asks for all that there is
+    everything = named(function) == "recompute"  # None requests all of them
     for place in places:
         good = arguments[place] if isinstance(place, int) else keywords[place]
         for wrong in kinds:
@@ -435,7 +435,7 @@ def inner_errors(function, arguments, keywords, kinds=WRONG):
                 and place in COUNTED
                 or (everything and wrong is None)
             ):
-                continue  # what it raises is its own; what is asked for takes its time
+                continue  # its errors are its own, and it is slow
             args, kws = list(arguments), dict(keywords)
             (args if isinstance(place, int) else kws)[place] = wrong
             try:
@@ -447,7 +447,7 @@ def inner_errors(function, arguments, keywords, kinds=WRONG):
                 if hasattr(answer, "close"):
                     answer.close()
             except OWN_ERRORS + (NotImplementedError,) as error:
-                # which says what and where in its own words
+                # with its own words on what and where
                 system = isinstance(error, OSError) and error.errno
                 if not system and not THREE_PARTS.fullmatch(str(error)):
                     yield f"{place}={wrong!r:.40}: {type(error).__name__}: {str(error)[:150]}"

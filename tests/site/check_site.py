@@ -35,7 +35,7 @@ AUDITED = (
 )
 # rows of a table look alike
 SEEN = None if os.environ.get("ACLNN_VIZ_SOAK") else {"exclude": [["tr:nth-child(n + 12)"]]}
-THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # of what has colours
+THEMES = pytest.mark.parametrize("theme", ["light", "dark"])  # for pages with colours
 FIRST_LINE = "document.querySelector('.caption').textContent"
 
 
@@ -56,7 +56,7 @@ def theme():
 
 @pytest.fixture
 def page(browser, theme):
-    """A page that reaches no network; a request for anything but a file, and an error of a script, fail the test."""
+    """Yield a page without network; a request for anything but a file, or a script's error, fails the test."""
     faults, context = (
         [],
         browser.new_context(
@@ -82,7 +82,7 @@ def opened(page, place: str):
 
 
 def explorer(page):
-    """The frame of the first explorer on a page, once it is drawn."""
+    """Return the frame of the first explorer on a page, once drawn."""
     page.locator("iframe.explorer").first.scroll_into_view_if_needed()
     frame = page.locator("iframe.explorer").first.element_handle().content_frame()
     frame.wait_for_function(
@@ -92,7 +92,7 @@ def explorer(page):
 
 
 class Tags(HTMLParser):
-    """The tags of a page that lead elsewhere, all its ids, and the text of each formula."""
+    """The link tags of a page, all its ids, and the text of each formula."""
 
     def __init__(self, text: str):
         super().__init__()
@@ -127,7 +127,7 @@ def is_file(path: str) -> bool:
 
 
 def broken(place: str, read=tags) -> list[str]:
-    """The links of a page that lead to no file, or to no place in one."""
+    """Return the links of a page to a missing file or place."""
     found, folder = [], os.path.dirname(SITE / place)
     for tag, target in read(SITE / place).links:
         link = urlsplit(target)
@@ -144,7 +144,7 @@ def broken(place: str, read=tags) -> list[str]:
             and os.path.dirname(path) != str(SITE / "live")
             and link.fragment not in tags(Path(path)).ids
         ):
-            # of an explorer it is a state
+            # for an explorer it is a state
             found.append(target)
     return found
 

@@ -13,7 +13,7 @@ from standin import generic
 
 HERE = Path(__file__).resolve().parent
 SEEDS = HERE / "seeds"
-# compiled once per state of the sources, whatever the root
+# compiled once per state of the sources, for any root
 OBJECTS = HERE.parents[1] / "build" / "standin"
 COMPILER = shutil.which("g++")
 
@@ -43,12 +43,12 @@ def _run(*command: object) -> str:
 
 
 def _kept(key: tuple, suffix: str, *command: object) -> Path:
-    """What the compiler makes, kept for as long as key and compiler are the same."""
+    """Return the compiler's result, stored by key and compiler."""
     OBJECTS.mkdir(parents=True, exist_ok=True)
     digest = hashlib.sha256(repr((Path(COMPILER).resolve(), *key)).encode()).hexdigest()
     path = OBJECTS / f"{digest[:24]}{suffix}"
     with open(path.with_suffix(".lock"), "wb") as lock:
-        # another worker of the tests waits, and does not build the same
+        # another worker of the tests waits instead of building the same
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not path.exists():
             mine = path.with_suffix(".new")
@@ -214,7 +214,7 @@ def _edit(path: Path, old: str, new: str) -> None:
 
 
 def compile_program(source: Path, root: Path, program: Path, *flags: str) -> Path:
-    """Compile and link a C++ program against a root, as the vendor's pages tell to, and return the executable."""
+    """Compile and link a C++ program against a root, as the vendor's pages say, and return the executable."""
     compiled = _compiled(source, root / "include", *(flags or ("-Wno-write-strings",)))
     lib64 = root / "lib64"
     libraries = sorted(path.name[3:-3] for path in lib64.glob("lib*.so"))

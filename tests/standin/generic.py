@@ -1,7 +1,7 @@
-"""C++ for the operators that have none of their own in the stand-in: header and library layer from the declaration.
+"""C++ for operators without hand-written code in the stand-in: header and library layer from the declaration.
 
-Such an operator takes the vendor's arguments, refuses null pointers, and fills its outputs with 0: it shows protocol and
-ABI, not numbers.
+Such an operator takes the vendor's arguments, refuses null pointers, and fills its outputs with 0: it shows
+protocol and ABI, not numbers.
 """
 
 from collections.abc import Iterable
@@ -26,12 +26,12 @@ def without_their_own() -> list[Operator]:
 
 
 def there() -> list[Operator]:
-    """The operators that the stand-in has: swish, which takes a scalar, and those of opened folders among them."""
+    """Return the operators of the stand-in: swish, which takes a scalar, and those of opened folders among them."""
     return [*taught(), operator("swish"), *map(operator, registry.outside())]
 
 
 def functions() -> list[Function]:
-    """The functions that the stand-in has."""
+    """Return the functions of the stand-in."""
     return [*RUNTIME, *(function for op in there() for function in phases(contract(op)))]
 
 
@@ -54,7 +54,7 @@ def header(op: Operator) -> str:
 
 
 def source(ops: Iterable[Operator]) -> str:
-    """One file for all of them: half a second of the compiler goes into what it includes."""
+    """Return one file for all of them, because the includes cost the compiler half a second."""
     return (
         "".join(map(header, ops))
         + '#include "sim.h"\n\nusing namespace standin;\n\nextern "C" {\n'

@@ -1,4 +1,4 @@
-"""Commands killed at random moments: the next run resumes or cleans, and what it leaves is whole."""
+"""Commands killed at random moments: the next run resumes or cleans, and leaves complete results."""
 
 import contextlib
 import json
@@ -18,7 +18,7 @@ from machine import ROOT, SOAK
 import aclnn_viz as av
 
 TIMES = 50 if SOAK else 1
-# Loads the kit once, and runs each command in a child of its own, which is killed from outside.
+# Load the kit once, and run each command in a child, which is killed from outside.
 PROGRAM = """
 import json, os, sys, sympy
 from aclnn_viz import checking, cli, devices
@@ -42,7 +42,7 @@ class Runner:
     """Runs commands, and kills them."""
 
     def __init__(self, folder, before=""):
-        self.folder = folder  # for what is temporary
+        self.folder = folder  # for temporary files
         self.process = subprocess.Popen(
             [sys.executable, "-c", PROGRAM.format(before=before)],
             cwd=ROOT,
@@ -53,7 +53,7 @@ class Runner:
         )
 
     def __call__(self, *arguments, kill_after=None):
-        """Run a command; kill it after so many seconds. Its status, and the seconds that it took."""
+        """Run a command; kill it after `kill_after` seconds. Return its status, and its seconds."""
         self.process.stdin.write(json.dumps([*map(str, arguments)]).encode() + b"\n")
         child = int(self.process.stdout.readline())
         start = time.perf_counter()
@@ -62,7 +62,7 @@ class Runner:
         return int(self.process.stdout.readline()), time.perf_counter() - start
 
     def killed(self, *arguments, seed, times=TIMES):
-        """Kill a command at random moments, and yield after each; one is killed at least."""
+        """Kill a command at random moments, and yield after each; at least one kill hits."""
         status, length = self(*arguments)
         assert status == 0, arguments
         yield
@@ -162,12 +162,12 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
     (place / "thesis.txt").write_text("mine")
     make, sound = WRITING[what]
     command, out = make(tmp_path), place / "x"
-    grows = what == "lab"  # their files are whole one by one
+    grows = what == "lab"  # its files are complete one by one
     again = random.Random(what)
     for _ in run.killed(*command, seed=what):
         assert (place / "thesis.txt").read_text() == "mine"
         assert not out.exists() or grows or sound(out)
-        # what is there would be kept, and nothing written
+        # an existing result would be kept, and nothing written
         if what in ("new", "lab") and out.exists():
             assert what == "lab" or sound(out)
             shutil.rmtree(out)
@@ -218,7 +218,7 @@ def test_what_only_reads_leaves_nothing_when_it_is_killed(run, record_property):
 
 
 def left_in(folder, patience=20.0, but=None):
-    """The processes that still run with TMPDIR at a folder, and the files there, after they had time to end."""
+    """Return the processes that still run with TMPDIR at a folder, and the files there, after time to end."""
     end = time.monotonic() + patience
     while True:
         mark, running = f"TMPDIR={folder}".encode(), []
@@ -237,7 +237,7 @@ def left_in(folder, patience=20.0, but=None):
 
 def test_what_is_left_is_noticed(tmp_path):
     with subprocess.Popen(["sleep", "30"], env={"TMPDIR": str(tmp_path)}) as child:
-        while not Path(f"/proc/{child.pid}/cmdline").read_bytes():  # not begun
+        while not Path(f"/proc/{child.pid}/cmdline").read_bytes():  # not started
             time.sleep(0.01)
         assert left_in(tmp_path, 0.1) == [str(child.pid)]
         child.kill()

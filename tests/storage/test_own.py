@@ -1,4 +1,4 @@
-"""Own data in every form in which it comes: files, bare numbers, bfloat16 as bits, tensors of other libraries."""
+"""Own data in every form: files, bare numbers, bfloat16 as bits, tensors of other libraries."""
 
 import os
 import sys
@@ -18,7 +18,7 @@ OUT = CASE.operator.backward(**CASE.inputs)
 
 
 class Tensor:
-    """A tensor as torch has it: NumPy cannot take bfloat16 of it, neither by itself nor over DLPack."""
+    """A tensor like torch's: NumPy cannot read its bfloat16, neither by itself nor over DLPack."""
 
     def __init__(self, array, dtype=None, view=None):
         self.array, self.dtype = array, dtype or f"torch.{array.dtype}"
@@ -50,7 +50,7 @@ class Tensor:
 
 
 class Speaks:
-    """An array that speaks DLPack and nothing else."""
+    """An array that supports only DLPack."""
 
     def __init__(self, array):
         self.array = array
@@ -127,7 +127,7 @@ def test_a_kernel_may_return_it(form):
     def kernel(**inputs):
         return changed(form, CASE.operator.backward(**inputs))
 
-    options = {"cases": [CASE], "depth": "quick"}  # the form is what counts, not the numbers
+    options = {"cases": [CASE], "depth": "quick"}  # the form matters, not the numbers
     assert av.check("rms_norm", kernel, **options).passed
     wrong = av.check(
         "rms_norm",
@@ -187,7 +187,7 @@ def test_files_of_every_form(tmp_path):
         OUT,
     )
     assert load(tmp_path / "x.bin", dtype=BFLOAT16.numpy).shape == (64,)
-    np.savez(tmp_path / "one.npz", tensors["x"])  # whose only array is called arr_0
+    np.savez(tmp_path / "one.npz", tensors["x"])  # its only array is called arr_0
     same(CASE.operator.backward(**tensors | {"x": tmp_path / "one.npz"}), OUT)
     np.save(tmp_path / "bits.npy", bits(tensors["x"]))
     assert load(tmp_path / "bits.npy").dtype == np.uint16

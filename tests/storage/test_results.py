@@ -1,4 +1,4 @@
-"""Results are whole or not there, and never in the place of what the kit did not make."""
+"""Results are complete or absent, and never replace files that the kit did not make."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the tests of sweeps share: kernels as files, stores as plain rows, a worker that dies."""
+"""Helpers of the tests of sweeps: kernels as files, stores as plain rows, a worker that dies."""
 
 import os
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -48,14 +48,14 @@ def refuses(**inputs):
 
 
 def kernel(folder, name, **constants):
-    """A kernel of this file as a device."""
+    """Return a kernel of this file as a device."""
     file = folder / "kernels.py"
     file.write_text("".join(f"{key} = {value!r}\n" for key, value in constants.items()) + KERNELS)
     return f"{file}:{name}"
 
 
 def held(store):
-    """The cases and the outputs of a store, as dicts; nothing of when, where and how long."""
+    """Return the cases and outputs of a store as dicts, without time, place and duration."""
     tables = {
         "cases": "key recipe operator dtype mode outcome note",
         "outputs": "key output verdict used max_ulp mere bits",
@@ -73,7 +73,7 @@ def held(store):
 
 
 class Mortal(Executor):
-    """One worker in this process that dies of recipes which `dies_of` chooses, and takes nothing any more."""
+    """A worker in this process that dies of recipes chosen by `dies_of`, and then takes nothing."""
 
     def __init__(self, dies_of):
         self.dies_of, self.dead = dies_of, False
@@ -93,6 +93,6 @@ class Mortal(Executor):
 
 
 def in_children(*works):
-    """Run each in a forked child, all at once, and return how they ended."""
+    """Run each in a forked child, all at once, and return their ends."""
     children = [*map(forked, works)]
     return [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]

@@ -1,4 +1,4 @@
-"""The executor of a dask cluster: the same rows, also when its workers are killed."""
+"""The executor of a dask cluster: the same rows, even if its workers are killed."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def alone(tmp_path_factory):
 
 @DASK
 def test_a_cluster_gives_the_same_rows(tmp_path, alone):
-    """A client, and its executor; workers are threads of one child, so that it is quick and leaves nothing behind."""
+    """A client and its executor; workers are threads of one child, so that it is quick and leaves nothing behind."""
 
     def work():
         warnings.simplefilter("ignore")  # dask's own, of a machine that is slow
@@ -59,7 +59,7 @@ def test_a_cluster_gives_the_same_rows(tmp_path, alone):
 @DASK
 @pytest.mark.soak
 def test_kills_of_two_workers_at_random_moments_change_nothing(tmp_path):
-    """A kill comes when another part of the cases is recorded, so that all of them come before the last case."""
+    """Each kill comes at another recorded part of the cases, all before the last case."""
     cases, store = list(source("suite", OPS, seeds=6 * KILLS)), tmp_path / "s.sqlite"
     one = av.sweep(cases, store=tmp_path / "alone.sqlite")
 

@@ -1,4 +1,4 @@
-"""Recipes draw the same cases and have the same identity everywhere; whatever names cases is read lazily."""
+"""Recipes draw the same cases with the same identity everywhere; names of cases are read lazily."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The store keeps a row once, whoever writes at the same time, and takes no other file for its own."""
+"""The store keeps a row once, whoever writes at the same time, and replaces no other file."""
 
 import resource
 import signal

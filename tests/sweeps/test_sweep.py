@@ -1,4 +1,4 @@
-"""A sweep records each case once and right, whoever works, however often it is interrupted."""
+"""A sweep records each case once and right, with any workers and any interruptions."""
 
 import itertools
 import os
@@ -31,7 +31,7 @@ ONE = [{"operator": "hardswish", "shape": (4,)}]
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
-    """The rows of a sweep in one process."""
+    """Return the rows of a sweep in one process."""
     store = tmp_path_factory.mktemp("alone") / "s.sqlite"
     assert av.sweep(CASES, store=store).passed
     return held(store)
@@ -149,7 +149,7 @@ def test_a_sweep_that_is_interrupted_again_and_again_goes_on_where_it_stopped(st
 
 
 def test_no_more_waits_than_a_window(store):
-    """Of endless recipes only those are made that the workers can soon take."""
+    """Of endless recipes only as many are made as the workers can soon take."""
     numbers = itertools.count()
     endless = ({"operator": "hardswish", "shape": (2,), "seed": number} for number in numbers)
     with ThreadPoolExecutor(2) as executor:

@@ -1,4 +1,4 @@
-"""A report says first what matters most, and every worst case comes with the line that runs it again."""
+"""A report starts with the most important result, and every worst case has the command that runs it again."""
 
 import json
 import re
@@ -26,7 +26,7 @@ CASES += [
 
 @pytest.fixture(scope="module")
 def stores(tmp_path_factory):
-    """Runs of the right kernels, of one with a wrong factor, and of two on the host into one store."""
+    """Store runs of the right kernels, of one with a wrong factor, and of two on the host."""
     folder = tmp_path_factory.mktemp("stores")
     for name in ("right", "wrong"):
         av.sweep(CASES[:-2], kernel(folder, name), store=folder / name)
@@ -54,7 +54,7 @@ def test_what_is_mended_is_no_regression(stores):
 
 
 def test_two_runs_of_one_store_are_compared(stores):
-    """The prediction is the later run; it differs from the host in what Atlas does otherwise, and is right in its own terms."""
+    """The prediction is the later run; it differs from the host as Atlas does, and is right by its own plan."""
     found = report(stores / "host", stores / "host")
     assert '"plan": "device"' in found.run.device and "plan" not in found.against.run.device
     assert any(change.other_bits for change in found.changes.values())
@@ -77,7 +77,7 @@ def test_without_another_run_the_state_is_reported(stores):
 def test_every_worst_case_runs_again_by_its_line(stores, monkeypatch, capsys):
     monkeypatch.chdir(stores)
     found = report(stores / "wrong").to_json()["worst"]
-    assert found[0]["case"].startswith("rms_norm dgammaOut, float16")  # what is wrong comes first
+    assert found[0]["case"].startswith("rms_norm dgammaOut, float16")  # wrong rows come first
     commands = [entry["command"] for entry in found]
     status = []
     for line in (commands[0], commands[-1]):

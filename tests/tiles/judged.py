@@ -12,7 +12,7 @@ SCHEDULES = ("eager", "late", 0, 1)
 
 
 def judged(program, case, **how):
-    """Launch and assert; returns the run."""
+    """Launch a program and assert; return the run."""
     run = av.tiles.launch(program, traced=False, **how, **case.inputs)
     text = f"{program.name} on {case} with {how}"
     assert not run.hazards, f"{text}: {[str(hazard) for hazard in run.hazards]}"
@@ -21,7 +21,7 @@ def judged(program, case, **how):
 
 
 def unexplained(program, case, outputs):
-    """The outputs that the rounding of the program's plan does not explain, with what is wrong."""
+    """Return the outputs that the rounding of the program's plan does not explain, with reasons."""
     truth, bounds = bounded(program.plan, case)
     assert outputs.keys() == truth.keys()
     found = {name: explain(actual, truth[name], bounds[name]) for name, actual in outputs.items()}
@@ -30,7 +30,7 @@ def unexplained(program, case, outputs):
 
 @lru_cache(maxsize=64)
 def bounded(plan, case):
-    """Truth and envelope, kept for the next runs of the same case."""
+    """Return truth and envelope, cached for the next runs of the case."""
     return case.operator.truth(**case.inputs), envelope(case.operator, plan, **case.inputs)
 
 
@@ -41,7 +41,7 @@ def same_bits(a, b):
 
 
 def random_case(op, rng):
-    """A case of a random shape, format and seed, and how to launch it: cores."""
+    """Return a case of a random shape, format and seed, and its number of cores."""
     options = SHAPES[op](rng)
     case = av.case(op, seed=int(rng.integers(1 << 30)), dtype=DTYPES[rng.integers(3)], **options)
     return case, {"cores": int(rng.integers(1, 49))}

@@ -28,7 +28,7 @@ PROFILE = {row: dict(zip(NAMES, values)) for row, values in PROFILE.items()}
 
 
 def jobs(row: str, rows: int = 8192) -> list:
-    """Every tile is two copies in, an Add and a copy out; `sets` of them may be under way."""
+    """Return jobs for tiles of two inbound copies, an Add and an outbound copy; `sets` of them may be active."""
     cores, tile, sets, split, past, factor = ROWS[row]
     return [
         _core((rows // cores + (c < rows % cores)) * 8192, tile, sets, split, past, factor)
@@ -39,7 +39,7 @@ def jobs(row: str, rows: int = 8192) -> list:
 def _core(total, tile, sets, split, past, factor):
     vector, into, out = [], [], []
     for k, start in enumerate(range(0, total, tile)):
-        # of the tile that had the same buffers before
+        # the tile that had the same buffers before
         size, last = 2 * min(tile, total - start), max(k + 1 - sets, 0)
         free = (0, last, 2 * last, 0) if split else (0, last, 2 * last, last)
         into += [Job(free, 0, size, 0, past)] * 2
@@ -49,5 +49,5 @@ def _core(total, tile, sets, split, past, factor):
 
 
 def reads(copies):
-    """The vendor's data_copy: nothing but copies of 128 KiB on 48 cores."""
+    """Return the vendor's data_copy: only copies of 128 KiB on 48 cores."""
     return [[[], [], [Job((0, 0, 0, 0), 0, 131072)] * copies, []] for _ in range(48)]

@@ -23,7 +23,7 @@ with Path(__file__).with_suffix(".toml").open("rb") as bugs:
         for what, edit in edits.items()
     ]
 DOUBLE = 2
-LEGAL = {  # edits that turned out to be right programs, by what they say, and why
+LEGAL = {  # edits that give right programs, by their text, with reasons
     "work memory too small for what is declared": "a sum of a count does not use it (page ReduceSum, first scheme)",
     "work memory is the result": "the page ReduceSum lets dst and sharedTmpBuffer overlap",
     "dropped before it is written": "the last line is written back when the kernel ends; to clean it is to write it at once (page SetValue)",
@@ -32,13 +32,15 @@ LEGAL = {  # edits that turned out to be right programs, by what they say, and w
 
 
 def arrays(*shapes, dtype=np.float32, seed=3):
-    """Small whole numbers, of which sums in any order have the same bits; a length below zero is that of an output of zeros."""
+    """Return small whole numbers, whose sums have the same bits in any order; a length below zero means an
+    output of zeros.
+    """
     draw = np.random.default_rng(seed)
     return [draw.integers(-8, 9, n).astype(dtype) if n > 0 else np.zeros(-n, dtype) for n in shapes]
 
 
 def restated(given, want, cores=1, sync="auto"):
-    """Keep a kernel with the arrays it gets and what its last array must hold."""
+    """Register a kernel with its arrays and the expected last array."""
 
     def keep(kernel):
         RIGHT[kernel.__name__] = kernel, given, want, {"cores": cores, "sync": sync}
@@ -48,7 +50,7 @@ def restated(given, want, cores=1, sync="auto"):
 
 
 def edited(name, old, new):
-    """The kernel with one text of it replaced; the text must be there once."""
+    """Return the kernel with one text replaced, which must occur once."""
     kernel = RIGHT[name][0]
     source = inspect.getsource(kernel)
     source = source[source.index("\ndef ") + 1 :]
@@ -487,7 +489,7 @@ def sigmoid(x, z):
 
 
 def shown(kernel, given, want, how, schedules) -> str:
-    """What shows a kernel wrong under one of the schedules: a hazard's kind, an error, other numbers, or ""."""
+    """Return the sign of a wrong kernel under one of the schedules: a hazard's kind, an error, other numbers, or ""."""
     for schedule in schedules:
         held = given()
         wanted = want(*held)

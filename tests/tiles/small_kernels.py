@@ -1,4 +1,4 @@
-"""Small kernels on a machine of few cores: `ran(kernel)` gives its hazards and what it left in y."""
+"""Small kernels on a machine of few cores: `ran(kernel)` returns its hazards and its result in y."""
 
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ def gm(address, dtype=np.float32):
 
 
 def buffer(pipe, dtype, count):
-    """A TBuf of so many elements, as a tensor."""
+    """Return a TBuf of `count` elements, as a tensor."""
     buf = TBuf(VECCALC)  # noqa: F405
     pipe.InitBuffer(buf, count * np.dtype(dtype).itemsize)
     return buf.Get(dtype)
@@ -51,6 +51,6 @@ def queue(pipe, position, num, length, depth=1):
 
 
 def sync(event, number=0):
-    """A flag set and waited for at once."""
+    """Set a flag and wait for it at once."""
     SetFlag(event, number)  # noqa: F405
     WaitFlag(event, number)  # noqa: F405

@@ -1,4 +1,4 @@
-"""The smallest program that shows each hazard; what is said of it stands in test_hazards.py."""
+"""The smallest program that shows each hazard; test_hazards.py has the sentences."""
 
 import numpy as np
 from small_kernels import NO_PAD, buffer, gm, queue, sync
@@ -14,7 +14,7 @@ def row(count, size=4):
 
 
 def load(x, count=64, length=64):
-    """A tensor of `length` floats with `count` of x in it, awaited by the vector unit."""
+    """Return a tensor of `length` floats with `count` of x in it, awaited by the vector unit."""
     tensor = buffer(TPipe(), FLOAT, length)
     DataCopyPad(tensor, gm(x), row(count), NO_PAD)
     sync(MTE2_V)
@@ -180,7 +180,7 @@ def ninth_enqueued(x, y):
 
 
 def freed(pipe):
-    """A queue whose block waits with id 0 of V_MTE2."""
+    """Return a queue whose block waits with id 0 of V_MTE2."""
     que = queue(pipe, VECIN, 1, 256)
     que.FreeTensor(que.AllocTensor(FLOAT))
     return que

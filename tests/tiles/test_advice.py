@@ -1,4 +1,4 @@
-"""What a run says of waits and of the Unified Buffer: enough and not too many, and how long a tile may be."""
+"""Advice of a run on waits and the Unified Buffer: enough and not too many waits, and the longest tile."""
 
 import re
 
@@ -35,7 +35,7 @@ def wait(name):
 
 
 def lines(program, kind, extra):
-    """A program with exactly its waits, with one too many, or without its first; the line of the one that is not needed is marked."""
+    """Yield a program with exactly its waits, with one too many, or without its first; a mark shows the unneeded line."""
     needed = [k for k, line in enumerate(program) if line[0] == "!"]
     for k, line in enumerate(program):
         if line[0] != "!":

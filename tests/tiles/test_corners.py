@@ -1,4 +1,4 @@
-"""Programs and shapes that nobody would write: counts of nothing, places before a tensor, cores without work."""
+"""Unusual programs and shapes: counts of zero, places before a tensor, cores without work."""
 
 import tomllib
 from pathlib import Path

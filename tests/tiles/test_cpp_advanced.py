@@ -71,7 +71,7 @@ def normed(row, gamma, beta):
 
 
 def flash(t, divided):
-    """Of tiles t: a the rows, b and c the maxima and sums of before, 32 bytes wide."""
+    """Yield flash-attention softmax of tiles t: a the rows, b and c the previous maxima and sums, 32 bytes wide."""
     for i, row in enumerate(t.rows("a", REAL)):
         before, sums = t.first("b", i), abs(t.first("c", i))
         top = max(before, max(row))
@@ -141,7 +141,7 @@ CALLS = [
 
 
 class Tiles(dict):
-    """What each tensor holds, in float64: whole, as rows of 32, and the first number of each row that is 32 bytes wide."""
+    """The content of each tensor in float64: whole, as rows of 32, and the first number of each row of 32 bytes."""
 
     def __init__(self, x, size):
         super().__init__({z: x[k].astype(np.float64).tolist() for k, z in enumerate("abcde")})
@@ -164,7 +164,7 @@ def source(tmp_path_factory):
 
 
 def left(source, dtype, which, seed=0):
-    """The tensors before a call and after it, and its hazards."""
+    """Return the tensors before a call and after it, and its hazards."""
     rng = np.random.default_rng(seed)
     x = rng.standard_normal((13, 1024 // dtype.itemsize)).astype(dtype)
     x[11].view(np.uint8)[:] = rng.integers(0, 2, 1024)
@@ -174,7 +174,7 @@ def left(source, dtype, which, seed=0):
 
 
 def misses(call, right, x, y, tolerance):
-    """What a call left otherwise than it should, by tensor and row."""
+    """Return the wrong results of a call, by tensor and row."""
     size = x.itemsize
     found, places = [], {z: k for k, z in enumerate("abcdeopqrs")}
     rows = list(right(Tiles(x, size)))

@@ -1,4 +1,4 @@
-"""Sources as people write them: the names, operators and folders of their own that the device's compiler takes."""
+"""Sources as people write them: their own names, operators and folders that the device's compiler takes."""
 
 import sys
 
@@ -101,7 +101,7 @@ def test_names_and_operators_do_what_they_do_on_the_device(tmp_path):
         run = av.tiles.run(kernel, x, y, which)
         assert run.hazards == (), text
         np.testing.assert_array_equal(y, right(x[:64], x[64:]), text)
-    assert not np.array_equal(y, x[:64])  # which a case that does nothing would leave
+    assert not np.array_equal(y, x[:64])  # a case without effect would leave this
 
 
 def test_a_call_of_an_operator_is_at_its_line(tmp_path):
@@ -162,7 +162,7 @@ def test_what_a_device_does_not_mind_is_a_warning_and_the_numbers_are_seen(
     run = av.tiles.run(kernel, x, y, *map(int, (read, write, use)))
     assert [one.kind for one in run.hazards] == [hazard] * bool(hazard)
     assert {one.kind for one in run.warnings} == {*WARNED, *([more] if more else [])}
-    if not hazard or write == "56":  # what would stop a device stops
+    if not hazard or write == "56":  # a hazard that stops a device stops here
         np.testing.assert_array_equal(y, x + 1)
 
 
@@ -200,7 +200,7 @@ def test_what_the_host_does_can_be_said(tmp_path, capsys, monkeypatch):
     status, text = said("--zeroed")
     assert status == 0 and text.out.count("all 8 elements") == 1
     assert said("--padding", "-1")[0] == 2
-    # more waits than a loop that ends has; 60 s have no say in it
+    # more waits than a finite loop has; 60 s do not matter
     monkeypatch.setattr(sys.modules[cpp.__module__], "STEPS", 100)
     assert said("--zeroed", waits=90)[0] == 0
     status, text = said("--zeroed", waits=200)
@@ -278,7 +278,9 @@ extern "C" __global__ __aicore__ void {name}(GM_ADDR x, GM_ADDR y, GM_ADDR works
 
 @pytest.fixture
 def repository(tmp_path):
-    """Two operators in one folder, far below the headers of their repository; a struct beside the kernels; a file of layer 0."""
+    """Return two operators in one folder, far below their repository's headers; a struct beside the kernels; a
+    file of layer 0.
+    """
     project = tmp_path / "repo" / "src" / "ops" / "two"
     files = {"src/common/inc/error/own.h": "#pragma once\n#define OWN 10\n", "LICENSE": ""}
     for op, name, cores in (("OneOf", "one_of", 2), ("OtherOf", "other_of", 3)):

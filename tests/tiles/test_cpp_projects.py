@@ -1,4 +1,4 @@
-"""Operator projects: what the host's tiling function chooses reaches the kernel, and what a project lacks is named."""
+"""Operator projects: the host tiling function's choices reach the kernel, and missing parts are named."""
 
 import json
 import shutil
@@ -98,7 +98,7 @@ def test_a_project_that_cannot_run_says_why(folder, kind, words, before, after, 
         monkeypatch.setattr("aclnn_viz.tiles.projects.SECONDS", 5)
     x = np.ones(64, np.float32)
     folder = copy(f"{folder}/hardswish_grad.cpp", before, after)
-    if not words:  # a file called like the operator may call its entry as it likes
+    if not words:  # a file with the operator's name may name its entry freely
         assert Project(folder).launch(x, x).hazards == ()
     else:
         with pytest.raises(KINDS[kind], match=words):

@@ -43,7 +43,7 @@ def add_custom(x, y, z, total):
 
 
 def seen(kernel, arguments, **how):
-    """Kinds of hazards, numbers, and of each instruction its pipe and its stated times."""
+    """Return kinds of hazards, numbers, and each instruction's pipe and stated times."""
     arguments = [one.copy() if isinstance(one, np.ndarray) else one for one in arguments]
     run = av.tiles.run(kernel, *arguments, **how)
     times = av.tiles.timeline(run, costs=A2)

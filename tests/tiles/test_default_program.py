@@ -1,4 +1,4 @@
-"""Tile programs written from pages: right on the suite and on random shapes, in every order, without a hazard; what they refuse."""
+"""Tile programs written from pages: right on the suite and on random shapes, in every order, without a hazard; refusals."""
 
 import numpy as np
 import pytest
@@ -98,7 +98,7 @@ def test_a_wrong_instruction_is_found_wrong(name, step, other, monkeypatch):
 
 
 def test_a_missing_barrier_is_a_hazard(monkeypatch):
-    """Else nothing shows that the machine looks at programs that were written."""
+    """Otherwise no test shows that the machine checks written programs."""
     case, write = av.case("tanh"), default._written
     monkeypatch.setattr(
         default,

@@ -1,4 +1,4 @@
-"""The smallest program that shows each hazard, its name and what is said; and the same program mended, in silence."""
+"""The smallest program that shows each hazard, its name and sentence; and the mended program, in silence."""
 
 import re
 from pathlib import Path
@@ -89,7 +89,7 @@ EACH = pytest.mark.parametrize("name, kind, vendor, text", HAZARDS)
 
 
 def shown(name, kind, schedule="eager"):
-    """The hazard of a kind that a smallest program shows."""
+    """Return the hazard of a kind that a smallest program shows."""
     hazards = ran(getattr(smallest, name), cores=1 + (name in ON_TWO_CORES), schedule=schedule)[0]
     return next(hazard for hazard in hazards if hazard.kind == kind)
 
@@ -147,7 +147,7 @@ def test_one_line_is_one_hazard_however_often_it_runs():
     assert (hazard.kind, hazard.times) == ("misaligned", 12)
 
 
-# ---- what is right is not called wrong ------------------------------------------------------------------------------
+# ---- right programs show no hazard ----------------------------------------------------------------------------------
 
 
 def copies_through(x, y):
@@ -256,7 +256,7 @@ def test_right_kernels_are_silent_and_give_the_same_bits(kernel):
 
 
 def called(call):
-    """The hazards of a call on a tensor of 512 floats, 256 of them 0, and another one of 64."""
+    """Return the hazards of a call on a tensor of 512 floats, 256 of them 0, and another one of 64."""
 
     def kernel(x, y):
         pipe = TPipe()

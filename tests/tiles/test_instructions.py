@@ -54,7 +54,7 @@ def content(letter, dtype, positive):
 
 
 def called(row):
-    """All tensors before a call, its result, and the outcome: what it leaves and reaches, its hazards and answer."""
+    """Return all tensors before a call, its result, and the outcome: content, accesses, hazards and answer."""
     form = {x: FIXED.get(x, row.types.get(x, row.types.get(""))) for x in LETTERS}
     x, y, answers = np.zeros(END, np.uint8), np.zeros(2 * END, np.uint8), []
     place = {letter: k * BYTES for k, letter in enumerate(LETTERS)}
@@ -92,7 +92,7 @@ def called(row):
 
 
 def strided(array, repeats, count, near=1, far=8):
-    """The first lanes of each repeat, whose blocks and repeats have strides in blocks."""
+    """Return the first lanes of each repeat, with strides of blocks and repeats in blocks."""
     per = 32 // array.itemsize
     return [
         [array[(repeat * far + k // per * near) * per + k % per] for k in range(count)]
@@ -108,7 +108,7 @@ def bit(mask, lane):
 
 
 def places(form, sizes):
-    """Where the operands of each lane lie, in elements."""
+    """Yield the places of each lane's operands, in elements."""
     if len(form) == 1:
         yield from ((k,) * len(sizes) for k in range(form[0]))
         return
@@ -126,7 +126,7 @@ POSITIVE = set("Ln Sqrt Rsqrt Reciprocal Exp Div Mathematics".split())
 
 
 def formula(text):
-    """The operands of a formula in the order of a call's arguments, and its function of r and them."""
+    """Return the operands of a formula in the order of a call's arguments, and its function of r and them."""
     letters = [x for x in "dabenm" if re.search(rf"\b{x}\b", text)]
     return letters, eval(f"lambda r, {', '.join(letters)}: {text}", dict(vars(mpmath)))  # noqa: S307
 
@@ -145,14 +145,14 @@ def number(value):
 
 
 def rounding(dtype):
-    """To a format: as an integer with its last bits, or from float64."""
+    """Return the rounding to a format: as an integer with its last bits, or from float64."""
     if dtype.kind in "iu":
         return lambda value: int(np.int64(value).astype(dtype))
     return lambda value: float(np.float64(value).astype(dtype))
 
 
 def elementwise(name, dtype, narrow=None):
-    """The rows of a call: of a count, of a number of lanes, and of bits, with strides."""
+    """Yield the rows of a call: of a count, of a number of lanes, and of bits, with strides."""
     letters, function = formula(ELEMENTWISE[name])
     tensors = "d" + "".join(x for x in letters if x not in "dn")
     types = {"": dtype} | dict.fromkeys("ab" * bool(narrow), narrow)
@@ -178,7 +178,7 @@ def elementwise(name, dtype, narrow=None):
 
 
 def reduction(name, mask, repeats, dst_step, near, far, dtype):
-    """One result of each repeat, one of each block, or one of each two lanes."""
+    """Return one result per repeat, per block, or per two lanes."""
     lanes = 256 // dtype.itemsize
     shares = {"W": 1, "R": 1, "B": 8, "P": lanes // 2}[name[0]]
 
@@ -206,7 +206,7 @@ COMBINED = {
 
 
 def whole(name, *form, dtype, given=None):
-    """ReduceSum, ReduceMax, ReduceMin: of a count one repeat after the other, else as a tree of trees."""
+    """Return ReduceSum, ReduceMax, ReduceMin: with a count repeat after repeat, else as a tree of trees."""
     lanes, kind = 256 // dtype.itemsize, COMBINED[name[-3:]]
 
     def want(t):
@@ -222,7 +222,7 @@ def whole(name, *form, dtype, given=None):
 
 
 def compared(name, mode, *form, dtype, other="b"):
-    """Bit by bit; `form` is a count, or repeats with the strides of blocks and repeats of each source."""
+    """Return comparisons bit by bit; `form` is a count, or repeats with strides of blocks and repeats of each source."""
     lanes = 256 // dtype.itemsize
     repeats, *steps = form if len(form) > 1 else (form[0] // lanes,)
 
@@ -254,7 +254,7 @@ def selected(mode, count, dtype):
 
 
 def packed(pattern, count, repeats, near, far, apart, dtype):
-    """GatherMask; a tensor's bits of each repeat lie `apart` blocks apart."""
+    """Return GatherMask; a tensor's bits of each repeat lie `apart` blocks apart."""
     unit = 8 * dtype.itemsize
 
     def chosen(t, repeat, k):
@@ -305,7 +305,7 @@ DOCUMENTED = [
 
 
 def rounded(value, old, new, mode):
-    """A number in another format; in its own, as a whole number."""
+    """Return a number in another format; in its own, as a whole number."""
     value = Fraction(value)
     if new not in FLOATS:
         return min(max(WHOLE[mode](value), np.iinfo(TYPES[new]).min), np.iinfo(TYPES[new]).max)
@@ -319,7 +319,7 @@ def rounded(value, old, new, mode):
 
 
 def sources(old):
-    """Numbers of a format: ties, and others; none too large for half."""
+    """Return numbers of a format: ties, and others; none too large for half."""
     dtype = TYPES[old]
     if dtype.kind in "iu":
         near = [2**k + d for k in (2, 12, 25, 35, 53, 60) for d in (-1, 2, 3, 2**k // 2**24)]
@@ -356,7 +356,7 @@ def test_the_loop_of_casts_gives_what_the_page_documents():
 
 
 def copied(to, of, name, length, count, steps, dtype, *params, fill=None):
-    """Blocks of `length` elements, whose starts lie steps (of the result, of the source) apart."""
+    """Return blocks of `length` elements, whose starts lie `steps` (of the result, of the source) apart."""
 
     def want(t):
         for block in range(count):
@@ -418,7 +418,7 @@ def mathematics(name, dtype):
 
 
 def index(row, dtype):
-    """The place of the largest element, as the bits of a number."""
+    """Return the place of the largest element, as the bits of a number."""
     return np.array([row.index(max(row))], f"u{dtype.itemsize}").view(dtype)[0]
 
 
@@ -509,7 +509,7 @@ ROWS = [*rows(), *casts(), *copies()]
 
 
 def wrong(row):
-    """Hazards of a call, another answer than how many it packs, and where its result is another one."""
+    """Return hazards of a call, a wrong count of packed elements, and the places of wrong results."""
     t, found, (_, _, hazards, (answer,)) = called(row)
     expected, values = (t.Y if row.args[0] == "Y" else t.d).copy(), list(row.want(t))
     for place, value in values:
@@ -538,7 +538,7 @@ WITHOUT = {
 
 
 def others(value):
-    """Other values of an argument, a tensor's letter among them."""
+    """Return other values of an argument, including a tensor's letter."""
     if isinstance(value, Enum):
         return [one for one in type(value) if one is not value]
     if isinstance(value, tuple):
@@ -556,7 +556,7 @@ def outcome(row):
 
 
 def idle(row):
-    """The places of arguments that change nothing: no number, no hazard, nothing that is reached."""
+    """Yield the places of arguments without effect on numbers, hazards or accesses."""
     first = outcome(row)
     for place, value in enumerate(row.args):
         for field in getattr(value, "_fields", (None,)):
@@ -621,7 +621,7 @@ def test_strides_of_another_number_of_operands_are_refused():
 
 
 def test_every_call_has_a_row():
-    """But for what makes tensors, waits, or asks."""
+    """Calls that make tensors, wait, or ask are exempt."""
     calls = {
         name
         for name, value in FUNCTIONS.items()
@@ -637,11 +637,11 @@ OTHERS = set(
 )
 
 
-# ---- what no row has --------------------------------------------------------------------------------------------------
+# ---- further properties ---------------------------------------------------------------------------------------------
 
 
 def test_the_orders_of_sums_differ_from_each_other():
-    """Else a test of one would pass with the other."""
+    """Otherwise a test of one would pass with the other."""
     rng = np.random.default_rng(0)
     draws = [list(rng.standard_normal(4099).astype(np.float32)) for _ in range(8)]
     orders = (partial(reduce_sum_count, lanes=64), partial(reduce_sum_count, lanes=128), pairs, sum)

@@ -1,4 +1,4 @@
-"""The C++ files of the lessons: each is wrong as it lies there, and right when it is mended as a learner would."""
+"""The C++ files of the lessons: each is wrong as it is, and right after a learner's mend."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def judged(file, op):
 
 
 def mended(name, edit, folder):
-    """A copy of a file with the one text replaced that is wrong."""
+    """Return a copy of a file with its single wrong text replaced."""
     text = (FILES / f"{name}.cpp").read_text("utf-8")
     assert text.count(edit["before"]) == 1
     text = text.replace(edit["before"], edit["after"])
@@ -66,7 +66,7 @@ def test_a_file_is_wrong_and_right_when_it_is_mended(name, tmp_path):
 
 
 def attention(file):
-    """A kernel of the lesson on attention, as it takes it."""
+    """Return a kernel of the lesson on attention, as the lesson calls it."""
 
     def tiling(platform, query, value, sparseMode, scaleValue, **rest):
         (batch, heads, rows, size), (_, kept, columns, narrow) = query.shape, value.shape

@@ -1,4 +1,4 @@
-"""What the machine keeps of a launch, in it and after it."""
+"""The machine's memory of a launch, during it and after it."""
 
 import gc
 from concurrent.futures import ThreadPoolExecutor
@@ -76,7 +76,7 @@ def test_a_launch_leaves_nothing_that_waits_for_the_collector(schedule, traced):
     case, program, enabled = av.case("rms_norm"), av.tiles.programs("rms_norm")[0], gc.isenabled()
     gc.disable()
     try:
-        gc.collect(0)  # what is young from here on is new
+        gc.collect(0)  # objects young from here on are new
         av.tiles.launch(program, schedule=schedule, traced=traced, **case.inputs)
         assert not any(isinstance(thing, UnifiedBuffer) for thing in gc.get_objects(generation=0))
     finally:

@@ -1,4 +1,4 @@
-"""Small runs in all orders that matter; each wait taken out alone; and the search itself against trying everything."""
+"""Small runs in all relevant orders; each wait removed alone; and the search itself against all orders."""
 
 from functools import partial
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ DTYPES = ("float32", "float16")
 
 
 def short_tiles(platform, gradOutput, self):
-    """As the program's own, with tiles of 64 elements."""
+    """Return the program's own tiling, with tiles of 64 elements."""
     tiling = hardswish.tiling(platform, gradOutput, self)
     tiling.tileLength = 64
     return tiling
@@ -48,7 +48,7 @@ INSTANCES = {  # at most 3 tiles a core and 2 cores
         for tile, shape in ((64, (6, 5)), (64, (4, 130)), (64, (0, 4)))
     ],
 }
-# Waits that no instance needs, by a part of their line, and why they stand there.
+# Waits that no instance needs, by a part of their line, and their reasons.
 REDUNDANT = {
     "dy, x = self.dyQue.AllocTensor": "the sum of a row stalls until the vector unit has read the tiles before",
     "WaitFlag(HardEvent.V_MTE2, eventID)": "the sum of a row stalls until gamma has been read",
@@ -114,7 +114,7 @@ def test_a_search_that_stops_early_proves_nothing():
 
 
 class Everything(Search):
-    """Every order of everything, whether it commutes or not."""
+    """All orders of everything, commuting or not."""
 
     def choose(self, steps):
         chosen = super().choose(steps)
@@ -133,7 +133,7 @@ class Everything(Search):
 
 
 def random_kernel(seed, length=4):
-    """A few loads, sums, fills, stores and scalar reads over two tensors, with or without waits."""
+    """Return a few loads, sums, fills, stores and scalar reads over two tensors, with or without waits."""
     rng = np.random.default_rng(seed)
     steps = rng.integers(0, 9, length).tolist()
     places = rng.integers(0, 2, (length, 2)).tolist()
@@ -200,7 +200,7 @@ def test_the_search_finds_what_trying_everything_finds():
 
 
 def test_order_alone_decides_whether_hazards_are_named():
-    """Where no wait is missing, no order of everything gives another outcome; the judge knows no horizons."""
+    """Without a missing wait, no order of everything gives another outcome; the judge knows no horizons."""
     silent = [
         seed
         for seed in range(60)

@@ -1,4 +1,4 @@
-"""Approximate instructions are as far off as their pages say, and what a wrong number comes from is told apart."""
+"""Approximate instructions have the errors that their pages state, and causes of wrong numbers are told apart."""
 
 from fractions import Fraction
 from math import isqrt
@@ -21,7 +21,7 @@ EXACT = {half: Fraction(1, 2**10), float32: Fraction(1, 2**22)}  # noqa: F405  o
 
 
 def of_root(x: Fraction) -> Fraction:
-    """1 / sqrt(x) to 60 digits, by whole numbers."""
+    """Return 1 / sqrt(x) to 60 digits, by whole numbers."""
     return Fraction(10**60, isqrt(x.numerator * 10**120 // x.denominator))
 
 
@@ -139,7 +139,7 @@ def test_sixteen_bit_kernels_are_told_apart_by_precision_and_formula(tmp_path, c
 
 
 def sigmoid_of(step):
-    """A tile program of sigmoid's backward pass that takes `output` through a step before."""
+    """Return a tile program of sigmoid's backward pass that first takes `output` through a step."""
 
     def kernel(gradOutput, output, gradInput, workspace, tiling):
         n = gradOutput.array.size

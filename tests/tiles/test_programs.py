@@ -37,7 +37,7 @@ def test_the_whole_suite_lies_within_the_envelope(program, record_property):
 
 
 def _suite(program, most, turns=1):
-    """Every case of the suite, or so many of the small ones, each under one schedule and on one number of cores."""
+    """Return every case of the suite, or `most` small ones, each under one schedule and on one number of cores."""
     cases = [case for _, case in suite(program.operator) if case.dtype != "float64"]
     if most:
 
@@ -109,7 +109,7 @@ def test_float64_is_refused(program):
 
 
 def test_atomic_sums_come_in_another_order():
-    """Else nothing shows that a deterministic program is more than lucky."""
+    """Otherwise no test shows that a deterministic program is more than lucky."""
     atomic = next(program for program in PROGRAMS if program.name == "rms_norm_atomic")
     case = av.case("rms_norm", shape=(24, 33))
     found = {

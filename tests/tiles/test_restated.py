@@ -1,4 +1,4 @@
-"""Right programs of documents have no hazard in any order; each bug that somebody set into them is shown, or legal."""
+"""Right programs of documents have no hazard in any order; each inserted bug is shown, or legal."""
 
 import pytest
 import restated

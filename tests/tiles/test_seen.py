@@ -1,4 +1,4 @@
-"""What a run leaves to be looked at: a smaller Unified Buffer, names of buffers, the order of landing, changed programs."""
+"""Inspectable parts of a run: a smaller Unified Buffer, names of buffers, the order of landing, changed programs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Every tile fault is found as its entry says; the program it is made from is right on the same case."""
+"""Every tile fault is found as its entry states; its right program is right on the same case."""
 
 import pytest
 from judged import judged, same_bits, unexplained
@@ -18,7 +18,7 @@ RIGHT = {(op, fault.program or op, repr(fault.case), fault.cores): fault for op,
 
 
 def drawn(op, fault):
-    """The same object for the same case, whose truth is then computed once."""
+    """Return the same object for the same case, so that its truth is computed once."""
     return DRAWN.setdefault(repr((op, fault.case)), av.case(op, **fault.case))
 
 
@@ -57,7 +57,7 @@ def test_a_fault_is_found_by_what_its_entry_says(op, fault):
 )
 @pytest.mark.sampled(11)
 def test_the_right_program_is_right_there(op, name, fault):
-    """Once for each case that a fault names; faults share them."""
+    """Once per case of a fault; faults share cases."""
     right = next(program for program in av.tiles.programs(op) if program.name == name)
     judged(right, drawn(op, fault), cores=fault.cores, schedule="late")
 

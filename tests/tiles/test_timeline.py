@@ -1,4 +1,4 @@
-"""Steps: nothing before what it waits for, one at a time on each pipe, and two buffers overlap where one cannot."""
+"""Steps: nothing before its waits, one at a time on each pipe, and two buffers overlap where one cannot."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from aclnn_viz.tiles.by_operator import rms_norm
 
 
 def copying(buffers):
-    """Eight tiles through one queue in, one vector instruction and one queue out."""
+    """Run eight tiles through one inbound queue, one vector instruction and one outbound queue."""
 
     def kernel(grad, x, out, workspace, tiling):
         pipe = TPipe()

@@ -1,4 +1,4 @@
-"""Stated times: the vendor's published rows that nothing was fitted on, the machine's traces, and what is said of them."""
+"""Stated times: the vendor's published rows outside the fit, the machine's traces, and their words."""
 
 import json
 import re
@@ -27,7 +27,7 @@ from aclnn_viz.tiles.simulation import cycles, jobs_of, simulated
 A2 = av.tiles.Costs.published("A2")
 FITTED = {"1": ("V", "MTE2"), "5": ("task", "core", "MTE2")}
 DOCS = (Path(__file__).parents[2] / "docs" / "tiles.md").read_text("utf-8")
-WITHIN = {"task": 0.10, "core": 0.10, "V": 0.02, "MTE2": 0.12}  # what the documents state
+WITHIN = {"task": 0.10, "core": 0.10, "V": 0.02, "MTE2": 0.12}  # stated in the documents
 
 
 def errors(got, row):
@@ -51,7 +51,7 @@ def test_a_published_row_is_as_far_off_as_is_written(row):
 
 
 def test_what_cannot_be_predicted_is_far_off():
-    """That MTE3 and S are left out on several cores is no modesty."""
+    """MTE3 and S on several cores are omitted for a reason."""
     found = errors(simulated(published.jobs("4"), A2), "4")
     assert found["MTE3"] < -0.3 and found["S"] < -0.3
 

@@ -14,11 +14,11 @@ from aclnn_viz.operators.peers import in_torch
 pytestmark = pytest.mark.needs("torch")
 OPERATORS = [op for op in av.operators() if in_torch(op)]
 CASES, CLOSE = 2000 if SOAK else 20, 1e-10
-CONSTANT = 2.0**-24  # of ATen's least divisor, 1e-12, which is a float32 number
+CONSTANT = 2.0**-24  # ATen's least divisor, 1e-12, is a float32 number
 
 
 def drawn(op, number):
-    """A case of the operator's suite with other numbers, every second time with other lengths; None where it has none such."""
+    """Return a case of the suite with other numbers, every second time with other lengths; None if there is none."""
     rng = np.random.default_rng(number)
     suite = [
         one.options
@@ -38,7 +38,7 @@ def drawn(op, number):
 
 
 def apart(op, peer, inputs):
-    """The largest distance in units of the terms, but for differences that are written down; of nothing 0."""
+    """Return the largest distance in units of the terms, except for documented differences; 0 for empty outputs."""
     ours, theirs, sizes = op.backward(**inputs), peer.run(op, **inputs), magnitudes(op, inputs)
     largest = {
         name: float(np.max(np.abs(one[np.isfinite(one)]), initial=0.0))

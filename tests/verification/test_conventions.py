@@ -51,7 +51,7 @@ def test_every_operator_says_what_its_places_ask_for():
 
 @pytest.mark.parametrize(("name", "row"), ROWS)
 def test_a_kernel_that_changes_a_row_is_noticed(name, row, monkeypatch):
-    """Other numbers everywhere, in other shapes, from whatever inputs."""
+    """Other numbers everywhere, in other shapes, from any inputs."""
     op = operator(name)
     monkeypatch.setattr(
         type(op),
@@ -262,7 +262,7 @@ def test_page_errata_pytorch_and_conventions_agree_at_every_declared_kink():
 
 
 def test_an_erratum_about_a_kink_is_seen_on_the_page_and_told_by_the_conventions():
-    """One that only quotes two texts may say the opposite of what the page does."""
+    """An erratum that only quotes two texts may say the opposite of the page's result."""
     errata = [one for one in register() if one.operator in DECLARED]
     quoted = [e for e in errata if all(isinstance(part, Contradiction) for part in e.evidence)]
     assert errata and quoted == []

@@ -21,7 +21,7 @@ OPERATORS = sampled(__name__)
 
 
 def drawn(op, rng, mode):
-    """The inputs of the forward pass in float64, upstream gradients, and the inputs of backward that belong to them."""
+    """Return the forward inputs in float64, upstream gradients, and the matching inputs of backward."""
     options = default.fitted(op, mode | {"shape": default.default_shape(op)})
     seed, shape = int(rng.integers(2**31)), options.pop("shape")
     attributes = [p for p in op.parameters if p.name in op.attributes]
@@ -42,7 +42,7 @@ def drawn(op, rng, mode):
 
 
 def gradients(op, taken, upstream):
-    """JAX's gradient, by each input of the forward operator that has one, of the sum of upstream times outputs."""
+    """Return JAX's gradient of the sum of upstream times outputs, by each differentiable input of forward."""
     arranged = op.arrange_forward(**bind(op.name, op.forward_parameters, taken))
     wanted = {
         of: arranged.arrays[of] for of in op.gradient_of.values() if taken.get(of) is not None
@@ -65,7 +65,7 @@ def gradients(op, taken, upstream):
 
 
 def failures(op, backward=None):
-    """What is farther from JAX's gradient than the last bits, of each mode and output."""
+    """Return results farther from JAX's gradient than the last bits, by mode and output."""
     wrong = []
     for number, mode in enumerate((*op.modes, *default.left_out(op))):
         taken, upstream, given = drawn(op, np.random.default_rng(number), mode)

@@ -34,7 +34,7 @@ ALL = {
 
 
 class Fake(Peer):
-    """PyTorch as somebody imagines it: the kit's kernel, changed."""
+    """A fake PyTorch: the kit's kernel, changed."""
 
     library = "torch"
 
@@ -128,7 +128,7 @@ def test_a_refusal_that_nobody_documented_fails():
 
 
 def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
-    """What two functions round between them is granted in 16 bits, more is not."""
+    """The plan grants rounding between two functions in 16 bits, and no more."""
     narrow = [
         n
         for n, one in enumerate(judge.suite_recipes("group_norm_swish"))
@@ -154,7 +154,7 @@ def test_rounding_beyond_the_documented_plan_fails(monkeypatch):
 
 
 def differs(row):
-    """Whether PyTorch has another value than the kernel: where it has the same, none is written down."""
+    """Return whether PyTorch has another value than the kernel; without a difference, none is documented."""
     return row.pytorch is not None and as_text(row.pytorch) != as_text(row.returns)
 
 

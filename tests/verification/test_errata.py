@@ -1,4 +1,4 @@
-"""The errata register: complete, sourced, reproduced, and unable to reproduce what is not wrong."""
+"""The errata register: complete, sourced, reproduced, and without reproduction of a right document."""
 
 import json
 import re
@@ -98,7 +98,7 @@ def test_sources_are_public_and_inferences_are_marked(erratum):
 @in_one
 @pytest.mark.parametrize("erratum", REGISTER, ids=lambda e: e.id)
 def test_what_an_erratum_rests_on_is_there(erratum):
-    """A class is earned: by a computation, by two quotations with versions, by a source that can be opened, or marked."""
+    """A class needs evidence: a computation, two quotations with versions, an accessible source, or a mark."""
     kinds = {type(part) for part in erratum.evidence}
     if erratum.rests_on == "two texts":
         (quoted,) = (part for part in erratum.evidence if isinstance(part, Contradiction))
@@ -140,7 +140,7 @@ def test_texts_that_agree_or_are_one_do_not_contradict_each_other(spoil):
     assert quoted.recompute().holds and not replace(quoted, **spoil).recompute().holds
 
 
-# Spoiled evidence: what is not wrong does not reproduce.
+# Spoiled evidence: a right document does not reproduce.
 
 
 @in_one
@@ -200,7 +200,7 @@ def test_an_erratum_without_evidence_does_not_hold():
 
 
 def test_a_kernel_that_is_mended_is_noticed(monkeypatch):
-    """The observations look at the kit's kernels and emulator, not at constants."""
+    """The observations use the kit's kernels and emulator, not constants."""
     hardswish = operators()[0]
     page = hardswish.page.backward
     monkeypatch.setattr(

@@ -33,7 +33,7 @@ def test_the_checks_are_complete():
 
 
 def of_tensors(op, kink):
-    """Whether a kink lies where another tensor says, or beside it: it has no place that conventions could name."""
+    """Return whether a kink depends on another tensor, and so has no fixed place to name."""
     return any(name in op.tensors for name in formula(str(kink)).co_names)
 
 
@@ -59,13 +59,13 @@ def test_a_report_has_a_row_for_each_check(capsys):
 
 @pytest.fixture(autouse=True)
 def judged_anew():
-    """What is right on a case is kept for the next kernel; where a page was spoiled, it must not be."""
+    """Clear cached results of right kernels, which a spoiled page must not use."""
     yield
     prepared_at.cache_clear()
 
 
 def spoil(monkeypatch, op, wrong):
-    """Replace the outputs of the page by what `wrong` makes of them."""
+    """Replace the outputs of the page by `wrong(outputs)`."""
     page = op.page.backward
     monkeypatch.setattr(op.page, "backward", lambda xp, **inputs: wrong(page(xp, **inputs), inputs))
 
@@ -129,4 +129,4 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     printed = capsys.readouterr().out
     wrong = [line for line in printed.splitlines() if " FAILED " in line]
     assert any("one-sided at kinks" in line for line in wrong)
-    assert f" {len(wrong)} failed, " in printed  # more than one where a peer is installed
+    assert f" {len(wrong)} failed, " in printed  # more than one if a peer is installed

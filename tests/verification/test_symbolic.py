@@ -17,10 +17,10 @@ from aclnn_viz.verification import symbolic
 from derivations import theorems
 
 
-# a process that starts anew; of numbers the command prints a row for each check in an ordinary run
+# needs a new process; an ordinary run tests the rows of numbers
 @pytest.mark.soak
 def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
-    """Of one operator: the theorems of all are proved in tests/derivations, the kernels of all judged below."""
+    """One operator: tests/derivations proves the theorems of all, and the tests below judge all kernels."""
     # one process that starts anew is enough for them
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert cli.main(["verify", "rms_norm", "--json", "--symbolic"]) == 0
@@ -30,7 +30,7 @@ def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     assert all(row["cases"] == 1 + len(theorem.mutants) >= 3 for row, theorem in zip(rows, text))
     assert (
         sum(row["value"] != "" for row in rows[: len(text)]) > len(text) // 2
-    )  # what the proofs assume
+    )  # assumptions of the proofs
     assert {"page against derivative"} == {row["check"] for row in rows[len(text) :]}
 
 
@@ -80,7 +80,7 @@ def test_the_folder_of_an_operator_is_verified_like_any_other(monkeypatch):
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             return cli.main(["verify", str(ROOT / "tests/elsewhere/my_silu")]), printed.getvalue()
 
-    status, text = in_child(verified)  # no other test shall know the operator
+    status, text = in_child(verified)  # no other test may know the operator
     assert status == 0, text
     assert "derivative_is_documented" in text
     assert all(line.startswith("my_silu") for line in text.splitlines()[2:-2])

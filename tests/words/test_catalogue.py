@@ -1,4 +1,4 @@
-"""The Chinese of explorers: nothing untranslated, nothing unused, the same places, the glossary's terms, a file as it is made."""
+"""The Chinese of explorers: all translated, all used, equal places, the glossary's terms, the file as generated."""
 
 import ast
 import re
@@ -36,7 +36,7 @@ def places(text):
 
 
 def faults(english, chinese, terms=av.glossary()):
-    """What is wrong with one entry of a catalogue."""
+    """Return the faults of one entry of a catalogue."""
     one, said = (english[0], chinese[0]) if isinstance(english, tuple) else (english, chinese)
     many = english[1] if isinstance(english, tuple) else one
     if not said:
@@ -73,7 +73,7 @@ def test_every_message_has_its_chinese_and_every_entry_is_used():
 
 
 def written(source):
-    """The messages that a module writes, found without the extractor of catalogues."""
+    """Return the messages of a module, found without the extractor of catalogues."""
     calls = [
         node
         for node in ast.walk(ast.parse(source))
@@ -261,7 +261,7 @@ def test_a_part_of_what_is_declared_is_let_through_and_nothing_else():
 
 
 def unsaid(script):
-    """Texts of several words in a script of the front end that are no argument of `tr`."""
+    """Return texts of several words in a front-end script that are no argument of `tr`."""
     script = re.sub(r"//[^\n]*", "", script)
     found = re.finditer(r'(.{0,3})(["`])((?:(?!\2)[^\n])*)\2', script)
     return [
@@ -273,7 +273,7 @@ def unsaid(script):
     ]
 
 
-# Said only where no font could show anything else.
+# Shown only if no font could show anything else.
 ENGLISH_ANYWAY = {
     "This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."
 }
@@ -291,7 +291,7 @@ def test_a_text_of_the_front_end_that_is_no_message_is_noticed():
 
 @pytest.fixture
 def marked(monkeypatch):
-    """A picture and its controls in a language in which every message stands in brackets."""
+    """Return a picture and its controls in a language that puts every message in brackets."""
     monkeypatch.setattr(messages, "_translations", visible.Marked)
 
     def show(subject, **values):

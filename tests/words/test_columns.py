@@ -19,7 +19,7 @@ def test_english_is_broken_as_ever():
 @pytest.mark.parametrize("width", [24, 40, 41, 110])
 def test_chinese_fits_loses_nothing_and_begins_no_line_with_a_closing_mark(width):
     lines = wrapped(CHINESE, width, "- ", "  ")
-    longest = 40  # a path and its marks, which is not broken
+    longest = 40  # a path and its marks, which stay on one line
     assert (
         all(columns(line) <= max(width, longest) for line in lines)
         and len(lines) >= columns(CHINESE) // width

@@ -35,7 +35,7 @@ OPTIONAL = {"ES01", "SA01"}  # a second paragraph, and functions to see
 
 
 def faults(function):
-    """What numpydoc finds in a docstring, and whether no error is named of what takes arguments."""
+    """Return numpydoc's findings on a docstring, and a missing section on errors of a function with arguments."""
     doc = get_doc_object(function)
     silent = Validator(doc).signature_parameters and not (doc["Raises"] or doc["Yields"])
     found = [text for code, text in validate(doc)["errors"] if code not in OPTIONAL]
@@ -48,7 +48,7 @@ def test_a_public_docstring_is_whole(function):
 
 
 def unnamed(kind):
-    """The fields of a class that its docstring does not name."""
+    """Return the fields of a class that its docstring does not name."""
     named = {name for part in get_doc_object(kind)["Attributes"] for name in part.name.split(", ")}
     return [field.name for field in fields(kind) if field.name not in named]
 

@@ -1,4 +1,4 @@
-"""The glossary: sorted, unique, in two languages; what is called the vendor's own word stands in the vendor's text."""
+"""The glossary: sorted, unique, in two languages; a vendor's word occurs in the vendor's text."""
 
 import json
 import re
@@ -24,7 +24,7 @@ PUBLIC = re.compile(
 
 
 def faults(terms):
-    """What is wrong with a glossary, in words."""
+    """Yield the faults of a glossary, in words."""
     for field in ("term", "chinese"):
         names = [getattr(one, field).casefold() for one in terms]
         yield from (f"{name} is there twice" for name in {*names} if names.count(name) > 1)

@@ -1,4 +1,4 @@
-"""The language is chosen once; what is open follows, what cannot be drawn is said in English, and English is untouched."""
+"""The language is chosen once; open explorers follow, undrawable words are English, and English is unchanged."""
 
 import pickle
 import re
@@ -31,7 +31,7 @@ VARIABLES = ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG")
 
 @pytest.fixture(autouse=True)
 def as_it_was(monkeypatch):
-    """A choice lasts as long as the test; no locale of this machine is asked."""
+    """Restore the choice after the test; ignore this machine's locale."""
     monkeypatch.setattr(messages, "_chosen", [])
     for name in (*VARIABLES, messages.VARIABLE):
         monkeypatch.delenv(name, raising=False)
@@ -232,7 +232,7 @@ def test_a_word_that_means_two_things_has_two_translations():
     assert (tr(kind), tr(cause)) == ("不支持的格式", "格式")
 
 
-# a mark of English beside Chinese
+# an English mark beside Chinese
 HALF = re.compile(r"[\u4e00-\u9fff\uff00-\uffef”][,;:]|[,;:] ?[\u4e00-\u9fff“]")
 
 

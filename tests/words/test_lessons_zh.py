@@ -18,7 +18,7 @@ from notebooks.gallery import outputs
 PAIRS = [editions for path in outputs.lessons() if "zh" in (editions := outputs.editions(path))]
 EACH = pytest.mark.parametrize("pair", PAIRS)
 HAN = re.compile(r"[\u4e00-\u9fff]")
-# What is no prose: blocks of code, code in a line, formulas, and where a link leads.
+# Not prose: blocks of code, code in a line, formulas, and link targets.
 CODE = re.compile(r"```.*?```|`[^`\n]+`|\$\$.*?\$\$|\$[^$\n]+\$|\]\([^)]+\)", re.DOTALL)
 FOREIGN = re.compile(r"(?:\b[A-Za-z][a-z]+\b[ ,]+){3}[a-z]{2,}")  # four words of English in a row
 # A paragraph is one line: a break inside it would be shown as a space between Chinese letters.
@@ -50,7 +50,7 @@ def source(cell):
 
 
 def frame(notebook):
-    """All of a notebook but prose and outputs."""
+    """Return a notebook without prose and outputs."""
     kept = [
         (
             cell["cell_type"],
@@ -64,7 +64,7 @@ def frame(notebook):
 
 
 def unbold(text):
-    """What stands between stars and is not bold by the rules of Markdown: a mark inside them, a letter right outside."""
+    """Yield texts between stars that Markdown does not show bold: a mark inside them, a letter right outside."""
     marked = CODE.sub("`", text)  # code and formulas begin and end with a mark, too
     for found in BOLD.finditer(marked):
         before, after = marked[: found.start()][-1:], marked[found.end() :][:1]
@@ -75,7 +75,7 @@ def unbold(text):
 
 
 def faults(text, terms=av.glossary()):
-    """What is wrong with the prose of one cell."""
+    """Yield the faults of one cell's prose."""
     prose = CODE.sub(" ", text)
     if re.search("[A-Za-z]{2}", prose) and not HAN.search(prose):
         yield f"not Chinese: {text[:60]}"
@@ -104,7 +104,7 @@ def faults(text, terms=av.glossary()):
 
 
 def broken(path, text):
-    """Links of a cell that lead nowhere."""
+    """Return broken links of a cell."""
     return [
         target
         for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text)
@@ -240,7 +240,7 @@ def test_code_formulas_and_names_are_let_through(text):
 
 
 def unchinese(text):
-    """The parts of an output that have English marks behind Chinese; long lines are looked at from one place each."""
+    """Return parts of an output with English marks after Chinese; of long lines one place each is tested."""
     return re.findall(
         r"[\u4e00-\u9fff）”][,;:]\s.*|^[^\u4e00-\u9fff\n]*[\u4e00-\u9fff].* = [^ ]+, \w+ = .*",
         text,

@@ -17,7 +17,7 @@ HEADING = re.compile(r"^#+ ", re.MULTILINE)
 
 
 def gaps(text, whole=ENGLISH):
-    """What README has, and a Chinese README has not."""
+    """Yield the parts of README that a Chinese README lacks."""
     yield from (block.splitlines()[1] for block in BLOCK.findall(whole) if block not in text)
     there, found = (CODE.findall(BLOCK.sub("", each)) for each in (text, whole))
     yield from {*found} - {*there}
@@ -26,7 +26,7 @@ def gaps(text, whole=ENGLISH):
 
 
 def faults(text):
-    """What in a Chinese README is not what README says."""
+    """Yield the parts of a Chinese README that README does not say."""
     yield from (
         f"a block that README has not: {block.splitlines()[1]}"
         for block in BLOCK.findall(text)

@@ -25,7 +25,7 @@ NAMES = re.compile(r"\[[a-z0-9-]+\]|PyTorch|GridSampler\.h|hard_swish_grad\.py|l
 
 
 class Known(visible.Marked):
-    """Messages of the catalogue stand in brackets; any other text comes back as it is."""
+    """A catalogue that puts its messages in brackets and returns any other text unchanged."""
 
     def get(self, message, otherwise):
         return super().get(message, otherwise) if message in KNOWN else otherwise
@@ -67,7 +67,7 @@ def rows():
 
 
 def findings():
-    """One of each kind of evidence, an inference, and one that does not reproduce."""
+    """Return one finding per kind of evidence, an inference, and one that does not reproduce."""
     text = [
         one
         for one in errata.errata()

@@ -1,4 +1,4 @@
-"""What faults and puzzles tell is looked up whole when it is shown, and English to a program; names stay what is passed."""
+"""Texts of faults and puzzles are translated when shown, and English to programs; names stay unchanged."""
 
 import dataclasses
 
@@ -46,7 +46,7 @@ def chinese():
 
 
 def unspoken(text):
-    """What is not looked up in the lines of a text that say something: no code, no names, no pictures of signs."""
+    """Return untranslated words in the lines of a text, without code, names and signs."""
     return [
         left for line in text.splitlines() if not is_code(line) and (left := visible.unspoken(line))
     ]
@@ -108,7 +108,7 @@ def test_a_text_follows_the_language_after_it_was_made(chinese):
 
 
 def texts(value):
-    """(field, text) of all texts in the fields of an entry."""
+    """Yield (field, text) of all texts in the fields of an entry."""
     for field in dataclasses.fields(value):
         part = getattr(value, field.name)
         for one in part if isinstance(part, tuple) else [part]:

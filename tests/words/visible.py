@@ -1,4 +1,4 @@
-"""Judges of what people read, which know nothing of how messages are collected: one reads sources, one reads pictures."""
+"""Judges of texts for people, independent of how messages are collected: one reads sources, one reads pictures."""
 
 import ast
 import dataclasses
@@ -18,26 +18,26 @@ PROGRAMS = (
     fonts.HINT,
     "offset points",
 )
-# What JSON says, and no table; names of fonts; what no font could show in Chinese; a word of Matplotlib.
+# JSON texts in no table; names of fonts; texts that no font could show in Chinese; a word of Matplotlib.
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
-# their texts are looked at in the controls themselves
+# the controls' own tests check their texts
 DECLARED = {"choice", "flag", "whole", "real"}
-CITED = {"Standard", "Note"}  # their second argument is a source, which is cited as it is
-# keep their texts as messages, which are looked at there
+CITED = {"Standard", "Note"}  # their second argument is a source, cited unchanged
+# these store texts as messages, which are checked there
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
-# their first argument is a name of their own
+# their first argument is an internal name
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}
 # stay English
 ERRORS = set(
     "StateError problem ValueError TypeError need function by_name shape_of _check ended".split()
 )
-# what they are given is never shown, or is a docstring
+# their arguments are never shown, or are a docstring
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}
-# no attribute, part of a path or option, function that is called, keyword
+# no attribute, part of a path or option, called function, or keyword
 WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
-READ = {"label", "title", "text", "words"}  # fields of panels and marks that are shown
+READ = {"label", "title", "text", "words"}  # shown fields of panels and marks
 SHOWN = {
     name: [field.name for field in dataclasses.fields(one)]
     for module in (marks, panels)
@@ -57,13 +57,13 @@ LINES = (ast.Assign, ast.Return, ast.Assert, ast.Import, ast.ImportFrom, ast.Att
 LIFTED = re.compile(r"^(import \w+( as \w+)?|def \w+\(.*\):)$", re.MULTILINE)
 NAME = re.compile(r"\w+")
 INNER = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]*{CLOSE}")
-CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # no room for the rest
+CUT = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}…]*…")  # cut for lack of room
 
 
 def english(source: str, declared=()):
-    """(line, text) of every text in a module that is shown, and is English whatever the language is.
+    """Yield (line, text) of every shown text in a module that is English in every language.
 
-    Of a text that is `declared`, and so looked up where it is shown, a module may hold any part.
+    A module may hold any part of a `declared` text, which is translated when shown.
     """
     declared = "\n".join([*declared, *PROGRAMS])
     nodes = [*ast.walk(ast.parse(source))]
@@ -110,13 +110,13 @@ def english(source: str, declared=()):
 
 
 def _of_errors(nodes):
-    """The values of names that are read only where an error is made."""
+    """Yield the values of names used only in errors."""
     made = [
         node
         for node in nodes
         if isinstance(node, ast.Raise) or isinstance(node, ast.Call) and call_of(node) in ERRORS
     ]
-    made += [node.test for node in nodes if isinstance(node, ast.If)]  # is asked, and not shown
+    made += [node.test for node in nodes if isinstance(node, ast.If)]  # tested, not shown
     there = {id(part) for node in made for part in ast.walk(node)}
     read = [node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)]
     text = {node.id for node in read} - {node.id for node in read if id(node) not in there}
@@ -151,7 +151,7 @@ def _foreign(text) -> bool:
 
 
 def _is_code(text: str, kinds=(ast.Assign, ast.Return, ast.IfExp, ast.Call)) -> bool:
-    """Whether a text is Python that computes, or is so without its last line, which may be cut."""
+    """Return whether a text is Python that computes, perhaps without its last line, which may be cut."""
     for part in (text, text.rpartition("\n")[0]):
         try:
             nodes = [*ast.walk(ast.parse(textwrap.dedent(part)))]
@@ -166,14 +166,14 @@ def call_of(node) -> str:
 
 
 def _never_shown(node):
-    """What is part of a docstring, a message that is looked up, a declared control, an error, or a panel's own name."""
+    """Yield parts of docstrings, translated messages, declared controls, errors, and panels' names."""
     if (
         isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
         and node.body
         and isinstance(node.body[0], ast.Expr)
     ):
         yield node.body[0].value
-    elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":  # is read as code
+    elif isinstance(node, ast.FunctionDef) and node.name == "__repr__":  # read as code
         yield from ast.walk(node)
     elif isinstance(node, ast.Compare):
         yield from (node.left, *node.comparators)
@@ -214,7 +214,7 @@ def _never_shown(node):
 
 
 def _read(call):
-    """The values that a call gives to fields which are shown, through conditions and sums."""
+    """Yield a call's values of shown fields, through conditions and sums."""
     fields = SHOWN.get(call_of(call), ())
     given = [*zip(fields, call.args), *((keyword.arg, keyword.value) for keyword in call.keywords)]
     waiting = [value for name, value in given if name in READ and fields]
@@ -228,14 +228,14 @@ def _read(call):
 
 
 class Marked:
-    """A language in which every message stands in brackets."""
+    """A language that puts every message in brackets."""
 
     def get(self, message, _):
         return f"{OPEN}{message}{CLOSE}" if message else ""
 
 
 def unspoken(text: str, quoted=frozenset()) -> str:
-    """What of a text in that language stands in no brackets, if it holds a word that begins none of the names quoted."""
+    """Return unbracketed words of a text in that language that start none of the quoted names."""
     while INNER.search(text):
         text = INNER.sub("", text)
     text = CODE.sub("", CUT.sub("", text))
@@ -251,7 +251,7 @@ def unspoken(text: str, quoted=frozenset()) -> str:
 
 
 def code(path) -> tuple[list[str], set[str]]:
-    """The lines of a program, and the names of what it calls and of what its objects hold."""
+    """Return the lines of a program, and the names of its calls and its objects' attributes."""
     source = path.read_text("utf-8")
     nodes = [*ast.walk(ast.parse(source))]
     return [line.strip() for line in source.splitlines()], {
@@ -260,7 +260,7 @@ def code(path) -> tuple[list[str], set[str]]:
 
 
 def texts(picture: dict, lines=()):
-    """All that is read in a described picture, but for these lines of a program, which may be cut."""
+    """Yield all texts of a described picture, except these lines of a program, which may be cut."""
     yield from (*picture["headline"], *picture["notices"], *picture["text"].splitlines())
     for panel in picture["panels"]:
         yield from (panel["title"], panel["x"]["label"], panel["y"]["label"])
