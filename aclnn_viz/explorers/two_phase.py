@@ -277,7 +277,7 @@ def memory(data: Data) -> Panel:
         Blocks(left, born + (born < 0) * 0.5, right, end, none + np.nan, none, 1.0, (), GUIDE),
         Blocks(
             there,
-            np.maximum(filled, -0.5),
+            np.clip(filled, -0.5, last),
             right,
             end,
             hues,
