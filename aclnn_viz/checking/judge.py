@@ -477,15 +477,24 @@ def _signs(op, inputs, floats, expected) -> dict:
     """Return where a zero is the product of the upstream gradient and 0, and so positive in any order."""
     turned = {name: -value if name in op.upstream else value for name, value in floats.items()}
     with np.errstate(all="ignore"):
-        first, other = (_wide(op, inputs, some) for some in (floats, turned))
-    return {
-        name: replace(
-            part,
-            positive=(first[name] == 0)
-            & ~np.signbit(first[name])
-            & (other[name] == 0)
-            & np.signbit(other[name])
-            & (part.allowed == 0),
+        ways = [
+            [plans.run(op, Plan(page=page), **inputs | some) for some in (floats, turned)]
+            for page in pages(op)
+        ]
+
+    def positive(name) -> np.ndarray:
+        return np.all(
+            [
+                (first[name] == 0)
+                & ~np.signbit(first[name])
+                & (other[name] == 0)
+                & np.signbit(other[name])
+                for first, other in ways
+            ],
+            axis=0,
         )
+
+    return {
+        name: replace(part, positive=positive(name) & (part.allowed == 0))
         for name, part in expected.items()
     }

@@ -1,5 +1,7 @@
 """Right kernels pass, whatever their order of summation, storage and expression; slightly wrong ones do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from checking.rewritings import rewritings
@@ -59,6 +61,17 @@ def test_a_coordinate_that_one_rounding_takes_to_a_pixel_is_open():
         grid=np.float32([[[[-1 / 3, 0.5]]]]),
     )
     assert prepared(Recipe("grid_sampler_2d"), one).expected["gridGrad"].undecided[..., 0].all()
+
+
+def test_a_zero_of_two_terms_may_have_another_sign_than_one_of_a_difference():
+    """y (g - sum) is -0 below the sum, y g - y sum is 0: with a negative scale the signs change places."""
+    y, g = np.float32([[[[0, 1]]]]), np.float32([[[[1, 2]]]])
+    one = case("scaled_masked_softmax", shape=(1, 1, 1, 2), scale=-8.0, y=y, gradOutput=g)
+    unmasked = replace(one, inputs=one.inputs | {"mask": np.zeros((1, 1, 1, 2), bool)})
+    ready = prepared(Recipe("scaled_masked_softmax"), unmasked, signs=True)
+    sums = np.sum(g * y, axis=-1, keepdims=True)
+    for right in (y * (g - sums) * -8, (y * g - y * sums) * -8):
+        assert judge(ready, {"out": right}) == []
 
 
 # whose cases are dearest
