@@ -39,13 +39,38 @@ class Path:
     """A view of entries for given signs of all compared numbers that move with one entry.
 
     Parts that do not move with the entry get names. A compared number that is not in `given` gets the sign 1; the paths with
-    the other sign are in `others`.
+    the other sign are in `others`. Paths with one `memory` differ in `given` and sizes alone: a path asks again for the parts
+    of an entry, and where they are the same as on an earlier path, it takes the entry of that path.
     """
 
-    def __init__(self, of, entry, unmoved, given, known, sizes):
+    def __init__(self, of, entry, unmoved, given, known, sizes, memory=None):
         self.of, self.entry, self.unmoved, self.known, self.sizes = of, entry, unmoved, known, sizes
         self.given, self.signs, self.others, self.rows = given, [], [], {}
         self.open, self.lines, self.reached = set(), {}, {}
+        self.memory, self.seen = {} if memory is None else memory, {}
+        self.steps, self.piece = [], None
+
+    def entry_of(self, array, index):
+        """Return an entry of an array. `steps` hold its parts: (question, about what, answer)."""
+        value = self._entry_of((array, index))
+        self.steps.append((Path._entry_of, (array, index), value))
+        return value
+
+    def _entry_of(self, place):
+        array, index = place
+        if (array.key, index) not in self.seen:
+            records = self.memory.setdefault((array.key, index, self.piece, self.unmoved), [])
+            for steps, known in records:
+                if all(ask(self, what) == answer for ask, what, answer in steps):
+                    value = known
+                    break
+            else:
+                outer, self.steps = self.steps, []
+                value = array.seen(self, index)
+                records.append((self.steps, value))
+                self.steps = outer
+            self.seen[array.key, index] = value
+        return self.seen[array.key, index]
 
     def shared(self, array, index):
         """Return the shared view of parts that do not move; results of steps get names if their row cannot be the entry's."""
@@ -75,15 +100,16 @@ class Path:
         e = e if array.made_by in ARITHMETIC else self.settled(e)
         if self.unmoved.keeps(array, e):
             return e
-        return (
-            self._line(e)
-            if moves(e, self.entry, array.xp.views, self.lines)
-            else truth_named(array, e, index)
-        )
+        if not moves(e, self.entry, array.xp.views, self.lines):
+            return truth_named(array, e, index)
+        if _may_be_line(e):
+            self.steps.append((Path._line, e, line := self._line(e)))
+            return line
+        return e
 
     def _line(self, e):
         """Return a name for an expression linear in the entry, the first of its kind; its derivative is kept with it."""
-        if not e.is_Add or e.count_ops() < 3 or e.has(Sum, Magnitude, *TRUTHS, *self.lines):
+        if self.lines and e.has(*self.lines):
             return e
         here = e.xreplace(self.rows) if self.rows else e
         entry = self.entry.xreplace(self.sizes)
@@ -118,6 +144,7 @@ class Path:
                 if not d.has(*TRUTHS, Magnitude):
                     here = d.xreplace(self.rows) if self.rows else d
                     side = self._side(here)
+                    self.steps.append((Path._side, here, side))
                     if side is not None:
                         holds = side >= 0 if isinstance(atom, AtLeast) else side > 0
                         found[atom] = (
@@ -206,6 +233,11 @@ class Still:
 
 
 @lru_cache(maxsize=1 << 14)
+def _may_be_line(e):
+    return e.is_Add and not e.has(Sum, Magnitude, *TRUTHS) and e.count_ops() >= 3
+
+
+@lru_cache(maxsize=1 << 14)
 def _compared(e):
     return e.atoms(*TRUTHS, Magnitude)
 
@@ -238,6 +270,7 @@ def apart(a, b):
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def _contradict(a, b):
     """Return whether a > 0 and b > 0 contradict: the sum of positive multiples of both is not positive."""
     sums = (expand(a + factor * b) for factor in (S.One, S(2), S.Half))
@@ -254,10 +287,12 @@ class Probe:
         self.entry, self.shared = path.entry, path.shared
 
     def __call__(self, array, e, index):
-        e = e.replace(
-            lambda a: (
-                isinstance(a, (*TRUTHS, Magnitude)) and moves(a.args[0], self.entry, array.xp.views)
-            ),
-            lambda a: a.args[0] if isinstance(a, Magnitude) else S.One,
-        )
+        if _compared(e):
+            e = e.replace(
+                lambda a: (
+                    isinstance(a, (*TRUTHS, Magnitude))
+                    and moves(a.args[0], self.entry, array.xp.views)
+                ),
+                lambda a: a.args[0] if isinstance(a, Magnitude) else S.One,
+            )
         return e if moves(e, self.entry, array.xp.views) else truth_named(array, e, index)

@@ -4,7 +4,7 @@ A step is constant except at its jumps.
 """
 
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite, pi, sqrt
 from numbers import Integral, Real
 
@@ -73,6 +73,7 @@ class Truth(Step):
     _eval_power = lambda self, n: self if n.is_Integer and n.is_positive else None
 
     @classmethod
+    @lru_cache(maxsize=1 << 14)
     def eval(cls, d):
         content, rest = tidy(d)
         if rest.is_Rational:
@@ -81,7 +82,7 @@ class Truth(Step):
             return cls((rest + 1).args[0])
         if rest.is_Add and (1 - rest).func is exp:
             return cls(-(1 - rest).args[0])
-        if rest.is_integer and not rest.atoms(Indexed, Step):
+        if not rest.has(Indexed, Step) and rest.is_integer:
             if is_nonnegative(rest - cls.LOWEST):
                 return S.One
             if is_nonnegative(cls.LOWEST - 1 - rest):
@@ -136,6 +137,7 @@ class Whole(Step):
     is_integer = True
 
     @classmethod
+    @lru_cache(maxsize=1 << 14)
     def eval(cls, e):
         return e if e.is_integer else super().eval(e)
 
@@ -171,6 +173,7 @@ class Digit(Step):
 TRUTHS = Above, AtLeast, Whether
 
 
+@lru_cache(maxsize=1 << 14)
 def tidy(e):
     """Return (positive number, rest) with e = number * rest, multiplied out unless it is a sum over indices."""
     e = plain(e)
@@ -184,6 +187,7 @@ def tidy(e):
     return content, rest
 
 
+@lru_cache(maxsize=1 << 14)
 def plain(e):
     return e if e.has(Sum) else expand(e)
 
@@ -234,7 +238,7 @@ def fitted(index, have, want):
 
 
 def same_length(a, b):
-    return expand(Mul(*a) - Mul(*b)) == 0
+    return a == b or expand(Mul(*a) - Mul(*b)) == 0
 
 
 def broadcast(*several):
@@ -259,6 +263,7 @@ def equal(a, b):
     return AtLeast(a - b) * AtLeast(b - a)
 
 
+@lru_cache(maxsize=1 << 14)
 def chosen(c, a, b):
     """Return c*a + (1-c)*b, or one formula if a and b agree for the sign that c compares."""
     if isinstance(c, TRUTHS):

@@ -114,17 +114,22 @@ class SymbolicArray(LetteredArray):
         shared = view.shared(self, index) if hasattr(view, "shared") else None
         if shared:
             view, known = shared, self._shared.setdefault(shared, {})
+        elif hasattr(view, "entry_of"):
+            return view.entry_of(self, index)
         elif self._seen_by is not view:
             self._seen_by, self._known = view, (known := {})
         if index not in known:
-            try:
-                e = None if view is by_key else self._entry(*index)
-                flat_index = [i for axis in index for i in axis]
-                known[index] = e if view is None else view(self, e, flat_index)
-            except Exception as error:
-                error.place = getattr(error, "place", "") or self.place
-                raise
+            known[index] = self.seen(view, index)
         return known[index]
+
+    def seen(self, view, index):
+        """Return the entry as a view shows it."""
+        try:
+            e = None if view is by_key else self._entry(*index)
+            return e if view is None else view(self, e, tuple(i for axis in index for i in axis))
+        except Exception as error:
+            error.place = getattr(error, "place", "") or self.place
+            raise
 
     @property
     def value(self):
@@ -660,8 +665,10 @@ class SymbolicArrays(LetteredArrays):
         chosen, axes, index = self._along(x, axis, keepdims)
         lengths = [n for a in chosen for n in x.axes[a]]
 
+        # the same in every case of a proof, so that equal work gives equal sums
+        bound = [fresh_index("s") for _ in lengths]
+
         def entry(*i):
-            bound = [fresh_index("s") for _ in lengths]
             e = x.at(x.axes, index(i, bound))
             return (
                 Sum(e, *[(s, S.Zero, n - 1) for s, n in zip(bound, lengths)][::-1]) if bound else e

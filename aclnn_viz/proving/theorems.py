@@ -139,19 +139,15 @@ def claims(traced, output, of, naming):
 
 def _walked(traced, output, of, piece, index, at, naming):
     """Yield the claim of each path."""
-    todo, tried, entry = (
-        [((), dict(traced.equal))],
-        0,
-        traced.leaves[of].at(traced.leaves[of].axes, at),
-    )
+    todo, tried, memory = [((), dict(traced.equal))], 0, {}
+    entry = traced.leaves[of].at(traced.leaves[of].axes, at)
     while todo:
         given, sizes = todo.pop()
         tried += 1
         if tried > MAX_CASES:
             raise Refused(f"more than {MAX_CASES} combinations of signs of the compared numbers")
-        path = Path(
-            of, entry, Still(traced, frozenset(sizes.items()), naming), given, traced.known, sizes
-        )
+        still = Still(traced, frozenset(sizes.items()), naming)
+        path = Path(of, entry, still, given, traced.known, sizes, memory)
         try:
             found = _claim(traced, output, of, piece, index, at, path)
         except OneOrMore as case:
@@ -244,6 +240,7 @@ def loss_of(traced, of, entry, path):
             places = traced.places[key]
             path.rows = {q: entry.indices[k] for q, k in places.items()}
             path.open = {q for i in index for q in i} - set(places)
+            path.piece = piece.key
             e = path.settled(piece.at(piece.axes, index))
             if any(_places(e, entry, traced.xp.views).get(q, k) != k for q, k in places.items()):
                 raise Refused(
@@ -257,7 +254,7 @@ def loss_of(traced, of, entry, path):
             ]
             term = substitute(up.at(up.axes, at) * e, path.rows)
             terms.append(Sum(term, *limits) if limits else term)
-            path.rows, path.open = {}, set()
+            path.rows, path.open, path.piece = {}, set(), None
     return Add(*terms)
 
 

@@ -1,5 +1,7 @@
 """Replace entries of symbolic arrays by names, so that a proof need not examine their formulas."""
 
+from functools import lru_cache
+
 from sympy import Indexed, KroneckerDelta, Pow, Sum, Symbol, exp, log
 
 from aclnn_viz.proving.steps import BOOL, REAL, TRUTHS, Magnitude, Step, Whether
@@ -11,20 +13,23 @@ def named(array, e, index):
     """Name an entry, alike for equal arrays; a small polynomial of entries and names is kept."""
     # formulas of indices alone are kept
     of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.kind == REAL else TRUTHS))
-    if (
-        array.leaf
-        or array.cases
-        or array.kind == BOOL
-        or of_sizes
-        or not e.has(Sum, Step, Magnitude, exp, log)
-        and not (e.is_Add and e.count_ops() > SMALL_SUM)
-        and not any(p.exp.is_Integer is not True for p in e.atoms(Pow))
-    ):
+    if array.leaf or array.cases or array.kind == BOOL or of_sizes or not _is_large(e):
         return e
     # equal entries of different arrays get one name
     return _numbered(array, array.key if e.has(Sum) else _placed(e, index), index, array.kind)
 
 
+@lru_cache(maxsize=1 << 14)
+def _is_large(e):
+    return (
+        e.has(Sum, Step, Magnitude, exp, log)
+        or e.is_Add
+        and e.count_ops() > SMALL_SUM
+        or any(p.exp.is_Integer is not True for p in e.atoms(Pow))
+    )
+
+
+@lru_cache(maxsize=1 << 14)
 def _placed(e, index):
     """Return an entry as a key, with its indices renamed by position."""
     return e.xreplace({i: Symbol(f"_{k}", integer=True) for k, i in enumerate(index)})

@@ -1,5 +1,7 @@
 """Derivatives with respect to array entries, in index notation."""
 
+from functools import lru_cache
+
 from sympy import Add, Indexed, KroneckerDelta, Mul, Pow, S, Sum, erf, exp, log, pi, sqrt, tanh
 
 from derivations.prover.expressions import NotUnderstood, freshen
@@ -12,6 +14,7 @@ SLOPES = {
 }
 
 
+@lru_cache(maxsize=1 << 14)
 def gradient(e, leaf):
     """Return the derivative of `e` by `leaf`, a symbol or an array entry x[p, i] with its own indices.
 
