@@ -25,6 +25,8 @@ from aclnn_viz.errors import problem
 # elements of the largest array; smaller blocks cost more in calls than they save in the cache
 BLOCK_ELEMENTS = 1 << 17
 THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than it saves
+# bytes; glibc learns nothing from larger blocks that are freed
+LARGEST_MAPPED = (1 << 25) - (1 << 13)
 
 
 class Result(NamedTuple):
@@ -257,6 +259,8 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:
+        # afterwards glibc keeps freed memory of this size: to map it anew costs more than the arithmetic
+        np.empty(LARGEST_MAPPED, np.uint8)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(run, order)
 
