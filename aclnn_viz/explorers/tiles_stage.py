@@ -65,8 +65,8 @@ class Scene:
     def waits(self):
         """Return starts and ends of V's idle times between its first tile and its last."""
         own = self.work[V][0]
-        own = own[1:] if own.size > 1 and self.core.tile[own[0]] == self.core.tile[own[1]] else own
-        return self.end[own[:-1]], self.start[own[1:]]
+        turns = np.flatnonzero(np.diff(self.core.tile[own]))
+        return self.end[own[turns]], self.start[own[turns + 1]]
 
     def count(self, there):
         return self.xp.astype(self.xp.sum(self.xp.where(there, 1.0, 0.0)), self.xp.int64)
