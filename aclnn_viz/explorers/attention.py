@@ -42,8 +42,10 @@ def fields_with(op, others: list) -> list[tuple]:
     shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
     group, last = message("Element"), MOST_KEYS - 1
     operator = message("Operator")
-    help = message("the share of tiles that have come forward, and above 1 backward")
-    block = message("queries, and keys, of a tile")
+    help = message(
+        "progress over the tiles: 0 to 1 in the forward pass, 1 to 2 in the backward pass"
+    )
+    block = message("number of queries, and of keys, in a tile")
     return [
         ("sparseMode", vendors(choice(3, MODES, "sparseMode", operator))),
         ("shape", choice(0, shapes, message("queries×keys"), message("Shape"), names=True)),
@@ -223,7 +225,12 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     twice = np.repeat(np.arange(n), 2)  # a step function without slopes
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead = xp.minimum(found.state.swept, 1.0)
-    swept = ("swept",), ((0.5 / n, 1.0 / n, 0),), tr("how far the tiles have come"), MOVED
+    swept = (
+        ("swept",),
+        ((0.5 / n, 1.0 / n, 0),),
+        tr("progress of the forward pass over the tiles"),
+        MOVED,
+    )
     start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
         *found.borders("x", n),
@@ -295,7 +302,7 @@ def _backward(xp, found: Attention, n: int) -> Panel:
             Bars(at + aside, xp.where(come, own, np.nan), kind, name, 0.36),
         ]
     back = xp.maximum(found.state.swept - 1.0, 0.0)
-    swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("how far backward has come"), MOVED
+    swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("progress of the backward pass"), MOVED
     left, right = found.ends(found.back)
     marks = (
         *found.borders("x", n),

@@ -63,7 +63,7 @@ def _each(xp, op, values: dict, run) -> np.ndarray:
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields: the chosen row, the number of rows, and the number of fallen rows."""
     group = message("Element")
-    help = message("the share of rows that have fallen on their places")
+    help = message("share of the gradient's rows that are already added to the output")
     return [
         *others,
         ("element", whole(1, 0, ROWS - 1, message("row"), group, moves=True)),

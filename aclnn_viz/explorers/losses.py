@@ -48,10 +48,12 @@ def fields_with(op, others: list) -> list[tuple]:
     others = sorted(others, key=lambda pair: order.get(pair[0], 2))
     group = message("Element")
     help = message("added to the logit of each target")
-    struck = message("the share of rows, from the last one on, whose target becomes ignoreIndex")
+    struck = message(
+        "share of the rows, counted from the last one, whose target is set to ignoreIndex"
+    )
     return [
         *others[:2],
-        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("ignore more"), group, struck)),
+        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("share of ignored rows"), group, struck)),
         ("lead", real(0.0, -4.0, 12.0, 0.1, message("lead"), group, help)),
         ("row", whole(1, 0, HANDS - 1, message("row"), group, below="axis_0")),
         ("column", whole(5, 0, HANDS - 1, message("class"), group, below="axis_1")),

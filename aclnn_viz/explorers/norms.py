@@ -48,14 +48,24 @@ def fields_with(op, others: list) -> list[tuple]:
                 -3.0,
                 3.0,
                 0.05,
-                message("pull on y"),
+                message("multiple of y"),
                 message("Element"),
-                message("how much the loss wants y longer"),
+                message("this multiple of y is added to the upstream gradient"),
             ),
         ),
         *(pair for pair in others if pair[0] != first),
         ("element", whole(2, 0, HANDS - 1, message("element"), message("Element"), moves=True)),
-        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away so far"), message("Element"))),
+        (
+            "taken",
+            real(
+                0.0,
+                0.0,
+                1.0,
+                0.01,
+                message("share of the projection that is already subtracted"),
+                message("Element"),
+            ),
+        ),
     ]
 
 

@@ -86,16 +86,24 @@ class State:
     )
     output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
     dtype: str = choice("bfloat16", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
-    plan: str = choice(f"{SOC} {CANN}", PLANS, "plan", "Precision", "predictions are not measured")
+    plan: str = choice(
+        f"{SOC} {CANN}",
+        PLANS,
+        "plan",
+        "Precision",
+        "how the kernel computes; a plan named predicted was not measured on hardware",
+    )
     compute: str = _piece(
         ("float32", "float16", "bfloat16"), "products", message("the format after every operation")
     )
     accumulate: str = _piece(
         ("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums")
     )
-    order: str = _piece(ORDERS, "order", message("how the terms of a sum add up"))
+    order: str = _piece(ORDERS, "order", message("order in which the terms of a sum are added"))
     rounding: str = _piece(
-        (EVEN, AWAY), "ties", message("where an output between two numbers goes")
+        (EVEN, AWAY),
+        "ties",
+        message("how an output exactly halfway between two numbers of the format is rounded"),
     )
     rows: int = whole(24, 1, 48, "rows", "Tensors")
     n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")

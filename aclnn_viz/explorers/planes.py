@@ -73,7 +73,7 @@ def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
                 0.01,
                 message("sent"),
                 group,
-                message("the share of outputs that have sent their gradients"),
+                message("share of the outputs whose gradient is already added to the input's"),
             ),
         ),
     ]
@@ -269,7 +269,10 @@ def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
     r, c = np.array(known, float).reshape(-1, 2).T
     texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
     sets = tuple((("row", y), ("column", x)) for y, x in known)
-    label, units = tr("the output that is looked at"), ((-0.42, 1.0, 0), (-0.42, 1.0, 1))
+    label, units = (
+        tr("the chosen output: drag to choose another"),
+        ((-0.42, 1.0, 0), (-0.42, 1.0, 1)),
+    )
     marks += [
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, tuple(texts), sets),
         Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),

@@ -56,7 +56,8 @@ def response(xp, op, given: dict, state, run=None):
     arranged = op.arrange_backward(**given)
     if op.main not in arranged.results:
         return message(
-            "No answer of one element is drawn: {output} is not asked for.", output=op.main
+            "The picture of one element's effect is missing, because {output} is switched off.",
+            output=op.main,
         )
     arrays = {
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)

@@ -45,7 +45,7 @@ def fields_with(op, others: list) -> list[tuple]:
     # on a kink, if the slider's steps reach one: the neighbouring numbers show the jump
     start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
     name = op.gradient_of[op.main]
-    help = message("where the dot stands")
+    help = message("the input value at which the slope is drawn")
     place = real(start, low, high, 0.01, name, message("Element"), help)
     return [("x", place), *others]
 

@@ -40,7 +40,17 @@ def fields_with(op, others: list) -> list[tuple]:
     return [
         *others,
         ("element", whole(1, 0, HANDS - 1, message("element"), group, moves=True)),
-        ("taken", real(0.0, 0.0, 1.0, 0.01, message("taken away so far"), group)),
+        (
+            "taken",
+            real(
+                0.0,
+                0.0,
+                1.0,
+                0.01,
+                message("share of the projection that is already subtracted"),
+                group,
+            ),
+        ),
     ]
 
 

@@ -118,7 +118,7 @@ def check_indices(state) -> None:
             raise StateError(
                 name,
                 message(
-                    "{name} must be one of the {count} along {axis}",
+                    "{name} must be a whole number below {count}, the value of {axis}",
                     name=name,
                     count=count,
                     axis=described[size]["label"],

@@ -87,14 +87,14 @@ class Machine:
         {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
         "UB",
         "Machine",
-        "less than the product has makes tiles small enough to be seen",
+        "bytes of the Unified Buffer; a smaller one than the product's makes the tiles small enough to see",
     )
     schedule: str | int = choice(
         "eager",
         {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1", 2: "drawn: 2"},
         "takes effect",
         "Machine",
-        "when what a pipe does takes effect; late: not before something waits for it",
+        "when an instruction of a pipe takes effect; late: only when another instruction waits for it",
     )
 
     seed = 0  # seed of the numbers, which do not matter here
@@ -116,7 +116,9 @@ class Hand:
     """The first controls of a hand: the buffers, and the wait that may be missing."""
 
     buffers: int = _buffers(1)
-    wait: bool = flag(True, "V waits for the copy", "Look at", "of the tile that may land late")
+    wait: bool = flag(
+        True, "V waits for the copy", "Look at", "the tile whose copy may arrive late"
+    )
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,15 @@ class State(Machine, Hand):
     )
     at: float = real(0.25, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
     tile: int = whole(2, 0, 99, "late tile", "Look at", "the tile whose copy may land late")
-    late: float = real(0.0, 0.0, 1.0, 0.01, "late by", "Look at", "as a share of the room for it")
+    late: float = real(
+        0.0,
+        0.0,
+        1.0,
+        0.01,
+        "late by",
+        "Look at",
+        "delay of the late copy, as a share of the longest possible delay",
+    )
     time: str = choice(
         "A2",
         {"A2": "us, stated (A2)", "steps": "steps"},

@@ -293,7 +293,11 @@ def memory(data: Data) -> Panel:
     says = {id(life): _lifetime(name, life, listed) for name, life in found.items()}
     marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
     return _rows_of(
-        "memory", tr("What is alive, from call to call"), _across(data, listed, marks), 9, listed
+        "memory",
+        tr("What is alive, from call to call"),
+        _across(data, listed, marks),
+        9,
+        listed,
     )
 
 

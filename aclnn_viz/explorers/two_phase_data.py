@@ -54,11 +54,18 @@ class State:
     """The movable values."""
 
     mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
-    mended: bool = flag(False, "mended", "Program", "or drag the line to where it belongs")
+    mended: bool = flag(
+        False,
+        "corrected",
+        "Program",
+        "the program without the mistake; you can also drag the wrong line to its right place",
+    )
     operator: str = choice(
         operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program"
     )
-    call: int = whole(9, 0, 60, "call", "Program", "the line that is looked at", moves=True)
+    call: int = whole(
+        9, 0, 60, "call", "Program", "the line of the program whose state is shown", moves=True
+    )
     dtype: str = fields.dtype("Program")
     soc: str = fields.soc()
     cann: str = fields.cann()

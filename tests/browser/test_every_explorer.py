@@ -197,7 +197,7 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
         explorer.set((index["field"], size["initial"]))
         explorer.settle()
         assert explorer.problem().startswith(
-            f"{index['field']} must be one of the {size['initial']} along "
+            f"{index['field']} must be a whole number below {size['initial']}, "
         )
         explorer.reset()
 

@@ -202,7 +202,7 @@ def test_a_finger_scrolls_beside_the_grips(browser, sampler):
         [...document.querySelectorAll(".ae-grip")].map((one) => one.offsetWidth)]""")
     )
     assert actions == ["auto"] + ["none"] * 7 and min(sizes) >= 44
-    grip = page.locator(".ae-grip[aria-label='turn of the cloth']")
+    grip = page.locator(".ae-grip[aria-label='rotation of the grid of sampling points']")
     before = float(grip.get_attribute("aria-valuenow"))
     grip.press("ArrowRight")
     assert float(grip.get_attribute("aria-valuenow")) == before + 5

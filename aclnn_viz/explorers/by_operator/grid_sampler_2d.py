@@ -124,11 +124,36 @@ def _grips(data: Data) -> list[Grip]:
     units = tuple((*unit, k) for k, unit in enumerate(units))
     return [
         *(
-            Grip(*at, ("scale",), units, tr("size of the cloth"), MOVED, "scale", "square", about)
+            Grip(
+                *at,
+                ("scale",),
+                units,
+                tr("size of the grid of sampling points"),
+                MOVED,
+                "scale",
+                "square",
+                about,
+            )
             for at in places[:4]
         ),
-        Grip(*places[4], ("rotate",), units, tr("turn of the cloth"), MOVED, "turn", "turn", about),
-        Grip(*about, ("shift_x", "shift_y"), units, tr("place of the cloth"), MOVED, look="move"),
+        Grip(
+            *places[4],
+            ("rotate",),
+            units,
+            tr("rotation of the grid of sampling points"),
+            MOVED,
+            "turn",
+            "turn",
+            about,
+        ),
+        Grip(
+            *about,
+            ("shift_x", "shift_y"),
+            units,
+            tr("position of the grid of sampling points"),
+            MOVED,
+            look="move",
+        ),
     ]
 
 

@@ -93,16 +93,46 @@ class State:
     width: int = whole(32, 1, 96, "W", "Shapes")
     grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
     grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
-    rotate: float = real(15.0, -180.0, 180.0, 1.0, "rotate", "Grid", "degrees")
+    rotate: float = real(
+        15.0,
+        -180.0,
+        180.0,
+        1.0,
+        "rotate",
+        "Grid",
+        "rotation of the grid of sampling points, in degrees",
+    )
     scale: float = real(1.2, 0.05, 3.0, 0.01, "zoom", "Grid")
-    shift_x: float = real(0.25, -2.0, 2.0, 0.01, "shift x", "Grid", "1 is half the image")
-    shift_y: float = real(0.0, -2.0, 2.0, 0.01, "shift y", "Grid", "1 is half the image")
+    shift_x: float = real(
+        0.25,
+        -2.0,
+        2.0,
+        0.01,
+        "shift x",
+        "Grid",
+        "shift of the grid of sampling points; 1 is half the image",
+    )
+    shift_y: float = real(
+        0.0,
+        -2.0,
+        2.0,
+        0.01,
+        "shift y",
+        "Grid",
+        "shift of the grid of sampling points; 1 is half the image",
+    )
     image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
     gradOutput: str = choice(
         "ones", {"ones": "ones", "chosen": "chosen point only"}, "gradOutput", "Tensors"
     )
     sent: float = real(
-        1.0, 0.0, 1.0, 0.01, "sent", "Tensors", "the share of points that have sent it"
+        1.0,
+        0.0,
+        1.0,
+        0.01,
+        "sent",
+        "Tensors",
+        "share of sampling points that have already sent their gradient to the image",
     )
     seed: int = fields.seed()
     moved: tuple = ()
