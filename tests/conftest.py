@@ -69,7 +69,7 @@ def _compile_tests(rewrite_hook, paths):
     sys.dont_write_bytecode = False
     for path in paths:
         module = module_from_spec(spec_from_file_location(path.stem, path, loader=rewrite_hook))
-        module.__builtins__ = {}  # its first line imports, and there is nothing to import with
+        module.__builtins__ = {}  # its first line imports, which fails without builtins
         with suppress(ImportError):
             rewrite_hook.exec_module(module)
 
@@ -78,7 +78,7 @@ def pytest_ignore_collect(collection_path):
     """Skip whole files before their import, which would take half of the fast half's time."""
     if PEERS and not SOAK and collection_path.suffix == ".py":
         words = re.findall(r"\w+", collection_path.read_text(encoding="utf-8"))
-        # that names no engine
+        # a file that names no engine
         return not {*ENGINES, "ENGINES", "PEERS"}.intersection(words) or None
     place = collection_path.relative_to(ROOT).as_posix() + "/" * collection_path.is_dir()
     return FAST and bool(DEAR.match(place)) or None

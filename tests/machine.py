@@ -1,4 +1,4 @@
-"""What this machine offers the tests, read in one place: `from machine import SOAK`."""
+"""The tools and modes of this machine for tests, read in one place: `from machine import SOAK`."""
 
 import importlib.util
 import os

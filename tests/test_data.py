@@ -177,7 +177,7 @@ def test_data_hold_values_and_no_paths(place, capsys):
     np.save(place / "x.npy", np.zeros(4, np.float32))
     cases = [{"operator": "hardswish", "self": str(place / name)} for name in ("x.npy", "none.npy")]
     (place / "r.json").write_text(json.dumps(cases))
-    # of a person it is taken
+    # a person may pass a path
     assert av.case("hardswish", self=str(place / "x.npy")).inputs["self"].shape == (4,)
     for words in (
         ["sweep", "--cases", "r.json"],
@@ -392,4 +392,4 @@ def test_workers_and_printed_lines_know_the_folders_that_a_person_opened(tmp_pat
 
     status, said = in_child(swept)
     assert status == 0 and f"--operator {folder}" in said and "my_silu " in said.splitlines()[1]
-    assert "--operator" not in in_child(lambda: str(report(path)))  # which nobody named there
+    assert "--operator" not in in_child(lambda: str(report(path)))  # no folder was named there

@@ -197,7 +197,7 @@ def test_the_commands_that_the_docs_name_for_a_folder_work(tmp_path):
         if "./my_op" in line and line.startswith("aclnn-viz")
     ]
     assert len(commands) == 5
-    # whose parts are tried above
+    # earlier tests try its parts
     commands = [one for one in commands if SOAK or "verify" not in one]
     copytree(ELSEWHERE / "my_softmax", tmp_path / "my_op", ignore=ignore_patterns("__pycache__"))
     declaration = tmp_path / "my_op" / "declaration.py"

@@ -155,7 +155,7 @@ def test_an_installed_wheel_runs_and_copies_lessons_anywhere(payload, tmp_path):
     venv.create(tmp_path / "env", symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
     site = next((tmp_path / "env" / "lib").glob("python*/site-packages"))
-    # what an installer does with a wheel of pure Python
+    # an installer does the same with a wheel of pure Python
     shutil.copytree(payload, site, dirs_exist_ok=True)
     program = (
         "import aclnn_viz as av, sys; from aclnn_viz import cli; "

@@ -75,7 +75,7 @@ def test_a_fresh_clone_is_installed_under_constraints_and_tested(clone):
 def test_the_lab_opens_the_clone(clone):
     done = clone.make("lab")
     assert "--editable .[symbols,lab]" in done.called
-    # of aclnn-viz; where that leads, tests/browser/test_lab_links.py sees
+    # aclnn-viz was called; tests/browser/test_lab_links.py follows its links
     assert done.called.splitlines()[-1] == "lab ."
 
 

@@ -161,7 +161,7 @@ def edition(path):
 
 @pytest.mark.parametrize("path", EDITIONS, ids=edition)
 @pytest.mark.sampled(6)
-# of the machinery that runs notebooks; what their cells warn is on stderr
+# warnings of the notebook machinery; cells warn on stderr
 @pytest.mark.filterwarnings("default")
 def test_runs_from_top_to_bottom_and_prints_what_is_committed(path, kernel):
     assert_prints_what_is_committed(path, kernel)
@@ -299,7 +299,7 @@ def test_what_no_two_runs_share_is_no_difference():
 def test_the_start_page_comes_first_and_leads_to_every_lesson():
     assert NOTEBOOKS[0].name == "00_start_here.ipynb"
     linked = re.findall(r"\((\w+\.ipynb)\)", "\n".join(texts(named("00_start_here"), "markdown")))
-    # what comes before them are the ways in
+    # the links before them are other entrances
     assert linked[2:] == [path.name for path in NOTEBOOKS[1:]]
     assert [name[:2] for name in linked[:2]] == ["13", "14"]
     assert (
@@ -376,7 +376,7 @@ def test_the_moves_name_controls_and_options_that_exist(lesson, name):
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
 def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):
-    """What it says without an answer is committed, and compared with what it prints, in another test."""
+    """Another test compares the committed output without an answer."""
     before, after, says = CHECKS[lesson]
     cells = named(lesson).cells
     at = next(k for k, cell in enumerate(cells) if "## Check yourself" in cell.source)

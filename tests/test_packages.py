@@ -149,7 +149,7 @@ def test_a_wheel_is_installed_with_the_versions_of_the_clone():
     other = {
         name for name, version in given.items() if version not in [one.get(name) for one in pinned]
     }
-    assert other <= {"appnope", "colorama", "pywinpty"}  # of macOS and Windows alone
+    assert other <= {"appnope", "colorama", "pywinpty"}  # only for macOS and Windows
     assert hashed("a==1 \\\n    --hash=sha256:" + "0" * 64 + "\nb==2\n") == {
         "a": Version("1"),
         "b": None,

@@ -358,7 +358,7 @@ def test_reflection(c, size, align, position, sign):
     assert grid_sampler_2d.reflect(grid_sampler_2d.Fraction(c), size, align) == (position, sign)
 
 
-# of pixels 10, 20, 40, 80 in a row
+# pixels 10, 20, 40, 80 in a row
 @pytest.mark.parametrize(
     "xs, mode, padding, align, out, image_grad, grid_grad",
     [

@@ -55,7 +55,7 @@ ORDER = list(PACKAGES)
 OPERATORS = [word for op in operators() for word in (op.name, op.aclnn_name)]
 FUNCTIONS = set(
     "gelu sigmoid softmax softplus tanh threshold".split()
-)  # of mathematics: generic code has these words, too
+)  # words of mathematics, which generic code also uses
 ANY_OPERATOR = re.compile(
     rf"\b(?:{'|'.join(word for word in OPERATORS if word not in FUNCTIONS)})\b"
 )

@@ -272,9 +272,7 @@ def errata(options) -> int:
     )
     content = errata.to_json(findings)
     show(options, content, errata.text_table(findings))
-    return (
-        0 if content["passed"] or name and not findings else 1
-    )  # of an operator there may be none
+    return 0 if content["passed"] or name and not findings else 1  # an operator may have none
 
 
 def run(options) -> int:

@@ -49,7 +49,7 @@ class Data:
     state: object
     inputs: dict  # of op.backward
     outputs: dict
-    answer: object = None  # of one element: a Slope, a Spread, or the reason for none
+    answer: object = None  # a Slope or Spread of one element, or the reason for none
     notices: tuple[str, ...] = ()
 
 

@@ -149,9 +149,7 @@ class Norm:
     x: np.ndarray
     upstream: np.ndarray
     xhat: np.ndarray
-    weights: (
-        np.ndarray
-    )  # of the incoming gradient on its way to x-hat: gamma, and a slope behind it
+    weights: np.ndarray  # factor from the incoming gradient to x-hat: gamma, and a slope after it
     arriving: np.ndarray
     taken: np.ndarray
     left: np.ndarray  # share that an element keeps of 1 added to its gradient

@@ -63,7 +63,7 @@ def response(xp, op, given: dict, state, run=None):
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
         for name, array in paged(xp, arranged).items()
     }
-    _, answer = stage_of(getattr(op, "_op", op))  # of a traced operator
+    _, answer = stage_of(getattr(op, "_op", op))  # a traced operator holds the original
     run = run or (lambda page, values: page(xp, **values))
     return answer(xp, op, run, arrays, arranged, given, state)
 

@@ -311,7 +311,7 @@ def known(raw, truth, places, dtype):
                     np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
                 )
             fits = far <= NEAR[kind.itemsize]
-            # of equal terms the first, of rows the nearest
+            # the first of equal terms, the nearest of rows
             far = np.where(fits, np.abs(rows), np.inf)
             term, row = np.unravel_index(far.argmin(), far.shape)
             yield values, those[term, row], int(term) if fits.any() else -1, rows[row]

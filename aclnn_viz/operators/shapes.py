@@ -81,7 +81,7 @@ def need_integers(name: str, tensor: np.ndarray, rule: str) -> None:
 def formats_of(
     rule: str, like: str, fmt: FloatFormat, tensors: dict
 ) -> tuple[list[FloatFormat], str]:
-    """Return the formats that a dtype rule allows, the one of an output first, and the rule in words.
+    """Return the formats that a dtype rule allows, an output's format first, and the rule in words.
 
     `like` is the tensor that sets the format `fmt`; `tensors` are the given tensors by name. The rules: "same", "same or
     float32", "wide" (float32, and float64 for float64), "float32" (or float64 if every tensor is float64), "as x", and

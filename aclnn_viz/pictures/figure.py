@@ -146,7 +146,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     )
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
     above = LINE * (len(titles) + rows) + GAP
-    space = wide - inner - GAP - DIGIT, height - above - under  # of the axes
+    space = wide - inner - GAP - DIGIT, height - above - under  # size of the axes
     size = whole, drawn.get_figheight() * DPI
     start, space = _squared(panel, left + inner, space) if panel.square else (left + inner, space)
     axes = drawn.add_axes(

@@ -1,4 +1,4 @@
-"""Read and write test cases in the one layout on disk: in a folder for programs that are not Python, or zipped in one file.
+"""Read and write test cases in their layout on disk: a folder for programs in any language, or one zip file.
 
 cases.json            author; per case its operator, attributes, shape and dtype of every tensor, and size and SHA-256
                       of every written file

@@ -75,7 +75,9 @@ def compiler() -> str:
 
 
 def included(folders: Sequence) -> list[str]:
-    """Return the options for folders of headers; raise NotADirectoryError for another path, which a compiler would ignore."""
+    """Return the options for folders of headers; raise NotADirectoryError for a missing folder, which a compiler would
+    ignore.
+    """
     for name in folders:
         if not place_of(name).is_dir():
             raise NotADirectoryError(

@@ -122,7 +122,7 @@ class UnifiedBuffer:
         self.writes: list[dict[Span, int]] = [{} for _ in PIPES]  # the latest comes last
         self.reads: list[dict[Span, int]] = [{} for _ in PIPES]
         self.last_write, self.last_read = [0] * 4, [0] * 4
-        self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}  # of LocalTensor.operand
+        self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}  # cache of LocalTensor.operand
 
     def unordered(
         self, span: Span, horizon, writing: bool, core=None, atomic: bool = False

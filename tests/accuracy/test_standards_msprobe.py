@@ -116,7 +116,7 @@ def test_ulp_share_below_the_baselines_passes(dtype):
     expect("msprobe ULP", dtype, [("fail", pairs), *rows])
 
 
-# of the absolute threshold: the relative error, where small values end, their absolute error
+# relative to the absolute threshold: relative error, end of small values, their absolute error
 THRESHOLDS = {
     "float16": (2.0**-10, 2.0**-10, 2.0**-16),
     "bfloat16": (2.0**-8, 2.0**-10, 1e-16),

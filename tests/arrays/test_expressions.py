@@ -157,7 +157,7 @@ def summed(xp, array):
 def judged(system, seed):
     """Assert that every number of a random expression is within its error; return their number."""
     rng, count = np.random.default_rng(seed), 0
-    slack = Fraction(SLACK) if system is bounded else Fraction(1)  # which envelopes give back
+    slack = Fraction(SLACK) if system is bounded else Fraction(1)  # envelopes include this slack
     xp, dtype = system(rng)
     pool, story = [], []
     for _ in range(3):

@@ -31,7 +31,7 @@ LISTEN = """() => {
     }
     window.stopListening = () => Object.assign(of, own);
 }"""
-# A pixel and a half is the soft edge of a letter. A name of the code that ends in dots stands whole in the picture in words.
+# A pixel and a half is the soft edge of a letter. The text twin has the whole of a code name that ends in dots.
 FAULTS = """() => {
     const found = [], root = document.querySelector(".aclnn-explorer"), edge = 1.5;
     for (const figure of root.querySelectorAll("[data-panel]")) {

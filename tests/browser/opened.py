@@ -42,7 +42,7 @@ SETTLED = f"""async () => {{{WAITING}
         seen = root.dataset.revision;
     }}
 }}"""
-# Moves one control from value to value, each when the one before has been answered, and returns the problem at the end.
+# Moves one control from value to value, each after the previous answer, and returns the problem at the end.
 THROUGH = f"""async ([field, values]) => {{{WAITING}
     const input = root.querySelector(`[data-field=${{field}}]`);
     for (const value of values) {{

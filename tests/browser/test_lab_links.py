@@ -13,7 +13,7 @@ import pytest
 from machine import ROOT
 
 pytestmark = [pytest.mark.needs("chromium"), pytest.mark.soak]
-# The characters of the longest line of text in cells of Markdown, by where each character stands.
+# The number of characters in the longest line of Markdown cells, by the places of characters.
 LONGEST = """() => Math.max(...[...document.querySelectorAll(".jp-MarkdownCell p, .jp-MarkdownCell li")].map((one) => {
     const lines = new Map(), walker = document.createTreeWalker(one, NodeFilter.SHOW_TEXT), range = document.createRange();
     while (walker.nextNode()) {

@@ -78,7 +78,7 @@ class Page:
         return self.page.url
 
 
-# which moves by steps and by recorded pictures
+# rms_norm moves by steps and by recorded pictures
 @pytest.mark.parametrize("name", explorers() if SOAK else ["rms_norm"])
 def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     name, browser, tmp_path

@@ -15,7 +15,7 @@ from aclnn_viz.pictures.marks import Spots
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
 STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss flash_attention_score embedding grid_sampler_3d numeric_error tiles two_phase zoom".split()
-WIDTHS = {1280: 130, 820: 200, 390: 200}  # of a window, and pixels above the picture at most
+WIDTHS = {1280: 130, 820: 200, 390: 200}  # width of a window, and most pixels above the picture
 
 
 @pytest.fixture(scope="module")

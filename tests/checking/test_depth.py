@@ -48,7 +48,7 @@ def only(monkeypatch, unexplained, unshrunken):
 ELEMENTS = {
     "wrong beyond 65,536 elements": (2**13, 2**17),
     "wrong beyond 2^20 elements": (2**20, 2**20 + 1),
-    # of some cases
+    # only some cases
     "wrong beyond 4,000 rows": (2**10, 2**14),
     "last row dropped when rows % 16 = 1": (0, 2**8),
 }

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("unexplained")
 KERNELS = Path(__file__).parent / "not_finite"
 ROWS, LARGE = np.float32([[1, 2, 3, 4], [0, 0, 0, 0]]), np.float32([[0.5, -2, 200, 1]])
 EVEN = np.float32([[1, 1, 1, 1]])
-# kernel: operator, inputs, what stands in the line that makes the first, and of what it is made
+# kernel: operator, inputs, part of the line that makes the first nan, and its operands
 PYTHON = {
     "normalized": ("rms_norm", {"x": ROWS}, "y = x / root", "x = 0, root = 0"),
     "moments": ("layer_norm", {"input": EVEN}, "np.sqrt(", "= -0.001"),

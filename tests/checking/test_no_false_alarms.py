@@ -29,7 +29,7 @@ def complaints(op, label, kernel, seed, cases):
 @pytest.mark.parametrize("op", taught(), ids=lambda op: op.name)
 @pytest.mark.sampled(1)
 def test_right_kernels_pass(op, record_property):
-    """The kit's own, the one by hand, the plans and device orders, each on the same cases: drawing these is dear."""
+    """The kit's kernel, one by hand, plans and device orders, on the same cases, because drawing these is slow."""
     found = []
     record_property("seeds", len(SEEDS))
     for seed in SEEDS:
@@ -74,7 +74,7 @@ def test_a_zero_of_two_terms_may_have_another_sign_than_one_of_a_difference():
         assert judge(ready, {"out": right}) == []
 
 
-# whose cases are dearest
+# these have the slowest cases
 @pytest.mark.parametrize(
     "op", [op for op in taught() if SOAK or op.name != "grid_sampler_3d"], ids=lambda op: op.name
 )

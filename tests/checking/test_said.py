@@ -75,7 +75,7 @@ def test_a_law_is_said_only_if_it_stands_on_cases_drawn_to_break_it():
     some = [case("rms_norm", shape=(2, n)) for n in (5, 35, 90)]
     assert law.holds(some[0]) is False and law.holds(some[1]) is None and law.holds(some[2]) is True
     runs = [(some[0], False), (some[1], True), (some[2], True)] * 3
-    assert stands(law, runs) and not stands(law, runs[:3])  # of few by chance
+    assert stands(law, runs) and not stands(law, runs[:3])  # a few runs may agree by chance
     assert not stands(law, [*runs, (some[0], True)]) and not stands(law, runs[2::3])
     assert not stands(Condition("always", lambda made: True), [(one, True) for one in some * 9])
     more = [*runs, *runs]

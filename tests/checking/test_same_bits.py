@@ -18,7 +18,7 @@ CUT, PATH, LIBRARY, ATOMIC = (
     "the library adds",
     "atomic additions",
 )
-# operator, kernel, and where its bits change: with what, and a part of the reason with what stands in its line
+# operator, kernel, the cause of changed bits, and a part of the reason with a part of its line
 CHANGING = [
     ("softmax", NUMPY, "blocks", "another batch", CUT, "product[:, start"),
     ("softmax", NUMPY, "product", "another batch", LIBRARY, "@ ones"),

@@ -240,7 +240,7 @@ def test_of_a_version_that_nobody_read_the_text_says_so(cann, unknown):
 # Every form of a kernel.
 
 
-# of rows alone, which the documents do not name and the library takes
+# the documents do not name inputs with rows only, but the library takes them
 @pytest.mark.filterwarnings("ignore::aclnn_viz.devices.ConstraintWarning")
 def test_a_device_its_name_and_what_calls_it_are_kernels():
     with av.open_device("host", soc="Ascend310P3", cann="8.1") as device:

@@ -30,7 +30,7 @@ ATTACKED = [
 ]
 
 
-CASES = None if SOAK else 3  # of an attack, of seven
+CASES = None if SOAK else 3  # cases of an attack, out of seven
 
 
 @pytest.mark.parametrize(("name", "dtype", "shape"), ATTACKED)

@@ -26,7 +26,7 @@ def bare(monkeypatch):
 
 
 def listed(root, **options):
-    """Return the findings, which JSON keeps completely."""
+    """Return the devices found, unchanged by JSON."""
     found = list_devices(root=root, **options)
     assert json.loads(json.dumps(found)) == found
     return found

@@ -137,7 +137,7 @@ def test_the_curve_of_bicubic_is_the_mean_of_its_columns_and_of_nearest_a_stair(
     places, columns, _ = compute(State(**SMALL, interpolationMode=2)).curve
     inner = (places > 2) & (places < 6)
     slopes = np.diff(columns[inner]) / np.diff(places[inner])
-    assert slopes.min() < 0.9 < 1.1 < slopes.max()  # it wiggles about the straight line
+    assert slopes.min() < 0.9 < 1.1 < slopes.max()  # the curve oscillates about the straight line
     stairs = compute(State(**SMALL, interpolationMode=1)).curve[1]
     assert set(stairs) == set(range(9))
 

@@ -355,4 +355,4 @@ def test_a_run_that_is_kept_leaves_its_memories_to_the_next():
         for state in (State(**SMALL), State(**SMALL, schedule="late"))
         for one in tiles_data.ran(state).run.trace
     }
-    assert len(used) == 4  # of as many cores, in both runs
+    assert len(used) == 4  # cores of both runs

@@ -164,7 +164,7 @@ def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_
 
 
 def test_a_term_has_an_element_for_each_of_the_first_output():
-    """Of group norm x is (samples, channels, positions), mean (samples, groups), gamma (channels,)."""
+    """In group norm x is (samples, channels, positions), mean (samples, groups), gamma (channels,)."""
     _, z = of("group_norm_swish", rows=4, columns=6)
     at = z.shown[index(z, "dxOut")].index
     assert (
@@ -250,7 +250,7 @@ def test_a_click_on_each_number_marks_it_in_its_tensor(program):
         numbers = [float(word) for word in heat.words]
         own = z.values[term][np.ix_(*one.firsts)]
         np.testing.assert_allclose(numbers, own.flat, rtol=6e-4)
-        most = np.abs(own).max(axis=1)  # each row has colours of its own
+        most = np.abs(own).max(axis=1)  # each row has its own colours
         np.testing.assert_allclose(np.abs(heat.values).max(axis=1), most > 0)
         places = list(zip(spots.texts, spots.sets, spots.x0, spots.y0))
         for text, sets, x, y in places[:: 7 if SOAK else 40]:
@@ -263,7 +263,7 @@ def test_a_click_on_each_number_marks_it_in_its_tensor(program):
 
 
 def test_a_tensor_has_a_frame_around_each_tile_that_its_numbers_go_to():
-    """Of rms norm on two cores a row is a tile; core 0 stores the sum over all rows; gamma goes to every tile."""
+    """In rms norm on two cores a row is a tile; core 0 stores the sum over all rows; gamma goes to every tile."""
     _, z = of("rms_norm")
     for label, tiles in (("dxOut", 4), ("x", 4), ("rstd", 4), ("gamma", 0), ("dgammaOut", 1)):
         term = index(z, label)

@@ -145,7 +145,7 @@ class Table:
 
     def trial(self, table: dict, product: str, cann: str) -> "Trial":
         ordered, single = self.rows(table["ordered"]), self.rows(table.get("single", ""))
-        if "refused" in table:  # whatever else is wrong
+        if "refused" in table:  # other faults do not matter
             answer = self.row("-> " + table["refused"])
             ordered.append(answer)
             single = [answer._replace(changes=row.changes) for row in single]

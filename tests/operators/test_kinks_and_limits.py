@@ -1,4 +1,4 @@
-"""What a declaration says of kinks, of tensors that must have elements, and of values that some products take alone."""
+"""Declared kinks, tensors that must have elements, and values that only some products take."""
 
 import subprocess
 import sys

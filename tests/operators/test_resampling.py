@@ -191,7 +191,7 @@ def test_the_proof_tells_weights_apart(swapped):
 
 @pytest.mark.parametrize("name", ["bilinear", "bicubic", "nearest"])
 def test_truth_takes_a_scale_for_the_quotient_that_the_page_takes_it_for(name):
-    """Where a place lies on an element, its neighbour gets nothing, and not what the rounding of the scale leaves."""
+    """If a place lies on an element, its neighbour gets 0, not the rounding of the scale."""
     op = av.operator(f"upsample_{name}_2d")
     scales = {"scalesH": 3.4, "scalesW": 0.08000000000000002}
     case = av.case(op, "float64", shape=(3, 3, 7, 3), outputSize=(9, 1), **scales)

@@ -45,7 +45,7 @@ def test_attention_is_proved():
 @pytest.mark.soak
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_pages_are_refused(name):
-    # what is left out makes proofs short
+    # omitted inputs make proofs short
     mask = "dropMaskOptional=None" if name == "hidden scores count" else "attenMaskOptional=None"
     subject = next(
         one for one in of_operator(OP, changed(OP.page, (WRONG[name],))) if mask in str(one)

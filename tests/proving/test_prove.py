@@ -67,7 +67,7 @@ def test_a_wrong_page_is_not_proved(name, old, new):
     assert search(subjects) or name == "grid_sampler_2d"
 
 
-AXES = {  # of the sampler in the plane: (options, text of a page, wrong text)
+AXES = {  # (options of the 2D sampler, text of a page, wrong text)
     "axes mixed": (
         "interpolationMode=0, paddingMode=0, alignCorners=False",
         "wy * dx, dy * wx",
@@ -207,7 +207,7 @@ def test_a_label_that_is_called_as_an_index_is_another_number():
     "name", ["embedding", "avg_pool", "upsample_nearest_2d", "reflection_pad_2d"]
 )
 def test_attributes_fit_the_sizes_of_a_draw(name):
-    # where they did not, NumPy refused what is right
+    # without this, NumPy refused right pages
     assert tried(of_operator(av.operator(name))) is None
 
 
@@ -291,7 +291,7 @@ def rows(xp, x, z, f0):
     return {"y": xp.where(near, x * xp.exp(f0), 2.0 * x)}
 
 
-NEIGHBOURS = {  # of dx, which is the first alone
+NEIGHBOURS = {  # gradients beside dx, which is the first alone
     "right": ("(k >= 0.0) & (k < 1.0)", "xp.floor(z)", "xp.exp(f0)"),
     "one truth of two": ("(k >= 0.0)", "xp.floor(z)", "xp.exp(f0)"),
     "or": ("(k >= 0.0) | (k < 1.0)", "xp.floor(z)", "xp.exp(f0)"),

@@ -1,4 +1,4 @@
-"""What is not proved says so in plain words, with its line of the page and the smallest numbers; the command and the notebook show it."""
+"""Refused proofs explain themselves in plain words, with the page's line and smallest numbers, in command and notebook."""
 
 import inspect
 import json

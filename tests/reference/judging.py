@@ -1,4 +1,4 @@
-"""How the references themselves are judged: numerical differentiation, and agreement to its accuracy."""
+"""Judges of the references: numerical differentiation, and agreement to its accuracy."""
 
 import numpy as np
 

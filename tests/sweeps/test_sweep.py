@@ -149,7 +149,7 @@ def test_a_sweep_that_is_interrupted_again_and_again_goes_on_where_it_stopped(st
 
 
 def test_no_more_waits_than_a_window(store):
-    """Of endless recipes only as many are made as the workers can soon take."""
+    """From endless recipes only as many are made as the workers can soon take."""
     numbers = itertools.count()
     endless = ({"operator": "hardswish", "shape": (2,), "seed": number} for number in numbers)
     with ThreadPoolExecutor(2) as executor:

@@ -162,7 +162,7 @@ def test_what_a_device_does_not_mind_is_a_warning_and_the_numbers_are_seen(
     run = av.tiles.run(kernel, x, y, *map(int, (read, write, use)))
     assert [one.kind for one in run.hazards] == [hazard] * bool(hazard)
     assert {one.kind for one in run.warnings} == {*WARNED, *([more] if more else [])}
-    if not hazard or write == "56":  # a hazard that stops a device stops here
+    if not hazard or write == "56":  # the machine stops where a device would
         np.testing.assert_array_equal(y, x + 1)
 
 

@@ -475,7 +475,7 @@ def test_the_files_of_the_wheel_hold_the_headers():
     [(None, None), ("3.0f, CMPMODE::LE", "3.0f, CMPMODE::LT"), ("slope, 0.5f", "slope, 0.4f")],
 )
 def test_a_kernel_of_an_operator_is_judged(file, wrong, tmp_path, capsys, monkeypatch):
-    # whatever else the machine does
+    # independent of the machine's load
     monkeypatch.setitem(scope.DEPTHS, "quick", replace(scope.DEPTHS["quick"], seconds=60.0))
     source = HARDSWISH if file is None else edited(tmp_path, file, wrong, HARDSWISH)
     status = cli.main(

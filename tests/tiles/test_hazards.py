@@ -182,7 +182,7 @@ def last_ids(x, y):
 
 
 def at_their_limits(x, y):
-    """What fits just so: 64 buffers, all of the Unified Buffer, 64 lanes, 255 repeats, one block with a stride of 0, no wrap."""
+    """Exact fits: 64 buffers, all of the Unified Buffer, 64 lanes, 255 repeats, one block with a stride of 0, no wrap."""
     pipe = TPipe()
     for _ in range(31):
         queue(pipe, VECIN, 2, 32)
@@ -196,7 +196,7 @@ def at_their_limits(x, y):
     Adds(one, one, 1, 64)
     Adds(rest, rest, 1.0, 8, 1, UnaryRepeatParams(0, 1, 8, 8))
     PipeBarrier(PIPE_V)
-    # the one without memory of its own
+    # the tensor without its own memory
     Select(rest[128], rest.ReinterpretCast(BITS), rest, rest[64], SELMODE.VSEL_CMPMASK_SPR, 64)
     for _ in range(2):
         sync(V_S, pipe.FetchEventID(V_S))

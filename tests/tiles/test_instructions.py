@@ -38,7 +38,7 @@ class Row(NamedTuple):
     args: tuple
     want: Any
     types: dict = {}
-    given: Any = None  # what a begins with
+    given: Any = None  # initial content of a
 
     def __repr__(self):
         return f"{self.name}{self.args} {self.types}"

@@ -19,7 +19,7 @@ PROGRAMS = [
     program for op in av.operators() for program in registry.own("tiles", op.name, "PROGRAMS", ())
 ]
 ids = [program.name for program in PROGRAMS]
-# whose programs refuse some of the suite: here the layouts that are not BNSD
+# operators whose programs refuse some of the suite: here layouts other than BNSD
 PARTS = {"flash_attention_score"}
 
 
@@ -173,7 +173,7 @@ def test_short_tiles_give_what_long_ones_give(op, options):
         ("grid_sampler_3d", {}),
         ("cross_entropy_loss", {"reduction": "sum"}),
     ],
-)  # whose mean adds one part a core
+)  # its mean adds one part per core
 @pytest.mark.sampled(2)
 def test_these_give_the_same_bits_on_any_number_of_cores(op, options):
     (program, *_), case = av.tiles.programs(op), av.case(op, **options)

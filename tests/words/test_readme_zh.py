@@ -1,5 +1,6 @@
-"""The Chinese README is true and whole: its blocks are those of README, which run, and it has every one, every heading and
-all that README names in code; each leads to the other."""
+"""The Chinese README is true and complete: it has README's blocks, which run, headings and code names; each links to the
+other.
+"""
 
 import re
 

@@ -5,7 +5,7 @@ from aclnn_viz.operators.deep_norm import page as textbook
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import Difference
 
-# of a row of one element rounding is left where products are fused with sums
+# for a row of one element, fused products and sums leave rounding
 ARRANGEMENTS = (
     changed(textbook, (("(grad - along) * rstd", "grad * rstd - along * rstd"),)).backward,
 )

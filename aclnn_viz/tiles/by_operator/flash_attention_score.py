@@ -45,7 +45,7 @@ def tiling(
     (batch, heads, length, size), (_, kept, columns, narrow) = query.shape, value.shape
     # a row starts at a multiple of 32 bytes in every format
     places, wide = batch * heads * length * columns, -(-size // 16) * 16
-    rows = heads // kept * length  # of the heads that share keys
+    rows = heads // kept * length  # query rows of the heads that share keys
     most = max(rows, columns)
     fits = (platform.GetCoreMemSize() - 1024) // (
         wide * (2 * BUFFERS * query.dtype.itemsize + 8 * 4) + 4 * (64 + 4)

@@ -196,7 +196,7 @@ class GridSamplerGrad:
         )
         SetAtomicNone()
         if self.t.inOrder:
-            PipeBarrier(PIPE_MTE3)  # even the atomic sums of one core may be reordered
+            PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may be reordered
         self.outQue.FreeTensor(out)
 
     def Dot(self, at, count):

@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from msprobe.pytorch import PrecisionDebugger
 
-BROKEN, CALLS = 27, 200  # which of the calls of hardswish, every fifth call
+BROKEN, CALLS = 27, 200  # the wrong call of hardswish (every fifth call), all calls
 
 
 class Model(torch.nn.Module):

@@ -1,4 +1,4 @@
-"""What kernels of this folder share: the format in which they compute, three functions, and one axis of a grid sampler."""
+"""Common parts of this folder's kernels: the computing format, three functions, and one axis of a grid sampler."""
 
 import numpy as np
 
