@@ -18,7 +18,7 @@ from aclnn_viz.pictures.text import number
 from aclnn_viz.words.messages import message, tr
 
 FLOOR = 0.01  # ulps; smaller errors are drawn here
-DOTS = 4000  # per kind, evenly chosen, and the largest error
+DOTS = 4000  # most dots per kind, evenly chosen, with the largest error
 WINDOWS, LEAST_ELEMENTS = 16, 8  # number, and least elements of a window
 TALL = 330  # pixels
 GREY = 4

@@ -133,8 +133,8 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
             | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"}
             | environment,
             # The kernel warns of its transport, which never leaves this machine; the history belongs to the reader.
-            # Lessons cite PyTorch's values where it is not installed, and are committed so. Searches for garbage in what a
-            # machine of tiles holds would be a tenth of the time.
+            # Committed lessons cite PyTorch's values, as on a machine without it. Garbage searches through a tile machine's
+            # objects would take a tenth of the time.
             extra_arguments=[
                 "--log-level=ERROR",
                 "--HistoryManager.enabled=False",

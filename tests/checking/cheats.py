@@ -122,7 +122,7 @@ CHEATS = {
             ("os.mkfifo", "changes the file posix.mkfifo"),
         )
     },
-    # Ten more.
+    # Ten further cheats.
     "exits as it is loaded": (
         "import sys\nsys.exit(0)\nkernel = right",
         "cannot be loaded: SystemExit: 0",
