@@ -75,7 +75,7 @@ def test_in_chinese_no_part_of_a_verdict_is_english_and_no_count_is_glued_to_a_b
         )
     assert (
         "第" in said[0].splitlines()[1]
-        and re.search(r"如同hardswish/page.py第\d+行", said[1])
+        and re.search(r"相当于把hardswish/page.py第\d+行", said[1])
         and re.search(r"x > 3（\d+/\d+）", said[1])
     )
 
