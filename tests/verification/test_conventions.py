@@ -161,7 +161,7 @@ EDITS = [
         "dot * xp.reshape(dx, (-1,)), dot * dx.ravel())",
         "not finite",
     ),
-    ("grid_sampler_2d", "if paddingMode != REFLECTION:  #", "if True:  #", "not finite"),
+    ("grid_sampler_2d", "if paddingMode != REFLECTION:", "if True:", "not finite"),
     (
         "grid_sampler_2d",
         "dot = xp.where(inside, xp.astype(dot, xp.float64), xp.zeros_like(grad_x))",
