@@ -75,7 +75,7 @@ DIFFERENCES = {
             "where every target is ignored, the mean has the gradient 0, not nan",
             LOSS,
             values=_nothing,
-            convention="every target ignored, mean: W = 0",
+            convention="mean, every target is ignored: the divisor W is 0",
         ),
         narrow(
             "the gradients of nll_loss are rounded to 16 bits before those of log_softmax",

@@ -20,7 +20,7 @@ from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
 STEP = 2.0**-20  # for differences in float64: half of its digits
-UNKNOWN = message("not written down")
+UNKNOWN = message("the kit's tables do not say")
 
 
 def conventions(op: Operator) -> Iterator[Convention]:
@@ -80,7 +80,7 @@ def _row(topic: str, where: str, kernel) -> Convention:
         None,
         UNKNOWN,
         UNKNOWN,
-        message("what the page computes, as measured"),
+        message("measured: the page computes this value"),
         pytorch=UNKNOWN,
     )
 
