@@ -184,7 +184,7 @@ def pytest_xdist_make_scheduler(config, log):
                 self.workqueue.move_to_end(computes, last=False)
             super()._assign_work_unit(node)
 
-    config.option.loadscopereorder = False  # by the number of tests
+    config.option.loadscopereorder = False  # keep pytest's order, not by the number of tests
     return Scheduling(config, log)
 
 

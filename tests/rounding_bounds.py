@@ -13,7 +13,7 @@ from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, float_format, ordinal_distance, round_to
 from aclnn_viz.operators import Operator
 
-STEPS = 8  # roundings on the longest way from an input to an output, about
+STEPS = 8  # approximate roundings on the longest way from input to output
 
 
 def magnitudes(op: Operator, inputs: Mapping) -> dict[str, np.ndarray]:

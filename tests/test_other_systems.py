@@ -45,7 +45,7 @@ def test_a_process_that_was_started_while_processes_were_listed_is_ended(monkeyp
         return [] if len(scans) == 1 else found(self)
 
     monkeypatch.setattr(Child, "_left", left)
-    # A line in one write, or the two of them could mix.
+    # one write per line, so that two processes do not mix
     program = (
         "import os, time; late = os.fork() or os.setsid() or os.getpid(); "
         "os.write(1, b'%d\\n' % late); time.sleep(60)"

@@ -112,7 +112,7 @@ def main(
     )
     release = (
         import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""
-    )  # slow to load
+    )  # these imports are slow
     parser.add_argument(
         "--version",
         action="version",

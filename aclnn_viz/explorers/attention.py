@@ -79,7 +79,7 @@ class Attention:
     row: np.ndarray
     column: np.ndarray
     scores: np.ndarray
-    tile: np.ndarray  # tile of each key
+    tile: np.ndarray
     now: np.ndarray  # the last tile of the forward sweep
     back: np.ndarray  # the last tile of the backward sweep; -1 before its start
     tops: np.ndarray  # the largest score up to the tile of a key; nan if none was seen

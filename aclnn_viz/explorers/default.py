@@ -47,7 +47,7 @@ class Data:
 
     xp: object
     state: object
-    inputs: dict  # of op.backward
+    inputs: dict  # inputs of op.backward
     outputs: dict
     answer: object = None  # a Slope or Spread of one element, or the reason for none
     notices: tuple[str, ...] = ()
@@ -158,7 +158,7 @@ def _control(op, parameter, start: dict):
         return _real(parameter, float(known))
     if kind == "int" and len(values) == 1:
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
-    if kind.endswith("s"):  # an array, as text
+    if kind.endswith("s"):  # an array, shown as text
         return (
             choice(
                 repr(known), {repr(value): repr(value) for value in values}, name, group, names=True

@@ -44,7 +44,7 @@ DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
 REACH = 3.0  # powers of ten of the standards' axis on either side of the limit
 WORDS = 3.4  # start of the text at the right, on the axis
-END = 48.0  # end of the axis
+END = 48.0
 # height of the standards' panel, width of panels with words, in pixels
 LOW, WORDED = 310, 700
 SEEN = 24  # most numbers of the format on either side of an element

@@ -175,11 +175,11 @@ class Data:
     """The drawn data. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
 
     state: State
-    inputs: dict  # of op.backward
+    inputs: dict  # inputs of op.backward
     output: str
     plan: Plan
     fault: Fault | None
-    errors: Errors  # and their envelopes
+    errors: Errors  # with their envelopes
     report: Report
     rounding: np.ndarray  # error of the correctly rounded truth
     spread: np.ndarray  # effect on the truth of input changes within one ulp
@@ -234,7 +234,7 @@ def inputs(state: State) -> dict:
     if values not in drawn:  # only the forward operator takes it
         shape = given["shape"] if values == op.first and "shape" in given else drawn[op.like].shape
         drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(shape)}
-    with np.errstate(over="ignore"):  # the format makes an infinity of it
+    with np.errstate(over="ignore"):  # the format has no larger number
         scaled = {
             key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
             for key, power in ((upstream, state.gradient), (values, state.values))

@@ -67,7 +67,7 @@ class Softmax:
     xp: object
     output: str
     upstream: str
-    share: np.ndarray  # probabilities
+    share: np.ndarray
     arriving: np.ndarray
     level: np.ndarray  # mean of the incoming gradients, weighted by probability
     gradient: np.ndarray

@@ -29,12 +29,12 @@ class Subject:
     'On the kink there is no derivative'
     """
 
-    name: str  # the name for `explore`
+    name: str  # name for `explore`
     operator: Callable  # state -> Operator
     state: type
     inputs: Callable  # state -> inputs of that operator's backward
     compute: Callable  # (state, backward) -> data, which holds its state
-    panels: Callable  # data -> panels
+    panels: Callable
     headline: (
         Callable | None
     )  # data -> sentences beside the caption; they and the text may take longer than the panels
@@ -43,7 +43,7 @@ class Subject:
     notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
     # data -> the present view in one to three sentences; words may have their marks' colours, [3:so], or be bold, [b:so]
     caption: Callable = None
-    plays: Callable = lambda data: ()  # data -> the plays
+    plays: Callable = lambda data: ()
     # (gathered, data) for tracing: then a page computes the picture without Python
     live: tuple = ()
     # state -> inputs by name that a traced picture keeps constant

@@ -166,7 +166,7 @@ class Job:
     writes: list
     reads: list
     hazardous: bool
-    wrote: list  # bytes, one array for each of `writes`
+    wrote: list  # the written bytes, one array per span of `writes`
     waits: tuple  # per pipe, the number of instructions to finish first
 
 
@@ -200,7 +200,7 @@ class Data:
     state: State
     work: Work
     times: Times | None = None
-    core: object = None  # the core in time
+    core: object = None
     other: object = None  # the core with the other number of buffers
     xp: object = None
 

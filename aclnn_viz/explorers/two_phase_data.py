@@ -93,7 +93,7 @@ class Data:
     """The drawn data."""
 
     state: State
-    inputs: dict  # of op.backward
+    inputs: dict  # inputs of op.backward
     calls: list[Call]
     misuse: list[str]
     workspace: int | None  # bytes that phase 1 requested; None if it failed or was skipped

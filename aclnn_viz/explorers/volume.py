@@ -43,7 +43,7 @@ class Volume:
     voxels: np.ndarray  # (depth, height, width)
     at: list  # the point in voxels: x, y, z
     scales: list  # (offset, factor) of the grid's coordinates, by voxels
-    places: list  # corners: x, y, z
+    places: list  # x, y, z of the corners
     weights: np.ndarray
     gradient: np.ndarray  # gradient of the point for a gradient of 1: x, y, z
     values: np.ndarray

@@ -67,7 +67,7 @@ class Look:
     """The shown part of a run: the level, the term and its element."""
 
     level: str = choice("formula", LEVELS, "level", "Look at")
-    program: str = ""  # second in sight
+    program: str = ""  # second control in sight
     term: int = whole(0, 0, 63, meant("term", "term of a formula"), "Look at", moves=True)
     row: int = whole(1, 0, 11, "row", "Look at", below="rows")
     column: int = whole(3, 0, 127, "column", "Look at", below="columns")

@@ -209,7 +209,7 @@ def _settle(folder: Path) -> None:
     try:
         os.fsync(handle)
     except OSError:
-        pass  # some file systems cannot
+        pass  # some file systems cannot flush a folder
     finally:
         os.close(handle)
 

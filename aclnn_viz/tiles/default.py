@@ -62,7 +62,7 @@ WITH_NUMBER = {
     if text.startswith("Compare")
 }
 EITHER = {"add", "multiply", "minimum", "maximum"}  # a number may be the first operand of these
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # operators on two numbers
+SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # infix operators
 PROGRAM = '''"""{aclnn} as tiles, written from its page."""
 
 from aclnn_viz.tiles.ascendc import *

@@ -174,7 +174,7 @@ class Message(str):
     def __str__(self):
         return self[:] if language_here() == "en" else tr(self)
 
-    def __repr__(self):  # for lists of messages
+    def __repr__(self):  # shown in lists of messages
         return repr(str(self))
 
     def __format__(self, spec: str):
@@ -188,7 +188,7 @@ class Message(str):
 class Name(Message):
     """A name that a program passes: English in every language, followed by its meaning in other languages."""
 
-    __str__, __repr__ = str.__str__, str.__repr__  # for passing on
+    __str__, __repr__ = str.__str__, str.__repr__  # programs pass these names on
 
     def said(self, values: dict) -> str:
         meaning = tr(self.key)

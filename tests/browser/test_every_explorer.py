@@ -253,7 +253,7 @@ def test_every_control_has_a_name_and_takes_the_focus(explorer):
         explorer.page.locator(f"{field}:not(fieldset), fieldset{field} :checked").focus()
         outline = """(({ activeElement: one }) => getComputedStyle(one.type === "radio" ? one.nextSibling : one).outlineStyle
             + one.closest("[data-field]").dataset.field)(document)"""
-        explorer.page.keyboard.press("Shift")  # the keyboard is used: the focus is shown
+        explorer.page.keyboard.press("Shift")  # the keyboard makes the focus visible
         assert explorer.page.evaluate(outline) == "solid" + control["field"]
 
 

@@ -97,7 +97,7 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
         one.page.wait_for_timeout(200)
         if one.said() != before:
             break
-    if SOAK:  # else other tests run beside it
+    if SOAK:  # otherwise parallel tests disturb the times
         assert np.percentile(times, 95) <= 50, f"{name}: {np.percentile(times, [50, 95])} ms"
     one.becomes("said.join() !== given.join()", before)
     after = one.said()

@@ -270,7 +270,7 @@ def test_a_pile_of_errors_says_how_many_and_where(opened):
 def test_an_instruction_and_a_slot_say_their_data(opened):
     page, data, hint = opened("tiles", buffers=2, at=0.32)
     found = Scene(XP, data)
-    k = 1  # beside the grips
+    k = 1  # a place beside the grips
     middle = (found.start[k] + found.end[k]) / 2 / found.span
     job, takes = found.core.jobs[k], found.core.takes[k]
     said = hint("timeline", middle, 0.0)

@@ -67,7 +67,7 @@ def test_the_options_say_what_counts_of_a_dump(tmp_path):
         and few.cases < some.cases + sum(some.left_out.values())
         and any("shape" in why for why in few.left_out)
     )
-    assert av.check(folder, kernel, plan="device").passed  # by its name
+    assert av.check(folder, kernel, plan="device").passed  # plan given by its name
     with pytest.raises(ValueError, match="some case must remain.*float16.*ask for less"):
         av.check(folder, kernel, dtypes="float16", limits={"x": 0, "gamma": 0})
 

@@ -7,7 +7,7 @@ from machine import SOAK
 import aclnn_viz as av
 from aclnn_viz.checking.scope import DEPTHS, Scope
 
-SECONDS = {"quick": 3.0, "normal": 3.0, "deep": 5.0}  # after which no case starts
+SECONDS = {"quick": 3.0, "normal": 3.0, "deep": 5.0}  # no case starts later
 CASES = [
     pytest.param(op, depth, id=f"{op.name}-{depth}") for depth in DEPTHS for op in av.operators()
 ]

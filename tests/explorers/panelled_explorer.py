@@ -46,7 +46,7 @@ def assert_fits(shown: Picture):
     assert taken == {(row, column) for row in heights for column in range(20)}, (
         "rows are not filled"
     )
-    # how elements answer, one for each output, who computed them
+    # responses, one sentence per output, and the origin
     assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
     assert all(sentence in shown.text for sentence in shown.headline)
 

@@ -50,7 +50,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.soak  # and `make verify` proves all modes
+@pytest.mark.soak  # `make verify` also proves all modes
 @pytest.mark.parametrize("name, only", LARGE)
 def test_a_sample_of_larger_pages_is_proved(name, only):
     subjects, theorems = proved(name, only=only, n=1)

@@ -41,7 +41,7 @@ def test_nothing_public_lets_out_what_happens_inside(calls, tmp_path, monkeypatc
 
 def test_the_walk_misses_nothing_public(calls):
     walked = {walk.named(function).split(".")[-1] for function, *_ in calls}
-    walked |= {"write", "write_suite", "record", "CannAcl"}  # behind functions of the walk itself
+    walked |= {"write", "write_suite", "record", "CannAcl"}  # functions of the walk call these
     assert [
         name
         for name in walk.public()

@@ -171,7 +171,7 @@ def test_a_kill_loses_nothing_and_leaves_nothing(run, tmp_path, what, record_pro
         if what in ("new", "lab") and out.exists():
             assert what == "lab" or sound(out)
             shutil.rmtree(out)
-        elif again.random() < 0.3:  # else one kill follows another
+        elif again.random() < 0.3:  # otherwise one kill follows another
             assert (
                 run(*command)[0] == 0
                 and sound(out)

@@ -27,7 +27,7 @@ EXTRA = [
     "PIPE_ALL",
     "PIPE_MTE3",
     "PIPE_V",
-]  # behind each program's last line
+]  # appended to each program's last line
 
 
 def wait(name):

@@ -293,7 +293,7 @@ WHOLE = {
     "N": round,
 }
 FLOATS = {"half": (10, -14), "bfloat16_t": (7, -126), "float": (23, -126)}  # bits, exponent
-# Of the page 数据结构/precision_conversion.md: a value, and what RINT, FLOOR, CEIL, ROUND and TRUNC make of it.
+# From 数据结构/precision_conversion.md: a value, and its RINT, FLOOR, CEIL, ROUND and TRUNC.
 DOCUMENTED = [
     ("int16_t", "half", 2**12 + 2, (4096, 4096, 4100, 4100, 4096)),
     ("half", "int32_t", -1.5, (-2, -2, -1, -2, -1)),

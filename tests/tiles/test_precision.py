@@ -104,7 +104,7 @@ LOSSY = {
     "Muls(d, d, half(C), 64); Muls(d, d, half(C), 64)": lambda x: x**4,
 }  # fmt: skip
 CONSTANTS = 1024, 4096
-WRONG = "Adds(a, a, half(0.25f), 64); "  # before a right formula
+WRONG = "Adds(a, a, half(0.25f), 64); "  # prefix of a right formula
 KERNELS = [
     (before + text.replace("C", f"{constant}.0f"), right, PRECISION if not before else FORMULA)
     for text, right in LOSSY.items()

@@ -148,14 +148,14 @@ class Data:
 
     xp: object
     state: State
-    inputs: dict  # of op.backward
+    inputs: dict  # inputs of op.backward
     surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image continued by the padding mode
     margin: tuple[int, int]  # rows, columns
     pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
     out: np.ndarray  # (Hout, Wout)
     inputGrad: np.ndarray  # (H, W)
     gridGrad: np.ndarray  # (Hout, Wout, 2)
-    outputs: dict  # of op.backward
+    outputs: dict  # outputs of op.backward
     taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     read: np.ndarray  # (2, 2): mean column and row of the taps, and their slopes
     hops: (

@@ -169,7 +169,7 @@ class GroupNormSwishGrad:
         Exp(self.a, self.a, count)  # never overflows
         Adds(self.b, self.a, 1.0, count)
         Div(self.a, self.a, self.b, count)  # the smaller of sigmoid(t), sigmoid(-t)
-        Div(self.b, self.one, self.b, count)  # and the larger
+        Div(self.b, self.one, self.b, count)  # the larger of the two
         CompareScalar(self.bits, self.t1, 0.0, CMPMODE.LT, -(-count // 64) * 64)
         out = self.outQue.AllocTensor(float32)
         # sigmoid(-t)

@@ -27,7 +27,7 @@ from aclnn_viz.operators.families.sampling import (
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
 
-CHANNELS = 128  # processed at once
+CHANNELS = 128  # channels processed at once
 POINTS = 128  # points whose gridGrad is collected before it is stored
 FLAT = 4096  # elements per tile in elementwise steps
 
