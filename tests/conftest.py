@@ -130,7 +130,7 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
-    # seventy times the default: what SymPy makes lives long, and memory is not short here
+    # seventy times the default: SymPy's objects live long, and memory is plentiful
     gc.set_threshold(50_000)
 
 

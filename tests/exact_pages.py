@@ -8,7 +8,7 @@ import numpy as np
 from aclnn_viz.arrays.functions import Guards
 
 DIGITS = 60
-# about 1e-20: its square, and what rounding leaves of 60 digits divided by it, are below 1e-39
+# about 1e-20: its square, and the rounding of 60 digits divided by it, are below 1e-39
 STEP = mpmath.mpf(2) ** -66
 FAR = 0.3721  # another number, and not round
 mp = mpmath.mp.clone()

@@ -93,7 +93,7 @@ def test_device_without_one(tmp_path, capsys, monkeypatch):
 
 
 def test_errata_are_listed_and_reproduce(capsys, monkeypatch):
-    # all of them are tried beside them
+    # other tests try all of them
     some = [one for one in errata.errata() if one.operator == "group_norm_swish"][:3]
     monkeypatch.setattr(errata, "errata", lambda: some)
     status, printed, _ = called(capsys, "errata", "--json")

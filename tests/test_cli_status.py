@@ -278,7 +278,7 @@ def test_recipes_of_any_number_of_seeds_are_made_as_they_are_asked_for():
 
 
 INTERRUPTED = (130, "aclnn-viz: interrupted\n")
-# Ctrl-C at an import of a process, which may be the child, or as both end.
+# Ctrl-C during an import in a process, which may be the child, or while both end.
 AT_IMPORT = """
 import os, signal, sys
 left = [{at}]

@@ -144,7 +144,7 @@ def kernel():
 
 
 # A Chinese lesson runs right after its English one, in the same kernel and without drawing: its pictures are those of the
-# English one with other words, which are also in what is said of them. Drawing is half of the time of a lesson.
+# English one with other words, and their descriptions have these words. Drawing takes half of a lesson's time.
 DRAWN = ("02_hardswish", "07_numeric_error")
 IN_CHINESE = ("02_hardswish",)
 EDITIONS = [
@@ -372,7 +372,7 @@ def test_the_moves_name_controls_and_options_that_exist(lesson, name):
     ],
 )
 @pytest.mark.sampled(7)
-# NumPy's own words on the mean of a row of length 0, which the suites have
+# NumPy's warning for the suites' rows of length 0
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
 def test_the_check_at_the_end_tells_a_right_answer_from_none(lesson):

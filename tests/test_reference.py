@@ -260,7 +260,7 @@ def test_an_unchanged_copy_passes(module, what, old):
     holds(module, what, old, old)
 
 
-# What differentiation does not see: how numbers are taken, kinks, ties, what is not finite, what is refused.
+# Invisible to differentiation: conversion of numbers, kinks, ties, special values, refusals.
 
 
 def test_numbers_are_exact_to_50_digits_in_a_context_of_their_own():

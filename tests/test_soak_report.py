@@ -27,7 +27,7 @@ SWEEP = """
 
 @pytest.fixture
 def junit(pytester, monkeypatch):
-    # some import for a second what they report
+    # some plugins take a second to import
     monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
 
     def run(wrong=None):

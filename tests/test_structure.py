@@ -19,7 +19,7 @@ import aclnn_viz
 from aclnn_viz.operators import operators
 from derivations import chapters
 
-# A package may import every package above it and none below, and of the packages outside only those named beside it.
+# A package may import every package above it, none below, and only the outside packages named beside it.
 # An entry is a module or package of aclnn_viz, or derivations.
 PACKAGES = dict(
     table("""

@@ -26,8 +26,8 @@ READY = """() => {
     const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
     return context?.isReady && context.session?.kernel?.status === "idle";
 }"""
-# What the kernel complains of becomes an error of the page's console. The icon of the tab, which nobody sees here, would
-# be fetched anew whenever the kernel gets busy or idle: a quarter of the time of a movement.
+# Kernel errors become errors of the page's console. The icon of the tab, invisible here, would
+# be fetched at every change between busy and idle: a quarter of a movement's time.
 WATCHED = """() => {
     document.querySelectorAll("link.favicon").forEach((icon) => icon.remove());
     window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.anyMessage.connect((_, { msg, direction }) => {

@@ -2,7 +2,7 @@
 
 from contextlib import contextmanager
 
-# Each canvas keeps the words that stand on it since it was cleared: [text, left, top, right, bottom, what it was clipped to].
+# Each canvas records its words since it was cleared: [text, left, top, right, bottom, clip].
 LISTEN = """() => {
     const of = CanvasRenderingContext2D.prototype, own = {}, clips = new WeakMap(), rects = new WeakMap();
     const clip = (context) => clips.get(context) ?? clips.set(context, [null]).get(context);

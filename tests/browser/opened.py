@@ -23,8 +23,8 @@ SET = """(changes) => {
 SHOWN = """() => Object.fromEntries([...document.querySelectorAll(".aclnn-explorer [data-field]")].map((input) => [
     input.dataset.field, input.type === "checkbox" ? input.checked
         : "selectedIndex" in input ? input.selectedIndex : Number(input.value)]))"""
-# The explorer's model counts the messages that the kernel has not finished, and keeps what is moved meanwhile: when it has
-# neither, all that was moved has been answered. A frame later it is drawn, a panel whose size has changed once more.
+# The explorer's model counts the messages that the kernel has not finished, and queues later moves: when it has
+# neither, every move has been answered. The picture is drawn a frame later, a resized panel twice.
 WAITING = """
     const root = document.querySelector(".aclnn-explorer");
     const found = (widget) => widget._view?.model ?? [...widget.children()].map(found).find(Boolean);
@@ -82,7 +82,7 @@ class Opened(Notebook):
             self.run("explorer.close()")
             self.page.wait_for_function(f"!document.querySelector('{ROOT} canvas')")
         self.name, self.subject = name, subject_of(name)
-        # not the kernel's, but what the state says of precision
+        # the device of the precision state, not the kernel's
         self.device = DeviceOfState(self.subject.operator)
         self.controls = [c for c in controls(self.subject.state) if c["field"] != "device"]
         self.open_again()
@@ -93,7 +93,7 @@ class Opened(Notebook):
             f"() => document.querySelectorAll('{ROOT}').forEach((old) => old.classList.remove('aclnn-explorer'))"
         )
         self.page.evaluate(RUN_CELL, cell or CELL.format(name=self.name))
-        # holds no element, as a selector would
+        # contains no element, unlike a selector
         self.page.locator(f"{ROOT} canvas").first.wait_for(timeout=60_000)
         # closed, it is written later
         self.page.evaluate(

@@ -42,7 +42,7 @@ def check(explorer, state=None):
         }
 
 
-# While the kernel sleeps, moves a slider as far as it goes and returns what is said then, and for which values the kernel has drawn.
+# While the kernel sleeps, moves a slider to its end and returns the words shown, and the values that the kernel has drawn.
 ASLEEP = f"""async ([field, value]) => {{{WAITING}
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel, said = () => root.querySelector(".caption").textContent;
     const before = said(), asleep = kernel.requestExecute({{ code: "import time; time.sleep(1.5)" }}).done;

@@ -19,7 +19,7 @@ COUNT = """(colours) => {
     }
     return counts;
 }"""
-# Controls whose widest value does not fit: of numbers, the ends are typed in turn.
+# Controls whose widest value does not fit; for numbers, both ends are typed.
 CLIPPED = """() => [...document.querySelectorAll(".aclnn-explorer :is([data-field], output)")].flatMap((node) => {
     if (node.tagName === "OUTPUT") return node.scrollWidth > node.clientWidth ? [node.outerHTML] : [];
     if (node.type === "number") {

@@ -8,7 +8,7 @@ from aclnn_viz import case
 from aclnn_viz.cases.suites import recipes
 from aclnn_viz.operators import registry
 
-# Where lengths depend on each other beyond what a declaration says, a file of cases completes them.
+# If lengths depend on each other beyond the declaration, a file of cases completes them.
 DRAWN = [op for op in sampled(__name__) if not registry.own("cases", op.name, "completed", None)]
 EVERY = pytest.mark.parametrize("op", DRAWN, ids=lambda op: op.name)
 

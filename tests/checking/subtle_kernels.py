@@ -65,7 +65,7 @@ def nan_reads_the_first_pixel(**inputs):
 PRODUCT = "grad * slope(part)"
 NUMPY = "from", "import numpy as np\n\nfrom"
 
-# Operator, how a new kernel is made, the series of a deep check that shows it, words of a normal pass (None: it sees it).
+# Operator, function that makes the kernel, series of a deep check that shows it, words of a normal pass (None: it fails).
 SUBTLE = {
     "wrong beyond 65,536 elements": (
         SWISH,

@@ -63,7 +63,7 @@ def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
 
 
 def test_in_chinese_no_part_of_a_verdict_is_english_and_no_count_is_glued_to_a_bound():
-    # a kernel without a source, which is explained by a line of the page
+    # a kernel without a source, explained by a line of the page
     bent = opaque(edited("hardswish", ("x / 3 + np.float32(0.5)", "(x + 2) / 3")))
     said = []
     for name, tested in (("rms_norm", changed(("np.mean", "np.sum"))), ("hardswish", bent)):

@@ -19,7 +19,7 @@ MISTAKES = [(one.name, mistake) for one in EVERY for mistake in solution_of(one)
 WHOLE = "hardswish_kernel", "rms_kernel"
 
 
-# Of a row of length 0, which the suites hold, NumPy warns; what it returns is judged.
+# NumPy warns of the suites' rows of length 0; the check judges the result.
 pytestmark = pytest.mark.filterwarnings(
     "ignore:Mean of empty slice", "ignore:invalid value encountered"
 )
@@ -116,7 +116,7 @@ def test_the_specification_of_a_whole_kernel_is_a_right_kernel(name):
     assert check(puzzle(name).operator, puzzle(name).spec, time_limit=5.0).failed == 0
 
 
-# The same mistakes and the same right answers as a learner would write them, not made from the solution.
+# The same mistakes and right answers in a learner's words, independent of the solution.
 
 
 def peer_sign_lost(u, size, alignCorners):

@@ -172,7 +172,7 @@ def test_there_are_sixty_right_kernels_and_three_arrangements_of_most_operators(
     ("name", "how", "kernel"), ALL, ids=[f"{name}-{how}" for name, how, _ in ALL]
 )
 @pytest.mark.sampled(4)
-# NumPy's own words on the mean of a row of length 0, which the suites have
+# NumPy's warning for the suites' rows of length 0
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")
 def test_a_right_kernel_passes(name, how, kernel):

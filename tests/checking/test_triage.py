@@ -303,7 +303,7 @@ def test_each_api_is_taken_as_pytorch_calls_it(op, name, tmp_path):
     ):
         made_up(op, name, dtype, one := Written(tmp_path / str(number)), change)
         (found,) = triage(one.done()).calls
-        # the kit saves what the case has: 16 bits
+        # the kit saves in the case's format: 16 bits
         right = {WRONG} if change is off else {ROUNDING, *[DEVICE] * (dtype == "bfloat16")}
         assert found.verdict in right and found.operator == op.name, found
 

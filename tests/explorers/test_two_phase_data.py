@@ -253,7 +253,7 @@ def test_the_mistake_lies_over_the_work_that_is_still_queued():
         over = [(box.y0 + box.y1) / 2 for box in marks(show(data), name, Box) if box.kind == WRONG]
         assert over == [at]
     (arrow,) = marks(show(data), "calls", Arrows)
-    assert arrow.y + arrow.dy == pytest.approx(queue.died)  # behind synchronise
+    assert arrow.y + arrow.dy == pytest.approx(queue.died)  # after synchronise
     assert not marks(show(compute(State(mended=True))), "calls", Arrows)
 
 

@@ -6,7 +6,7 @@ import pytest
 import aclnn_viz as av
 
 OP = av.operator("flash_attention_score")
-# 3 queries, 5 keys: 1 where a score counts; a key alone has weight 1 whatever its score, and no gradient
+# 3 queries, 5 keys: 1 marks a score that counts; a single key has weight 1 whatever its score, and no gradient
 SHOWN = {
     2: "00000 11000 11100",
     3: "11100 11110 11111",

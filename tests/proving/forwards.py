@@ -340,7 +340,7 @@ def alone(xp, x, s):
 
 
 BOTH, HALVES = ROWS | {"gamma": ("n",)}, {"x": ("r", "2*n"), "cos": ("r", "n"), "sin": ("r", "n")}
-#: What somebody may write beside: names used twice, means over two axes, conditions of Python, several outputs, and outputs of nothing.
+#: Less usual pages: names used twice, means over two axes, conditions of Python, several outputs, and outputs of nothing.
 OTHERS = {
     f"{f.__name__}{k or ''}": (f, wrt, saved, shapes, {}, numbers)
     for k, (f, wrt, saved, shapes, numbers) in enumerate(

@@ -46,7 +46,7 @@ MODULES = (
     "derivations",
 )
 
-#: What nobody outside the kit calls: results that functions return, errors that they raise, parts of declarations.
+#: Callables for the kit alone: results that functions return, errors that they raise, parts of declarations.
 MADE_BY_THE_KIT = set(
     """
     Attribution Envelope Explanation Measures Report Sweep Detective Puzzle AclError CapsuleError ConstraintWarning

@@ -113,7 +113,7 @@ def test_waits_are_enough_and_not_too_many(kernels):
     assert len(seen) == 3
 
 
-# Buffers of so many bytes: what fits just so, and one that is too large by one tile, of which so many bytes would fit.
+# Buffers in bytes: an exact fit, and one too large by one tile, with the bytes that would fit.
 @pytest.mark.parametrize(
     "buffers, most", [(3, 65536), (6, 32768), (12, 16384), (24, 8192), (48, 4096)]
 )

@@ -105,7 +105,7 @@ def sorted_row(row, k, largest=True):
     return [row[i] for i in order], order
 
 
-# A call, and for each row what it leaves at the beginning of the tensors' rows; one number a row may be 32 bytes wide.
+# A call, and its result at the start of each row of the tensors; one number per row may be 32 bytes wide.
 CALLS = [
     ("SoftMax<T>(o, p, q, a, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
     ("SoftMax<T>(o, a, bytes, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]]}, "a")),

@@ -387,7 +387,7 @@ def copies():
         yield Row("Fill", ("Y", 40, 3.0), lambda t: ((k, 3) for k in range(40)), {"": dtype})
 
 
-# ---- calls made of several instructions, and forms of C++ alone -------------------------------------------------------
+# ---- calls made of several instructions, and forms only in C++ -------------------------------------------------------
 
 # What `a` begins with where the function has a bound or looks at special numbers.
 BEGINS = dict.fromkeys(("LogicalAnd", "LogicalOr", "LogicalXor", "LogicalNot"), 0) | {
@@ -528,7 +528,7 @@ def test_each_call_type_and_mode_gives_what_its_loop_gives():
 
 # ---- each argument has an effect --------------------------------------------------------------------------------------
 
-# By call and place: what has none, and the page that says so.
+# By call and place: arguments without effect, and the page that says so.
 WITHOUT = {
     ("RepeatReduceSum", 4): "dstBlkStride may be anything (RepeatReduceSum)",
     ("ReduceSum", 2, 4): "a sum of a count does not use its work buffer (ReduceSum, the first way)",

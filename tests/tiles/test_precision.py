@@ -93,7 +93,7 @@ CASES
     DataCopy(to, d, 64);
 }
 """
-# Kernels whose formula is right and whose steps lose digits in 16 bits, and what each computes; a C has several values.
+# Kernels with a right formula whose steps lose digits in 16 bits, and their results; a C has several values.
 LOSSY = {
     "Adds(d, a, half(C), 64); Adds(d, d, half(-C), 64)": lambda x: x,
     "Muls(d, a, half(C), 64); Muls(d, d, half(C), 64); Muls(d, d, half(1.0f / C), 64); Muls(d, d, half(1.0f / C), 64)": lambda x: x,

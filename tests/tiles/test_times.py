@@ -168,7 +168,7 @@ def test_a_trace_file_holds_every_instruction(tmp_path):
     spans = [event for event in events if event["ph"] == "X"]
     ends = {}
     for span in spans:
-        # speedscope nests what overlaps by a rounding
+        # speedscope nests calls that overlap by a rounding
         assert span["ts"] >= ends.get((span["pid"], span["tid"]), 0)
         ends[span["pid"], span["tid"]] = span["ts"] + span["dur"]
     assert len(spans) == len(found.spans) and set("ts dur pid tid name".split()) <= set(spans[0])

@@ -42,7 +42,7 @@ def test_every_operator_says_what_its_places_ask_for():
         name: {row.topic for row in conventions.conventions(operator(name))} for name in WRITTEN
     }
     assert len(WRITTEN) >= 7 and all(found >= {"not finite", "empty"} for found in topics.values())
-    # which divides by nothing
+    # hardswish divides by nothing
     assert {name for name in WRITTEN if "zero divisor" not in topics[name]} == {"hardswish"}
     samplers = {"grid_sampler_2d", "grid_sampler_3d"}
     assert {name for name in WRITTEN if "kink" in topics[name]} >= {"hardswish", *samplers}
@@ -102,7 +102,7 @@ def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatc
     assert all(row.holds for row in rows if row.topic != "tie")
 
 
-# Edits of pages that change nothing but what happens at kinks and ties and for special values, and the topic of a row
+# Edits of pages that change results only at kinks, ties and special values, and the topic of a row
 # that tells.
 EDITS = [
     ("hardswish", "x < -3.0", "x <= -3.0", "kink"),

@@ -87,7 +87,7 @@ def test_sources_are_public_and_inferences_are_marked(erratum):
     ):
         assert text.strip()
     assert erratum.evidence
-    # Statuses that a launch or a kernel gives, and what happens on no published path, are nowhere written.
+    # Statuses of a launch or a kernel, and unpublished behaviour, are documented nowhere.
     found = " ".join(
         shown(part.found) for part in erratum.evidence if isinstance(part, Observation)
     )

@@ -21,7 +21,7 @@ from derivations import theorems
 @pytest.mark.soak
 def test_the_command_line_has_a_row_for_each_theorem(capsys, monkeypatch):
     """One operator: tests/derivations proves the theorems of all, and the tests below judge all kernels."""
-    # one process that starts anew is enough for them
+    # one new process is enough for them
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
     assert cli.main(["verify", "rms_norm", "--json", "--symbolic"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]

@@ -14,7 +14,7 @@ from aclnn_viz.words import Glossary, Term
 TERMS = av.glossary()
 HAN = re.compile(r"[\u4e00-\u9fff]")
 LONGEST_QUOTE = 60
-# Vendor's documents whose text lies in the repository.
+# Vendor's documents whose text is in the repository.
 TEXTS = {
     "aclnnHardswishBackward, sample program in the CANN documentation": "tests/standin/seeds/aclnnHardswishBackward.cpp"
 }

@@ -104,7 +104,7 @@ def test_a_step_is_looked_up_and_its_name_stays_english(monkeypatch):
     how = derivations.rms_norm.derive()["Adjoint of x", "Mean"]
     # the line, its title and its reason
     assert [step.shown.count(visible.OPEN) for step in how.steps] == [3, 3]
-    # the pattern is what is known
+    # the catalogue has the pattern
     assert replace(how.steps[0], pattern="", about="").shown.count(visible.OPEN) == 2
     chinese(monkeypatch)
     assert how._repr_markdown_().startswith("**x的伴随量**：x既直接进入")
