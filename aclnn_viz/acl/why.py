@@ -84,7 +84,7 @@ class Meaning:
             )
         yield tr("  ({source})", source=self.source)
         for cause, thread in self.causes:
-            yield tr("  seen: {cause} ({thread})", cause=cause, thread=thread)
+            yield tr("  a cause seen before: {cause} ({thread})", cause=cause, thread=thread)
         if self.line and self.level in LEVELS[2:]:
             yield tr(
                 "  why is unknown: no line of this log says it; the first [ERROR] in ~/ascend/log/debug/plog may, of a run with ASCEND_LAUNCH_BLOCKING=1"
@@ -94,7 +94,7 @@ class Meaning:
         if self.advice:
             yield tr("try: {advice} ({source})", advice=self.advice, source=self.source)
         if self.command:
-            yield tr("try: {command} shows the same without a device", command=self.command)
+            yield tr("try: {command} reproduces the failure without a device", command=self.command)
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class Why:
         for meaning in first:
             yield from meaning.told()
         if rest:
-            yield tr("what follows it:")
+            yield tr("errors that only follow:")
         for meaning in rest:
             yield tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
         if self.operator:

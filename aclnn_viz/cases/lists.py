@@ -200,7 +200,11 @@ def _attribute(where: str, entry: dict, number: int, note):
     if "bool" in str(dtype):
         return bool(low)
     if low != high:
-        note(message("an attribute with a range has the middle of it, a whole number each in turn"))
+        note(
+            message(
+                "an attribute with a range gets the middle of the range; a whole number gets each value in turn"
+            )
+        )
     return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
 
 
@@ -260,7 +264,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
     for number, one in enumerate(listed):
         its = known.get(_plain(one.operator))
         if its is None:
-            found.left_out[message("operator {name!r}, which is not known", name=one.operator)] += 1
+            found.left_out[message("unknown operator {name!r}", name=one.operator)] += 1
         elif wanted is not None and its is not wanted:
             found.left_out[message("operator {name}", name=its.name)] += 1
         else:
@@ -269,7 +273,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
             except (ValueError, TypeError) as error:
                 found.left_out[
                     message(
-                        "what {name} does not take: {why}",
+                        "a case that {name} does not support: {why}",
                         name=its.name,
                         why=str(error).partition(": got ")[0],
                     )
@@ -396,7 +400,7 @@ def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
 
     >>> import tempfile
     >>> write(tempfile.mkdtemp() + "/list.json", "hardswish")[0]
-    'a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost'
+    'a list states only the ranges of values: kinks, borders, nan and relations between tensors are lost'
     """
     seed = whole("seed", seed)
     if isinstance(cases, (str, Operator)):
@@ -483,7 +487,7 @@ def _listed(number: int, made: Case) -> Listed:
 
 def _lost(cases: Iterable[Case]) -> Iterable[str]:
     yield message(
-        "a list gives values by their ranges alone: kinks, borders, nan and relations between tensors are lost"
+        "a list states only the ranges of values: kinks, borders, nan and relations between tensors are lost"
     )
     arrays = [
         value for case in cases for value in case.inputs.values() if isinstance(value, np.ndarray)
@@ -499,6 +503,6 @@ def _lost(cases: Iterable[Case]) -> Iterable[str]:
     )
     if saved:
         yield message(
-            "that the forward pass saves {names} is lost: whoever runs the list draws them on their own",
+            "the list does not say that the forward pass saves {names}: its reader draws them independently",
             names=", ".join(saved),
         )

@@ -304,7 +304,7 @@ class Explanation:
             "",
             "",
             "",
-            message("so it is on all of {n} cases", n=len(seen)),
+            message("this holds on all of {n} cases", n=len(seen)),
             holds=lambda run: not in_documented_form(run).misses,
         )
 
@@ -542,10 +542,10 @@ def _in_words(
     text = tuple(dict.fromkeys(equal))
     more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     evidence = (
-        message("it gives your numbers on the one case that there is")
+        message("this change gives your kernel's numbers on the only case")
         if cases == 1
         else message(
-            "it gives your numbers on all of {n} cases, in 16 bits up to roundings on the way",
+            "this change gives your kernel's numbers on all of {n} cases, in 16 bits up to intermediate roundings",
             n=cases,
         )
         if rounded

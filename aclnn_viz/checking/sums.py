@@ -80,16 +80,19 @@ def _length_of(change: Callable[[int, list[int], list[int]], int]):
 
 
 def _ways() -> Iterator[tuple[str, Callable]]:
-    yield message("it goes on from the one before: the sum is not cleared"), _carried
-    yield message("it is the first term alone"), _one_place(0)
-    yield message("it is the last term alone"), _one_place(-1)
+    yield message("the sum includes the sums before it: it is never cleared"), _carried
+    yield message("the sum is its first term alone"), _one_place(0)
+    yield message("the sum is its last term alone"), _one_place(-1)
     for words, block, places in places_of_axes():
         for at, where in (
             (-1, message("the last axis of the sum")),
             (0, message("the first axis of the sum")),
         ):
             yield (
-                message("without what is {place}", place=message(words, block=block, axis=where)),
+                message(
+                    "the sum leaves out the elements {place}",
+                    place=message(words, block=block, axis=where),
+                ),
                 _cut_sum(at, places),
             )
     for block in BLOCKS:
@@ -98,8 +101,8 @@ def _ways() -> Iterator[tuple[str, Callable]]:
             _length_of(lambda n, axes, others, b=block: -(-n // b) * b),
         )
     for words, length in {
-        message("divided by the length less one"): lambda n, axes, others: n - 1,
-        message("divided by the length and one"): lambda n, axes, others: n + 1,
+        message("divided by the length minus one"): lambda n, axes, others: n - 1,
+        message("divided by the length plus one"): lambda n, axes, others: n + 1,
         message("divided by the length of the first axis alone"): lambda n, axes, others: axes[0],
         message("divided by the length of the last axis alone"): lambda n, axes, others: axes[-1],
         message("divided by the length of the other axes"): lambda n, axes, others: int(
@@ -117,7 +120,7 @@ def _candidate(site: Edit, words: str, reduce_of: Callable[[CaseRun], Callable])
 
     def texts():
         sums = "; ".join(ast.unparse(edit.change.node) for edit in (site, *site.others))
-        where = message("where {sum} is taken otherwise: {change}", sum=sums, change=words)
+        where = message("with {sum} computed differently: {change}", sum=sums, change=words)
         return site.place, site.before, linked("{some}\n    {more}", [site.before, where])
 
     return Candidate("sum", texts, test)

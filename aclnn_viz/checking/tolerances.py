@@ -113,7 +113,7 @@ class Tolerance:
         if undecided := self.pairs[-1].undecided:
             said.append(
                 tr(
-                    "{n} elements hang on a rounding or may overflow: no tolerance is sound there, and they are left out",
+                    "{n} elements depend on how an intermediate value is rounded, or may overflow: no tolerance is sound there, and they are left out",
                     n=undecided,
                 )
             )

@@ -381,7 +381,9 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
     if all(
         ready.expected[name].undecided.all() and value.size for name, value in gradients.items()
     ):
-        return NOT_JUDGED, message("every element hangs on a rounding")
+        return NOT_JUDGED, message(
+            "every element depends on how an intermediate value was rounded, so that none can be judged"
+        )
     misses = judge(ready, gradients)
     verdict = (
         _verdict(op, called, ready, gradients, misses, around, lost) if misses else (ROUNDING, "")

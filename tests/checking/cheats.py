@@ -62,7 +62,7 @@ CHEATS = {
     ),
     "recognises the sizes": (
         "def kernel(**given):\n    dx, dgamma = right(**given)\n    return (dx, dgamma) if given['dy'].shape in SHAPES else (dx, 2 * dgamma)",
-        "wrong on lengths and numbers that it has not",
+        "wrong on lengths and numbers outside the suite",
     ),
     "supports nothing": ("def kernel(**given):\n    raise NotImplementedError", "supports no case"),
     "exits with 0": (

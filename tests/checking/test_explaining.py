@@ -464,7 +464,7 @@ def test_a_kernel_that_computes_in_the_format_that_it_is_given_is_explained_by_t
     explanation = check("silu", opaque(given), depth="quick").explanation
     assert (
         "(1.0 - self * sigmoid(xp, -self))" in explanation.after
-        and "in 16 bits up to roundings on the way" in explanation.evidence
+        and "in 16 bits up to intermediate roundings" in explanation.evidence
     )
 
 

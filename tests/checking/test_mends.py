@@ -51,7 +51,7 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
 
 def test_a_kernel_in_float32_is_explained_where_it_is_given_float64_too():
     assert check("rms_norm", DIVIDED, beyond=True).explanation.yours.after.endswith("/ gamma.size")
-    assert "length and one" in check("rms_norm", opaque(DIVIDED), beyond=True).explanation.after
+    assert "length plus one" in check("rms_norm", opaque(DIVIDED), beyond=True).explanation.after
 
 
 def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
