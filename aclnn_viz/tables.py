@@ -11,7 +11,7 @@ from unicodedata import combining, east_asian_width
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
 # colours of the line beside a verdict: right, wrong, open; a sign repeats the meaning
 GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"
-# rows of a table from which on it has a filter field, where scripts may run: in trusted outputs of JupyterLab, and in pages
+# tables with at least so many rows get a filter field where scripts may run: in trusted outputs of JupyterLab, and in pages
 LONG_TABLE = 20
 _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-label="{0}"
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="

@@ -76,7 +76,7 @@ def test_skips_are_said_in_five_lines(suite, pytester):
 
 def test_in_ci_every_skip_is_a_failure_and_nothing_else_is(suite):
     done = suite(CI="true")
-    # What skips in setup or on import is counted as an error.
+    # Skips in setup or on import count as errors.
     done.assert_outcomes(passed=1, failed=1, errors=2, xfailed=1, deselected=2)
     done.stdout.fnmatch_lines_random(
         [

@@ -157,7 +157,7 @@ def test_rms_norm_is_the_derivative_of_its_forward(shape, gamma_ndim):
     [
         mode
         for mode in itertools.product(range(3), range(3), (False, True))
-        # any two of the three meet
+        # the sample has every pair of values
         if SOAK or sum(mode) % 2 == 0
     ],
 )

@@ -376,7 +376,7 @@ def scalar_loop(x, z):
 
 @restated(lambda: arrays(512, 64, -512), lambda x, y, z: np.r_[y, x[64:]])
 def copied_over(x, y, z):
-    """数据搬运/DataCopy: a copy onto a part of what another copied."""
+    """数据搬运/DataCopy: a copy onto a part of an earlier copy."""
     tile = LocalMemAllocator().Alloc(float32, 512)
     DataCopy(tile, named(x), 512)
     PipeBarrier(PIPE_MTE2)
