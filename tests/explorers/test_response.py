@@ -107,4 +107,4 @@ def test_what_is_not_drawn_is_said():
     data = made.compute(made.state(outputMask="− +"))
     assert all(
         panel.name != "row" for panel in made.panels(data)
-    ) and "inputGrad is not asked for" in made.said(data)
+    ) and "inputGrad is switched off" in made.said(data)
