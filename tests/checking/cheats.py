@@ -38,11 +38,11 @@ CHEATS = {
     ),
     "patches the kit": (
         "av.check = av.errors.problem = print\ndef kernel(**given):\n    return right(**given)",
-        "exchanges aclnn_viz.errors.problem",
+        "replaces aclnn_viz.errors.problem",
     ),
     "patches NumPy": (
         "def kernel(**given):\n    np.allclose = np.array_equal = lambda *a, **k: True\n    return right(**given)",
-        "exchanges numpy.(allclose|array_equal)",
+        "replaces numpy.(allclose|array_equal)",
     ),
     "returns its input": (
         "def kernel(dy, x, rstd, gamma):\n    return dy, gamma",
@@ -173,7 +173,7 @@ CHEATS = {
     "disarms its guard": (
         "import re\nimport __main__ as guard\nguard.ANSWERS, guard.exchanged = re.compile('^$'), lambda *_: ''\nguard.KINDS.clear()\n"
         "def kernel(**given):\n    return av.operator('rms_norm').backward(**given)",
-        "exchanges __main__.(ANSWERS|exchanged)|reads .*of the kit",
+        "replaces __main__.(ANSWERS|exchanged)|reads .*of the kit",
     ),
     "closes what it would answer on": (
         "import os, time\ndef kernel(**given):\n    os.closerange(3, 64)\n    time.sleep(60)",
@@ -197,7 +197,7 @@ CHEATS = {
         "import __main__\n__main__.isinstance = lambda *_: True\ndef kernel(**given):\n    return av.operator('rms_norm').backward(**given)",
         "reads .*of the kit",
     ),
-    "exchanges a builtin for a while": (
+    "replaces a builtin for a while": (
         "import builtins\ndef kernel(**given):\n    true, builtins.isinstance = isinstance, lambda a, b: b is int or true(a, b)\n"
         "    open(av.__path__[0] + '/operators/rms_norm/page.py').read()\n    builtins.isinstance = true\n    return right(**given)",
         "page.py of the kit",
@@ -280,7 +280,7 @@ CHEATS = {
     "patches NumPy by another name": (
         "import sys\nsys.modules['mine_too'] = sys.modules['numpy']\nimport mine_too\ndef kernel(**given):\n    mine_too.isclose = lambda *a, **k: True\n"
         "    return right(**given)",
-        "exchanges numpy.isclose",
+        "replaces numpy.isclose",
     ),
     "writes to its outputs later": (
         "import threading, time\ndef kernel(**given):\n    found = right(**given)\n    def late():\n        time.sleep(0.005)\n        found[0][...] = 7\n"

@@ -263,7 +263,7 @@ def test_a_mean_over_too_few_axes_is_explained_beside_a_product_in_the_format_th
     assert (
         "over the last of the axes alone" in said
         and "  instead of\n" not in said
-        and "in 16 bits up to roundings" in said
+        and "in 16 bits up to intermediate roundings" in said
         and "dy.size" not in said
     )
 
