@@ -210,7 +210,10 @@ PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
 
 @book.theorem(
     "Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
-    **{"right on bicubic": {"one": sx[POINT]}, "no factor on bilinear, either": {"linear": S.One}},
+    **{
+        "right on bicubic": {"one": sx[POINT]},
+        "bilinear has no padding factor, either": {"linear": S.One},
+    },
 )
 def padding_factors_by_mode(one=S.One, linear=sx[POINT]):
     fraction = IndexedBase("txbar", real=True)[POINT]

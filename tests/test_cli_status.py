@@ -268,7 +268,7 @@ def test_an_empty_text_is_not_taken_for_none(capsys, arguments):
     with pytest.raises(SystemExit) as end:
         cli.main([*arguments, ""])
     assert (
-        end.value.code == 2 and "got an empty one; leave the option out" in capsys.readouterr().err
+        end.value.code == 2 and "got an empty text; leave the option out" in capsys.readouterr().err
     )
 
 

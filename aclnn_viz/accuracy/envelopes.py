@@ -291,7 +291,7 @@ def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> N
             problem(
                 f"actual must have the format of its envelope, {expected.name}",
                 actual.dtype.name,
-                "exchange the first two arguments: actual comes before truth"
+                "swap the first two arguments: actual comes before truth"
                 if exchanged
                 else "pass the output as the kernel returned it, and the envelope of the same inputs",
             )

@@ -240,7 +240,7 @@ def need_output(actual, truth) -> None:
             problem(
                 "actual must be an output",
                 "a truth, with its certificate",
-                "exchange the first two arguments: actual comes before truth",
+                "swap the first two arguments: actual comes before truth",
             )
         )
 

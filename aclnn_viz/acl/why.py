@@ -223,7 +223,9 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         version_of("9.1" if cann is None else cann),
     )
     if not text.strip():
-        raise ValueError(problem("a log is a text", "an empty one", "pass a code or a log"))
+        raise ValueError(
+            problem("a code or a log has text", "an empty text", "pass a code or a log")
+        )
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read(text, alone and alone[1])
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())

@@ -19,7 +19,7 @@ class NotStraight(NotSupported):
     def of(cls, what) -> "NotStraight":
         return cls(
             problem(
-                "what is written from a page by itself takes arithmetic of single elements, and sums along a row",
+                "a file written from a page alone uses arithmetic on single elements and sums along a row",
                 what,
                 "write that file of the operator by hand",
             )

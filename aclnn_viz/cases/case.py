@@ -263,7 +263,9 @@ def checked_shape(shape) -> tuple[int, ...]:
     shape = lengths("shape", shape)
     if any(n < 0 for n in shape):
         raise ValueError(
-            problem("every length of shape must be at least 0", repr(shape), "mend it")
+            problem(
+                "every length of shape must be at least 0", repr(shape), "pass lengths from 0 on"
+            )
         )
     most = min(MOST_ELEMENTS, machine_memory() // BYTES)
     if prod(max(n, 1) for n in shape) > MOST_ELEMENTS or prod(shape) > most:

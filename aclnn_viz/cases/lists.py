@@ -377,7 +377,11 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
         return np.asarray(round_to(ends, dtype))
     if not finite or not one.normal and one.low > one.high:
         raise ValueError(
-            problem(f"{name} must have a range of numbers", f"[{one.low}, {one.high}]", "mend it")
+            problem(
+                f"{name} must have a range of numbers",
+                f"[{one.low}, {one.high}]",
+                "give two finite numbers, the smaller first",
+            )
         )
     if dtype.kind in "iub":
         return rng.integers(

@@ -132,8 +132,8 @@ class Tolerance:
                 tr("output"),
                 "rtol",
                 "atol",
-                tr("rtol of samples"),
-                tr("atol of samples"),
+                tr("smallest rtol that the sampled right kernels need"),
+                tr("smallest atol that the sampled right kernels need"),
                 tr("rtol alone"),
             ],
             [

@@ -269,7 +269,7 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
     if call is not None and not pending:
         raise ValueError(
             problem(
-                "one call of the dump is named",
+                "call names one call of the dump",
                 f"{shown(call)}, which is none of an operator of the kit",
                 "leave call out to see all",
             )

@@ -192,7 +192,7 @@ def _status(chosen) -> int:
         return ended(
             problem(
                 "a command fits into the memory of this machine",
-                str(error) or "one that does not",
+                str(error) or "a command that needs more",
                 "ask for less, such as a smaller shape",
             )
         )
@@ -206,9 +206,9 @@ def _status(chosen) -> int:
         ):  # from the system, not in three parts
             return ended(
                 problem(
-                    "the system opens or makes what is named",
+                    "the named file or folder can be opened or made",
                     f"{error.filename}: {error.strerror}",
-                    "name another place, or mend its rights",
+                    "name another file or folder, or correct its rights",
                 )
             )
         return ended(str(error) or type(error).__name__)

@@ -105,7 +105,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 problem(
                     "arguments are texts that a process takes",
                     str(error),
-                    "leave out what is no letter, or pass less",
+                    "leave out special characters, or pass fewer arguments",
                 )
             ) from None
         started.append(process)

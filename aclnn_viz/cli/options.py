@@ -14,7 +14,7 @@ def given(text: str) -> str:
     """Return a text that is not empty."""
     if not text:
         raise argparse.ArgumentTypeError(
-            problem("what is given has a text", "an empty one", "leave the option out")
+            problem("the value of an option is not empty", "an empty text", "leave the option out")
         )
     return text
 

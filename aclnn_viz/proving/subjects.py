@@ -278,9 +278,9 @@ def _outputs(forward, inputs, attributes):
         # the page's own Python may fail in any way over arrays without numbers
         raise ValueError(
             problem(
-                "forward does what is known of arrays of any size",
+                "forward uses operations that the prover knows for arrays of any size",
                 f"{type(error).__name__}: {error}",
-                "write it otherwise",
+                "write forward with other operations",
             )
         ) from error
     need(made, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')

@@ -166,7 +166,7 @@ def read_dumps(folder) -> list[Dump]:
             problem(
                 f"a dump of msProbe holds {INDEX}, such as step0/rank0/{INDEX}",
                 f"none below {folder}",
-                "name the dump_path of the run; of a run that was killed before stop(), there is none",
+                "name the dump_path of the run; a run that was killed before stop() has no dump",
             )
         )
     return dumps
@@ -226,7 +226,7 @@ def _dump(folder: Path, place: str) -> Dump:
             problem(
                 f"every file in {TENSORS} belongs to an entry",
                 f"{len(loose)} that belong to none, such as {printable(loose[0])}",
-                "a run that was killed leaves such; they are not judged",
+                "a killed run leaves such files; they are not judged",
             )
         )
     return Dump(folder, place, kept, notes)

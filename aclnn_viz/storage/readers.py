@@ -81,7 +81,9 @@ def need_text(path: Path, most: int = 1 << 30) -> Path:
                     f"{path.name} with {size} bytes, where at most {most} are expected"
                 )
     except StoredError as error:
-        raise ValueError(problem("a text is in a file", str(error), "name another file")) from None
+        raise ValueError(
+            problem("the text file can be read", str(error), "name another file")
+        ) from None
     return path
 
 

@@ -73,7 +73,7 @@ def test_shapes_must_agree():
         (
             np.ones(4),
             np.ones(4, np.float32),
-            "got float64; exchange the first two arguments: actual comes before truth",
+            "got float64; swap the first two arguments: actual comes before truth",
         ),
         (np.ones(4), np.ones(4), "got float64; pass the output as the kernel returned it"),
         (np.ones(4, np.float32), np.ones(4, np.float32), "truth must be float64: got float32"),

@@ -123,7 +123,7 @@ def test_elements_that_the_certificate_cannot_judge_count_nowhere(fmt):
 
 def test_a_truth_in_the_place_of_the_output_is_refused():
     with pytest.raises(
-        TypeError, match="got a truth, with its certificate; exchange the first two arguments"
+        TypeError, match="got a truth, with its certificate; swap the first two arguments"
     ):
         compare(certified(1.0, 0.0), np.ones(1))
     with pytest.raises(

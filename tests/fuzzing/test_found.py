@@ -152,7 +152,10 @@ REFUSED = {
         lambda folder: read_state("#moved=" + "[" * 5000),
         "a state is what a link has after its #",
     ),
-    "no call of a dump": (lambda folder: triage(folder, call=""), "one call of the dump is named"),
+    "no call of a dump": (
+        lambda folder: triage(folder, call=""),
+        "call names one call of the dump",
+    ),
     "an output beyond memory": (
         lambda folder: av.operator("embedding").backward(
             **av.case("embedding").inputs | {"numWeights": 2**62}
@@ -292,7 +295,7 @@ def test_a_pipe_is_no_source(tmp_path, capsys):
     for call in (lambda: av.tiles.cpp(pipe), lambda: build([pipe])):
         with pytest.raises(
             ValueError,
-            match="a text is in a file: got pipe.cpp, which is no regular file; name another",
+            match="the text file can be read: got pipe.cpp, which is no regular file; name another",
         ):
             call()
     (tmp_path / "large").write_bytes(bytes(1 + (1 << 20)))
