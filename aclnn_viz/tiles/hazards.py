@@ -30,12 +30,12 @@ KINDS = {
         "ErrorRead2",
     ),
     message("beyond tensor"): Kind(
-        message("mend the offset, the count, or the length given to InitBuffer"),
+        message("correct the offset, the count, or the length given to InitBuffer"),
         "ErrorRead3",
         "ErrorWrite2",
     ),
     message("beyond unified buffer"): Kind(
-        message("mend the offset or the count"), "ErrorRead3", "ErrorWrite2"
+        message("correct the offset or the count"), "ErrorRead3", "ErrorWrite2"
     ),
     message("beyond global memory"): Kind(
         message("shorten the last tile"), "ErrorRead3", "ErrorWrite2"
@@ -47,13 +47,13 @@ KINDS = {
         message("name a position of the Unified Buffer: VECIN, VECCALC or VECOUT"), warns=True
     ),
     message("buffer without bytes"): Kind(
-        message("leave it out, or call InitBuffer before"), warns=True
+        message("leave the buffer out, or call InitBuffer before"), warns=True
     ),
     message("misaligned"): Kind(
         message("round offsets and lengths up to 32 bytes"), "ErrorRead4", "ErrorWrite4"
     ),
     message("shortened copy"): Kind(message("use DataCopyPad, or copy a multiple of 32 bytes")),
-    message("copy parameters"): Kind(message("keep each in its range and in its unit")),
+    message("copy parameters"): Kind(message("keep each parameter in its range and in its unit")),
     message("missing wait"): Kind(
         message(
             "hand the tensor over with EnQue and DeQue, or set and wait for a flag between the two"
@@ -68,7 +68,7 @@ KINDS = {
         message("set and wait for a flag between the two"), "ErrorSync2", "ErrorSync1"
     ),
     message("used after FreeTensor"): Kind(
-        message("free it after its last use"), "ErrorRead1", "ErrorWrite1"
+        message("free the tensor after its last use"), "ErrorRead1", "ErrorWrite1"
     ),
     message("used after EnQue"): Kind(
         message("take the tensor that DeQue returns"), "ErrorRead1", "ErrorWrite1"
@@ -79,8 +79,12 @@ KINDS = {
     message("never freed"): Kind(message("call FreeTensor once for each AllocTensor"), "ErrorLeak"),
     message("freed twice"): Kind(message("call FreeTensor once for each AllocTensor"), "ErrorFree"),
     message("not initialised"): Kind(message("call InitBuffer first"), "ErrorBuffer0"),
-    message("another queue"): Kind(message("use the queue that allocated it"), "ErrorBuffer1"),
-    message("queue order"): Kind(message("follow that order for each block"), "ErrorBuffer2"),
+    message("another queue"): Kind(
+        message("use the queue that allocated the tensor"), "ErrorBuffer1"
+    ),
+    message("queue order"): Kind(
+        message("allocate, enqueue, dequeue and free each block in this order"), "ErrorBuffer2"
+    ),
     message("queue empty"): Kind(message("EnQue before DeQue")),
     message("queue depth"): Kind(message("DeQue before the next EnQue")),
     message("no event id"): Kind(
@@ -95,12 +99,14 @@ KINDS = {
     ),
     message("event id not released"): Kind(message("call ReleaseEventID after the last use")),
     message("too many buffers"): Kind(message("use fewer, larger buffers")),
-    message("buffer of no bytes"): Kind(message("treat a tile length of zero apart")),
+    message("buffer of no bytes"): Kind(message("handle a tile of length zero separately")),
     message("unified buffer full"): Kind(message("use shorter tiles or fewer buffers")),
     message("second pipe"): Kind(
         message("make one TPipe a kernel, or be done with its buffers before the next")
     ),
-    message("flag set twice"): Kind(message("wait for it before setting it again"), "ErrorSync4"),
+    message("flag set twice"): Kind(
+        message("wait for the flag before setting it again"), "ErrorSync4"
+    ),
     message("flag unpaired"): Kind(
         message("pair each SetFlag with one WaitFlag of the same event and id"), "ErrorSync3"
     ),
@@ -119,7 +125,9 @@ KINDS = {
     message("alignment of a comparison"): Kind(
         message("round the count up to 256 bytes, and let every lane hold a value")
     ),
-    message("block stride"): Kind(message("use 1, or the repeat stride for a running sum")),
+    message("block stride"): Kind(
+        message("use a block stride of 1, or the repeat stride for a running sum")
+    ),
     message("integer overflow"): Kind(
         message("compute in a wider format, or keep the numbers smaller")
     ),
@@ -132,7 +140,7 @@ KINDS = {
     message("deadlock"): Kind(message("let every core call SyncAll the same number of times")),
     message("output not written"): Kind(message("let the tiles cover the whole tensor")),
     message("program ended"): Kind(
-        message("mend the pointer or the loop behind the last call that is named")
+        message("correct the pointer or the loop after the last call that this message names")
     ),
 }
 MEANT = {kind: kind for kind in KINDS}  # the message for a plain text
