@@ -104,7 +104,10 @@ def clip_on_cells(outside=0, inside=1):
 
 @book.theorem(
     "At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
-    **{"1, as printed": {"at_border": 1}, "the mean of both": {"at_border": HALF}},
+    **{
+        "factor 1, as the document prints it": {"at_border": 1},
+        "the mean of both": {"at_border": HALF},
+    },
 )
 def clip_at_the_border(at_border=0):
     def value(u):

@@ -191,13 +191,19 @@ def _row(xp, found: Loss) -> Panel:
 
     counted = found.of_row(found.counted)
     marks = (
-        Bars(at, softmax, PALE, tr("softmax: what is"), 0.7),
-        Line(threads(at, at), threads(wanted, wanted + away), GRADIENT, tr("distance to go"), 6.0),
+        Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
+        Line(
+            threads(at, at),
+            threads(wanted, wanted + away),
+            GRADIENT,
+            tr("distance to the target"),
+            6.0,
+        ),
         Line(
             threads(at - 0.44, at + 0.44),
             threads(wanted, wanted),
             READ,
-            tr("target: what should be"),
+            tr("target: the wanted probability"),
             3.5,
         ),
         Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
@@ -247,7 +253,7 @@ def _gradient(xp, found: Loss) -> Panel:
         Rule("x", found.chosen[1], kind=MOVED),
     )
     title = tr(
-        "{output} of this row: distance times strength {strength}",
+        "{output} of this row: distance to the target times {strength}",
         output=found.output,
         strength=number(found.of_row(found.strength)),
     )

@@ -238,7 +238,7 @@ def test_a_key_says_its_numbers_in_every_panel_and_the_dot_goes_by_keys(opened):
     score = found.scores[11, 5]
     assert hint("scores", 5, score).split("\n")[:2] == [
         "key 5",
-        f"score that has come: {score:.4g}",
+        f"score in a tile already read: {score:.4g}",
     ]
     assert hint("map", 5, 6) == f"query 6, key 5: {found.P[6, 5]:.4g}"
     assert hint("gradients", 5, 6) == f"query 6, key 5: {found.dS[6, 5]:.4g}"
