@@ -114,7 +114,7 @@ class Spread:
             return replace(made, pick=("row" if name == "sends" else "column",))
 
         sends = tr("{upstream}: what arrives at each output", upstream=self.upstream)
-        comes = tr("{output}: what its inputs add up", output=self.output)
+        comes = tr("{output}: the sum of what the outputs send to each input", output=self.output)
         return [
             main,
             barred("sends", sends, self.arriving, INK, row, up.label),
