@@ -276,4 +276,7 @@ def _place(extreme: Extreme) -> str:
 
 
 def _share(name: str, share: float) -> str:
-    return message("{ulps}: {share} %", ulps=name, share=f"{100 * share:.4g}")
+    percent = f"{100 * share:.4g}"
+    if name == "exact":
+        return message("exact: {share} %", share=percent)
+    return message("{ulps}: {share} %", ulps=name, share=percent)

@@ -93,7 +93,7 @@ def diagnose(
     if len(agreeing) == 1:
         (fault,) = agreeing
         text = message(
-            "matches {fault!r} on {n} of {n} cases, {wrong} of them wrong",
+            "matches {fault!r} on all of {n} cases, {wrong} of them wrong",
             fault=fault.name,
             n=len(seen),
             wrong=len(failing),
