@@ -425,7 +425,7 @@ def attribute_errors(
                 False if host is None else error <= host,
                 error <= rounding + spread,
             ],
-            # slices turn messages into plain strings, which NumPy accepts
+            # slices turn messages into plain strings, which NumPy stores
             [name[:] for name in CAUSES[:3]],
             CAUSES[3][:],
         )

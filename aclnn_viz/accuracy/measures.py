@@ -373,7 +373,7 @@ class ScaledSum:
     def of_products(cls, a: np.ndarray, b: np.ndarray, exponent: int = 0) -> "ScaledSum":
         a, left = scaled = _scaled(a)
         b, right = scaled if b is a else _scaled(b)
-        # np.dot would wake BLAS threads for every stretch
+        # np.dot would start BLAS threads for each stretch
         return cls(float((a * b).sum()), exponent + left + right)
 
 
@@ -492,7 +492,7 @@ class Tally:
         self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
         self.squares = ScaledSum.of_products(sizes, sizes, 2 * doubled)
         self.dot, self.actual, self.truth = stretch.products.values()
-        # 0/0 is no error; x/0 is an infinite one.
+        # 0/0 counts as no error, x/0 as an infinite error
         plain = stretch.over_truth(0.0)
         if not stretch.magnitude.all():
             plain[stretch.absolute == 0] = 0

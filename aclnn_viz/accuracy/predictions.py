@@ -58,7 +58,7 @@ class Prediction:
             if count
         ]
         inferred = sum(note.inferred for note in self.plan.notes)
-        # "none" alone would read as the name of a mode
+        # "none" alone would look like the name of a mode
         return [
             product_of(self.soc).title,
             versions,

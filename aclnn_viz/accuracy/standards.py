@@ -160,7 +160,8 @@ allclose = Standard(
 )
 
 
-LEVELS = {"L0": (10, 2, 2), "L1": (5, 1.5, 1.5), "L2": (2, 1.2, 1.2)}  # ratios of MARE, MERE, RMSE
+# per level, the limits of the ratios of MARE, MERE and RMSE
+LEVELS = {"L0": (10, 2, 2), "L1": (5, 1.5, 1.5), "L2": (2, 1.2, 1.2)}
 SMALL_RATIO = 2
 
 SMALL_VALUES = {"float16": 2.0**-11, "bfloat16": 2.0**-8, "float32": 2.0**-14}
