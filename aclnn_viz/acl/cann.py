@@ -113,7 +113,8 @@ class Binding:
         self._function, self._count = function, len(function.inputs)
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
-        # The other parameters: position, and constructor of the out-value; None for the count of the preceding array.
+        # The other parameters: position, and constructor of the output value (None: the length of
+        # the preceding array).
         self._others = [
             (k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
             for k, p in enumerate(function.parameters)
@@ -162,7 +163,7 @@ class Binding:
     def _values(self, outputs) -> list:
         values = []
         for holder, counts in zip(outputs, self._counts_output):
-            if counts:  # the preceding array, which the caller owns
+            if counts:  # the values are the preceding argument, whose memory the caller owns
                 array = values.pop()
                 values.append(tuple(array[: holder.value]) if array else ())
                 self._release(array)
@@ -215,7 +216,7 @@ def _array(general, element):
         if element is ctypes.c_int64 and type(value) is list:
             try:
                 return (element * len(value))(*value)
-            except TypeError:  # ctypes accepts only int itself
+            except TypeError:  # ctypes takes int alone, not NumPy's integers
                 pass
         values = general(value)
         return None if values is None else (element * len(values))(*values)
@@ -267,7 +268,8 @@ class _Process:
     """A key for the state of one runtime in this process, shared by all objects that drive it."""
 
 
-_PROCESSES: dict[int | None, _Process] = {}  # by the address of aclInit
+# the state of each process, by the address of its aclInit
+_PROCESSES: dict[int | None, _Process] = {}
 
 
 class CannAcl:

@@ -147,7 +147,7 @@ def _set_address(*outputs):
     return set_address
 
 
-#: Calls that differ only in the kind of object.
+#: Handles of several types: functions that differ only in the type share one method.
 ALIKE = (
     {f"aclDestroy{kind}": _destroyed for kind in ("Tensor", "Scalar", *HOST_ARRAYS)}
     | {
@@ -179,9 +179,9 @@ for _name, _call in ALIKE.items():
 NUMBERS = {fmt.acl_code: fmt.numpy for fmt in FORMATS} | {
     code: np.dtype(name) for name, code in PLAIN.items()
 }
-#: Other types are read as bytes; no kernel computes with them.
+#: NumPy types of the other data types: bytes only, because no kernel computes with them.
 NUMPY_DTYPES = {code: np.dtype(f"V{size}") for code, size in DATA_TYPE_SIZES.items()} | NUMBERS
-_ALIGNMENT = 32  # bytes, of the address of a tensor
+_ALIGNMENT = 32  # bytes: a tensor's address is a multiple of this
 
 
 def call_of(state: State, arguments: dict) -> Call:
@@ -231,7 +231,7 @@ class Launch:
             )
         workspace, size = self._workspace
         if size:
-            # a kernel leaves no defined bytes in it
+            # a kernel leaves undefined bytes in its workspace
             self._state.memory.fill(workspace, size, POISON)
         arrays = {
             p.name: self.read(p.name)
@@ -267,11 +267,11 @@ class Launch:
         except KernelFault as fault:
             self._stop(ACL_ERROR_RT_VECTOR_CORE_EXCEPTION, str(fault))
         except ValueError as refusal:
-            # the library accepts values or shapes that no formula covers
+            # the library accepts some values and shapes for which the kit has no formula
             self._record(message("outputs stay as they were; {refusal}", refusal=str(refusal)))
             return
         for name in left:
-            # outputs with elements although their view is empty
+            # an output may have elements while its view has none
             if results[name].size and not self._exists(self._addresses[name]):
                 self._stop(ACL_ERROR_RT_AICORE_EXCEPTION, f"{name} is not in live device memory")
             self._write(name, results[name])
@@ -486,7 +486,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     ):
         super().__init__(soc_of(soc), product_of(soc), version_of(cann), whole("memory", memory))
         self.backward = function("backward", backward)
-        self.process = self  # the key of the process state: itself
+        self.process = self  # the key by which the process state is stored
 
     def __getattr__(self, name: str):
         """Add the two phases of an operator that was opened from a folder later."""

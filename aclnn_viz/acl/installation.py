@@ -21,7 +21,7 @@ from aclnn_viz.operators.products import Version
 
 ROOT_VARIABLES = ("ASCEND_HOME_PATH", "ASCEND_TOOLKIT_HOME")
 DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/latest")
-# CANN 9 and CANN 8; in CANN 9 the second exists for old programs
+# the runtime of CANN 9, then of CANN 8; CANN 9 keeps the second for old programs
 RUNTIMES = ("libacl_rt.so", "libascendcl.so")
 BASE = "libnnopbase.so"
 # the whole library must not be loaded together with the split ones
@@ -205,7 +205,7 @@ class Libraries:
         self.installation, self.custom = installation, custom
         self.failures: list[str] = []
         runtime = {path: self._open(path) for path in (installation.runtime, installation.base)}
-        # A custom library needs the runtime: it is opened after it, but searched before it.
+        # A custom library needs the runtime: the runtime is opened first but searched last.
         self._libraries = {path: self._open(path) for path in custom} | runtime
         for path in installation.operators:
             try:

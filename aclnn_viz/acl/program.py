@@ -46,7 +46,7 @@ _ADVICE = {
 }
 
 
-#: The name of a null pointer and the remedy, for pointers that are not handles.
+#: Name of a null pointer and remedy, for pointers that are not handles.
 _NULLS = {
     "aclrtGetSocName": (
         "no name of a product",
@@ -125,7 +125,8 @@ class Calls:
         text = self.acl.aclGetRecentErrMsg()
         if not text or text == self._seen_text:
             return None
-        # Some libraries put new text before the old; a second call shows whether this one keeps its text.
+        # Some libraries put new text before old text; a second call shows whether the library
+        # keeps its text.
         new = text.removesuffix(self._seen_text) if self._seen_text else text
         self._seen_text = self.acl.aclGetRecentErrMsg()
         return new.strip() or None
@@ -329,7 +330,7 @@ class Program:
         try:
             workspace = self.malloc(size) if size else None
         except BaseException:
-            # phase 2, which will not run, would have freed it
+            # the skipped phase 2 would have freed the executor
             self.acl.aclDestroyAclOpExecutor(executor)
             raise
         self._queued = True  # a failed launch may leave queued work, too
@@ -376,7 +377,7 @@ class Program:
 
         if self._queued:
             self._queued = False
-            attempt(self.calls.synchronise)  # it uses the memory that is freed next
+            attempt(self.calls.synchronise)  # queued work still uses the memory that is freed next
         for handle in (*self.tensors, *self.arrays):
             attempt(
                 self.calls.call, f"aclDestroy{bare_type(handle.c_type).removeprefix('acl')}", handle

@@ -201,7 +201,7 @@ class ContextCalls(State):
 
 
 _LONGEST_CONFIG = 1 << 20
-_API_VERSION = (1, 15, 0)  # version of the ACL interface, unlike CANN's own
+_API_VERSION = (1, 15, 0)  # version of the ACL interface; CANN has another version
 
 
 class ProcessCalls(State):
@@ -274,7 +274,8 @@ class ProcessCalls(State):
     def aclnnFinalize(self):
         pass
 
-    # The process and each context have separate run-time options; CANN's version determines which one an operator reads.
+    # The process and each context store run-time options; CANN's version decides which store an
+    # operator reads.
 
     def aclrtSetSysParamOpt(self, option, value):
         known = ACL_OPT_DETERMINISTIC <= option <= ACL_OPT_ENABLE_KERNEL_EARLY_START
@@ -306,7 +307,8 @@ class ProcessCalls(State):
         return self.context.options
 
 
-#: For each copy kind: whether destination and source are on the device. The remaining kind allows any.
+#: For each kind of copy: whether destination and source are on the device; the missing kind
+#: allows any.
 READS, WRITES = message("reads"), message("writes")
 _DIRECTIONS = {
     ACL_MEMCPY_HOST_TO_HOST: (False, False),
@@ -337,7 +339,7 @@ class TransferCalls(State):
             if self.memory.used > machine_memory():
                 raise MemoryError
             block.reserve()
-        except (MemoryError, ValueError):  # ValueError: larger than any NumPy array
+        except (MemoryError, ValueError):  # NumPy raises ValueError for impossible sizes
             self.memory.free(block)
             self.fail(
                 ACL_ERROR_RT_MEMORY_ALLOCATION,

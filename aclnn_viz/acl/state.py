@@ -101,7 +101,7 @@ class DeviceMemory:
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
         before = bisect_right(self._starts, address)
-        # blocks before a reset of the device are forgotten
+        # a reset of the device forgets earlier blocks
         return self._blocks[before - 1] if before else None
 
     def complaint(self, address, low: int, high: int) -> str | None:
@@ -391,7 +391,7 @@ class State:
                 continue
             except Failed as error:
                 failed = error
-            except MemoryError:  # of this machine; a real device may have enough
+            except MemoryError:  # this machine is out of memory; a real device may have enough
                 failed = Failed(
                     ACL_ERROR_RT_MEMORY_ALLOCATION,
                     f"{task.name}: the emulating machine has no memory",

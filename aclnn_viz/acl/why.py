@@ -18,18 +18,17 @@ from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import language_here, tr
 
-LEVELS = "cause", "call", "stop", "echo"  # see causes.toml
-# what warns says what failed only where no error does
+LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.toml
+# lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
-# what does not make another line: numbers but those that may be codes
+# parts that vary between repetitions of a line: addresses and numbers that are no error codes
 VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
-AROUND = (
-    500_000  # characters before and behind an operator's name in which its tensors are looked for
-)
-UNKNOWN = 20  # lines that are kept
-# A number of six digits is a code right behind such a word, or alone: process ids, sizes and steps have six digits, too.
+AROUND = 500_000  # a tensor is searched within so many characters of its operator's name
+UNKNOWN = 20  # most unknown lines that are kept
+# A six-digit number is an error code only behind such a word or alone: process ids and sizes have
+# six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret(?:_int)?|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
     r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
@@ -38,7 +37,7 @@ NAMED = re.compile(
 FRAME = re.compile(
     r'File "(?!.*/torch/nn/modules/)(?:.*-packages/|[^"]*?)((?:[^/"]+/){0,4}[^/"]+", line \d+)'
 )
-RAISED = re.compile(  # what speaks of the code, not of the machine
+RAISED = re.compile(  # errors of Python code, not of the machine
     r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
 WORD = re.compile(
@@ -47,7 +46,7 @@ WORD = re.compile(
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
 ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
-# float16 [4, 16]; [4, 16], float16
+# a tensor in a log: float16 [4, 16], or [4, 16], float16
 TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1,4}}(?:dtype\W{{1,4}})?{TYPE})?"
 
 
@@ -281,7 +280,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
-            # what words say goes before what a bare code or words of any kind say
+            # of calls, a bare code ranks behind words, and general words rank last
             level += (level == 1) * (0.5 * ("texts" in known[name]) + ("general" in known[name]))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
@@ -366,7 +365,7 @@ def _repeat(op, text: str, product, version) -> str:
     )
     for out in {*op.outputs} - {
         *tensors
-    }:  # as the operator documents it, where the log does not say
+    }:  # take the dtype from the operator's documents where the log has none
         if source := tensors.get(op.gradient_of.get(out, op.like)):
             arguments[out] = replace(
                 source, dtype=row.dtypes.get(out, source.dtype) if row else source.dtype
