@@ -55,7 +55,7 @@ from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, de
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
-UNKNOWN = np.int64(-1)  # all bits: the other branches are unknown
+UNKNOWN = np.int64(-1)  # -1 sets all bits: any other branch may have been taken
 _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
@@ -102,10 +102,12 @@ def branches(decision, here, there, open_):
     return np.where(open_, bit, np.int64(0)), np.where(flips & open_, there, here)
 
 
-LIBRARY_ULPS = 3.0  # exp: NumPy's float32 loops err by at most 2.52 ulp; AscendC documents 1 ulp
-# 2**(x * log2(e)): the error of log2(e) is at most half a unit, that of the product one; e**-FARTHEST is 0 in every format
+# bound for exp: NumPy's float32 loops err by at most 2.52 ulp, AscendC's exp by 1 ulp
+LIBRARY_ULPS = 3.0
+# 2**(x * log2(e)): log2(e) errs by at most half a unit, the product by one; e**-FARTHEST is 0 in
+# every format
 POWER, FARTHEST = 1.5, 746.0
-# a rewritten formula may err four times as much, to the other side of the exact number
+# a rewritten formula may err four times as much, on the other side of the exact number
 DOUBT = 5.0
 # a change beyond this multiple of both sides' errors is a jump, not rounding
 CONTINUOUS = 4.0
@@ -188,7 +190,7 @@ def lift(xp, x, dtype) -> BoundedArray:
         return BoundedArray(xp, np.asarray(x))
     value = xp.planned(np.asarray(x, np.float64), dtype)
     error = abs(float(value.data) - float(x))
-    # such as 0.1 / classes: not a short constant, so perhaps rounded before
+    # a number like 0.1 / classes has no short form and may have been rounded before
     if float(np.float32(x)) != float(x):
         error += abs(float(x)) * 2.0**-53
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
@@ -247,7 +249,8 @@ def _product_rounding(value, a, b):
 def _quotient_rounding(value, a, b):
     ulps = a.xp.plan.division_ulps
     exact = exact_quotient(value.wide, a.wide, b.wide, value.dtype)
-    # such a division is inexact even for a representable quotient, except by a power of two
+    # a division with ulps other than 0.5 may be inexact even for a representable quotient, except
+    # by powers of two
     if ulps != 0.5:
         exact &= np.abs(np.frexp(b.wide)[0]) == 0.5
     return rounding(value.data, exact, ulps)
@@ -330,7 +333,7 @@ def _divide(xp, value, decisions, a, b):
 
 
 def _exp(xp, value, decisions, a):
-    # The ulps belong to the exact value, which may lie beyond the next power of two.
+    # The ulps are those of the exact value, which may lie beyond the next power of two.
     error, variance = rounding(
         value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS
     )
@@ -342,7 +345,7 @@ def _exp(xp, value, decisions, a):
             error = error + times(value.wide, moved)
     size, least = value.wide, None
     if np.isinf(size).any():
-        # e**700 is finite
+        # keeps e**x finite
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))
         least = least / SLACK
     if a.error is not None:
@@ -657,7 +660,8 @@ class BoundedArrays(PlannedArrays):
         growth = np.log1p(unit)
         error = np.where(steps > 0, np.expm1(steps * growth) * sizes + TINY, 0.0)
         if float_format(x.dtype).bits == 16:  # sums have larger errors than their terms here
-            # In any order, each addition returns the sum of some terms: at most that of all terms of one sign.
+            # In any order, each addition returns the sum of some terms: at most the sum of all
+            # terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
             largest = (
                 np.maximum(positive, sizes - positive)
@@ -665,8 +669,8 @@ class BoundedArrays(PlannedArrays):
                 * (1.0 + 2.0**-40)
             )
             error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
-        # In a tree, the squares of partial sums total 2 S^2 if the terms agree in sign, and steps * sum x^2 if not; in a chain,
-        # a third and a half of steps times these.
+        # Squares of partial sums: in a tree 2 S^2 if all terms have one sign, else steps * sum
+        # x^2; in a chain a third and a half of steps times these.
         spread = (
             steps * (np.square(value.wide) / 3.0 + squares / 2.0)
             if sequential
@@ -687,7 +691,7 @@ class BoundedArrays(PlannedArrays):
     def scatter_add(self, target, index, values):
         """Add as planned; terms may meet all others of their place, and undecided indices mark every place that they may mean."""
         values = self.astype(values, self.atomics)
-        # the present element is one more term of its place
+        # the present element of a place is one more term of its sum
         if np.any(target.data) or not target.exact:
             values = self.concat([values, self.astype(target, values.dtype)], axis=1)
             index = self.concat([index, np.arange(target.shape[1])])

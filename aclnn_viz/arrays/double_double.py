@@ -21,7 +21,7 @@ import numpy as np
 from aclnn_viz.arrays.local_errors import LOST, RESIDUAL, over, times, two_product
 
 UNIT = 2.0**-53
-ROOM = 1.0 + 2.0**-40  # for rounding errors in a bound
+ROOM = 1.0 + 2.0**-40  # factor that covers rounding errors of a bound
 
 
 def two_sum(a, b):
@@ -81,7 +81,7 @@ def divide(a, b):
         small = (np.abs(cross) < RESIDUAL) & (q != 0.0) & (bl != 0.0)
         lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.any(small) else None
     size = np.abs(bh)
-    # A remainder near the smallest numbers loses digits in its own division, so its bound must not vanish with it.
+    # The quotient of a tiny remainder loses digits to underflow, so its bound must not vanish.
     error = times(4.0 * UNIT * ROOM, over(np.abs(rest) + inexact, size))
     more = rest / bh
     if lost is not None:
@@ -120,9 +120,9 @@ def exp(a):
         inside, None if low is None else np.where(inside == high, low, 0.0)
     )
     value, _ = add(power, multiply(power, series)[0])
-    half = exponent // 2  # in two steps, because 2**1024 and 2**-1080 are out of range
+    half = exponent // 2  # scale in two steps, because 2**1024 and 2**-1080 are out of range
     value = [np.ldexp(np.ldexp(part, half), exponent - half) for part in value]
-    tiny = value[0] < 2.0**-960  # underflow may have cost digits of the low part, or of both
+    tiny = value[0] < 2.0**-960  # underflow may have removed digits of one part or of both
     value = list(two_sum(*value))
     error = (
         np.where(
@@ -228,13 +228,13 @@ def log(a):
         None if low is None else np.ldexp(np.where(positive, low, 0.0), -exponent),
     )
     powers_high, powers_low, _ = _tables()
-    # the nearest power to a number in [1, 2); index 64 means 2
+    # the index of the nearest power to a number in [1, 2]; index 64 is 2
     k = np.searchsorted(powers_high[32::64], scaled[0])
     power = np.append(powers_high[::64], 2.0)[k], -np.append(powers_low[::64], 0.0)[k]
     apart = add(scaled, (-power[0], power[1]))[0]
     s = divide(apart, add(scaled, (power[0], -power[1]))[0])[0]
     square, total = multiply(s, s)[0], (np.float64(0.0), np.float64(0.0))
-    for n in range(19, 0, -2):  # 2 (s + s**3 / 3 + s**5 / 5 + ...)
+    for n in range(19, 0, -2):  # series 2 (s + s**3 / 3 + s**5 / 5 + ...)
         total = add(
             divide((np.float64(2.0), None), (np.float64(n), None))[0], multiply(square, total)[0]
         )[0]
@@ -254,7 +254,7 @@ def log(a):
 def _tables():
     """Return 2**(k / STEPS) for k = 0 .. STEPS - 1 as double-doubles, and ln 2 / STEPS as four numbers, from integers."""
     bits = 220
-    root = 2 << 2 * bits  # 2, scaled by 2**(2 bits)
+    root = 2 << 2 * bits  # the square of the root is 2, scaled by 2**(2 bits)
     for _ in range(STEPS.bit_length() - 1):
         root = isqrt(root) << bits
     root >>= bits

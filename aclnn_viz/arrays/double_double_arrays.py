@@ -72,7 +72,7 @@ def _finished(xp, ufunc, operands, value, error):
                 if ufunc in (np.multiply, np.divide):
                     unsigned = (x.error > 0.0) & (np.abs(x.high) <= x.error * SLACK)
                     special = special & ~(unsigned & ~_any_nan(operands))
-        broken = ~finite | ~np.isfinite(high)  # including an overflow in an intermediate result
+        broken = ~finite | ~np.isfinite(high)  # also true where an intermediate result overflowed
         high, low = (
             np.where(broken, naive, high),
             np.where(broken, 0.0, 0.0 if low is None else low),
@@ -205,7 +205,7 @@ def _elementary(ufunc):
 
 
 def _absolute(xp, a):
-    turn = a.high < 0.0  # the sign of high + low is that of high
+    turn = a.high < 0.0  # high alone has the sign of high + low
     return PreciseArray(
         xp,
         np.abs(a.high),
@@ -238,7 +238,7 @@ def _compare(xp, ufunc, a, b):
 def _extreme(ufunc):
     def rule(xp, a, b):
         apart, error = _difference(a, b)
-        first = ufunc(apart, 0.0) == apart  # or a nan
+        first = ufunc(apart, 0.0) == apart  # adding 0 changes a number only if it is a nan
         first |= np.isnan(a.high)
         chosen = xp.where(first, a, b)
         # close operands leave the choice uncertain
@@ -435,7 +435,8 @@ class PreciseArrays(ExactFunctions):
             place = np.arange(columns.size) - np.repeat(
                 starts, np.diff(np.append(starts, columns.size))
             )
-            second = np.flatnonzero(place % 2)  # each is added to its left neighbour
+            # each odd number of a place is added to its left neighbour
+            second = np.flatnonzero(place % 2)
             if not second.size:
                 break
             terms = self._put(terms, second - 1, terms[:, second - 1] + terms[:, second])

@@ -24,8 +24,9 @@ from aclnn_viz.errors import problem
 
 # elements of the largest array; smaller blocks cost more in calls than they save in the cache
 BLOCK_ELEMENTS = 1 << 17
-THREADED_ELEMENTS = 1 << 18  # below, starting threads costs more than it saves
-# bytes; glibc learns nothing from larger blocks that are freed
+# smaller arrays use one thread, because starting threads costs more than it saves
+THREADED_ELEMENTS = 1 << 18
+# bytes; glibc maps larger freed blocks anew each time
 LARGEST_MAPPED = (1 << 25) - (1 << 13)
 
 
@@ -103,13 +104,13 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
                     ) from None
         return values
 
-    # For an output that is a sum over an inner axis (the channels of a sample), another block length would round differently.
-    # This length is kept, so that results keep their last bits.
+    # For an output that sums over an inner axis (a sample's channels), another block length would
+    # change the last bits; so the block length is fixed.
     inner = list(sizes_of(axes, given))[1:]
     elements = BLOCK_ELEMENTS // (
         4 if any(letter not in axes[name] for name in outputs for letter in inner) else 1
     )
-    # without outputs, a page could search the largest of no elements
+    # a page without outputs could search the maximum of no elements
     filled = any(output.size for output in outputs.values())
     for name, block, total in combined(
         axes, given, outputs, over_blocks(run, axes, given, max(1, elements)) if filled else ()
@@ -234,7 +235,7 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    # the elements of the largest array per step along a letter, with all later letters whole
+    # elements of the largest array per step along a letter, if all later letters are whole
     for at, letter in enumerate(letters):
         unit = max(
             array.size

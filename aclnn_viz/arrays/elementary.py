@@ -70,7 +70,7 @@ def log1p(a):
     """Return log(1 + a) by the logarithm of a sum, or near 0 by a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
     near = np.abs(a[0]) < 2.0**-26
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
-    # the factor of a**2; its first term has two parts
+    # the factor of a**2, whose first term has two parts
     tail = inside[0] * (1.0 / 3.0 - inside[0] * 0.25)
     small = dd.add(
         inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0]
@@ -93,7 +93,7 @@ def log1p(a):
 def tanh(a):
     """Return (e**2|a| - 1) / (e**2|a| + 1), with the sign of a."""
     sign = np.where(a[0] < 0.0, -1.0, 1.0)
-    far = np.abs(a[0]) > 40.0  # 1 - tanh is then below 2**-114
+    far = np.abs(a[0]) > 40.0  # tanh is 1 there: 1 - tanh is below 2**-114
     double = (
         np.where(far, 80.0, 2.0 * sign * a[0]),
         None if a[1] is None else np.where(far, 0.0, 2.0 * sign * a[1]),
@@ -200,7 +200,7 @@ def in_numpy(of_float64, ufunc):
     return function
 
 
-# Effect of an error of x: a bound of |f'| between |x| - e and |x| + e, for e of at most 1.
+# A bound of the effect of an error e <= 1 of x: |f'| between |x| - e and |x| + e.
 def _below(x, error):
     return np.maximum(np.abs(x) - error, 0.0)
 
@@ -224,7 +224,7 @@ PRECISE = {
     ERFC: erfc_of,
 }
 NUMPY = {ERF: in_numpy(float64_erf, ERF), ERFC: in_numpy(float64_erfc, ERFC)}
-# largest errors of libraries: of NumPy's loops; C libraries are more accurate
+# bounds of the errors of libraries' functions; NumPy's loops are the least accurate
 ULPS = dict.fromkeys(SLOPES, 4.0) | {np.sqrt: 1.0}
 
 
@@ -257,7 +257,7 @@ def _erf_series():
 @lru_cache
 def _coefficients():
     """Return the Taylor coefficients of w about k / 8, term by term: the high and the low parts of all nodes."""
-    bits = 1400  # forward steps amplify an error of w by exp(x**2) in total, 2**1131 at 28
+    bits = 1400  # the recurrence amplifies an error of w by exp(x**2), 2**1131 at x = 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):
         # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]

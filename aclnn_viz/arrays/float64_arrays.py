@@ -17,10 +17,10 @@ from aclnn_viz.arrays.sums import columns, in_front, sum_axes
 from aclnn_viz.dtypes import float_format
 
 UNIT = 2.0**-53
-ROOM = 1.0 + 2.0**-20  # for rounding errors of bounds and terms of second order
+ROOM = 1.0 + 2.0**-20  # factor that covers rounding errors of bounds, and second-order terms
 EXP = 5.0  # error of the exponential in units: 2.2, or twice that for a square
 LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
-_AT_ONCE = 1024  # in larger arrays a few elements are checked first
+_AT_ONCE = 1024  # of a larger array, a few elements are checked first
 _FLOOR = 2.0**-1021  # an error in units that covers underflow
 # up to this relative error, 1 / (1 - e) and exp(e) are 1 + e within a hundredth
 _LINEAR = 2.0**-10 / UNIT
@@ -81,7 +81,7 @@ def lifted(xp, x):
     return SizedArray(xp, x, None, 0.0, *_known(float(x)))
 
 
-@lru_cache(1024)  # a page uses the same few numbers repeatedly
+@lru_cache(1024)  # a page uses few numbers, each repeatedly
 def _known(x: float) -> tuple[int, int, int]:
     """Return grain, top and bits of one number."""
     odd, scale = x.as_integer_ratio()
@@ -146,7 +146,7 @@ def _divide(xp, a, b):
     data = a.data / b.data
     if (
         b.bits == 1 and b.exact and b.ndim == 0 and a.grain - b.top > LEAST_EXPONENT
-    ):  # a power of two
+    ):  # division by a power of two is exact
         return SizedArray(
             xp,
             data,
@@ -202,7 +202,7 @@ def _exp(xp, a):
 def _elementary(ufunc):
     def rule(xp, a):
         (data, _), error = PRECISE[ufunc]((a.data, None))
-        # the omitted low part, and the error of the function
+        # bounds of the omitted low part and of the function's error
         units = np.abs(data) + error * (ROOM / UNIT) + _FLOOR
         if not a.exact:
             units = units + carried(ufunc, a.data, a.error) * (ROOM / UNIT)
@@ -388,13 +388,14 @@ class SizedArrays(ExactFunctions):
         def add(part):
             weights = np.broadcast_to(part, values.shape).reshape(-1)
             added = np.bincount(place, weights, target.size).reshape(target.shape)
-            return added.astype(np.float64, copy=False)  # without weights these are counts
+            # without weights, bincount returns integers
+            return added.astype(np.float64, copy=False)
 
         counts = np.bincount(index, minlength=target.shape[1])
-        more = np.maximum(counts - 1, 0)  # additions of a column
+        more = np.maximum(counts - 1, 0)  # number of additions in each column
         slack = 1.0 + counts * 2.0**-50
         if values.exact or values.absolute is not None and not values.absolute.all():
-            # if some terms are exact, their sums may be, too
+            # if some terms are exact, some sums may be exact, too
             sizes = add(np.abs(values.data)) * slack
             units = np.where(_add_exactly(values.data, place, sizes), 0.0, more * sizes)
             if not values.exact:

@@ -201,7 +201,8 @@ class TracedArrays(Guards):
         with np.errstate(all="ignore"):
             held = np.asarray(function(*examples))
         numbers = [x for x in examples[name == "where" :] if not isinstance(x, bool)]
-        wide = np.result_type(*numbers) if numbers else None  # includes Python's numbers
+        # the common dtype also counts Python's numbers
+        wide = np.result_type(*numbers) if numbers else None
         args = [
             x
             if not _is_weak(x)
@@ -315,7 +316,7 @@ class TracedArrays(Guards):
             or (x.dtype.kind, held.dtype.kind) in (("f", "f"), ("V", "f"))
             and held.itemsize == 8
         ) and (held.dtype.kind == "f" or x.dtype.kind != "f"):
-            # a wider type, or the same numbers, because JavaScript computes in float64 anyway
+            # JavaScript computes in float64, so a wider type changes nothing
             return Traced(self, x.name, held)
         return self._made("whole" if held.dtype.kind in "iu" else "copy", held, x)
 

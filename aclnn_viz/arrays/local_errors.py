@@ -13,8 +13,8 @@ from aclnn_viz.dtypes import FLOAT64, float_format
 SLACK = 1.0 + 1e-10  # covers the rounding of a million successive additions of bounds
 TINY = FLOAT64.smallest_subnormal
 LOST = 2.0**-1072  # the most that a product or a quotient can lose to underflow
-RESIDUAL = 2.0**-950  # above, neither a product nor its residual loses anything to underflow
-_SAFE = 1e-290  # above, no product or quotient has lost digits to underflow
+RESIDUAL = 2.0**-950  # no product of larger numbers, nor its residual, loses digits to underflow
+_SAFE = 1e-290  # no product or quotient of larger size has lost digits to underflow
 
 
 def half_ulp(data: np.ndarray) -> np.ndarray:
@@ -91,8 +91,9 @@ def two_product(a, b):
 
 def _halves(a):
     """Return a as the sum of two numbers of at most 26 bits (Veltkamp)."""
-    scaled = a * 134217729.0  # 2**27 + 1
-    # the product overflows for large numbers; only these are scaled, because others may be tiny
+    scaled = a * 134217729.0  # 2**27 + 1 splits a number into two halves (Veltkamp)
+    # scale only the large numbers, whose product overflows; scaling would lose digits of tiny
+    # ones
     if not np.all(np.isfinite(scaled)):
         scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
         high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)

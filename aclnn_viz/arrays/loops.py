@@ -20,9 +20,9 @@ from aclnn_viz.errors import problem
 
 #: The storage types with which loops recognise the two 16-bit formats, which numba lacks.
 BITS = {BFLOAT16.numpy: np.dtype(np.uint16), np.dtype(np.float16): np.dtype(np.int16)}
-PART = 1 << 16  # elements of a part; shapes alone determine the cuts, and so the results
-PARTS_AT_MOST = 32  # each part may hold its own sums
-LANES = 32  # terms of a sum that are added in parallel, as in wide vectors
+PART = 1 << 16  # elements of a part; shapes alone decide how an array is divided, so results repeat
+PARTS_AT_MOST = 32  # limit of parts, because each may hold separate sums
+LANES = 32  # terms of a sum added in parallel, as in a wide vector
 KINDS = {bits.type: kind for kind, bits in BITS.items()}
 
 _steps: set[Callable] = set()  # functions that loops may call
@@ -62,8 +62,8 @@ def exponential(x):
 
 def single_exponential(x):
     """Return exp(x) in float32 without a branch, so that loops of it are vectorized."""
-    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2; ln 2 is split into two parts, so that n times the first is
-    # exact. Beyond -104 and 89 the result is 0 and inf.
+    # exp(x) = 2^n * exp(r) with |r| <= ln(2) / 2; ln 2 has two parts, so that n times the first
+    # is exact. Below -104 the result is 0, above 89 inf.
     kept = np.float32(min(max(x, np.float32(-104.0)), np.float32(89.0)))
     n = np.float32(kept * np.float32(1.4426950408889634) + np.float32(12582912.0)) - np.float32(
         12582912.0
@@ -78,7 +78,7 @@ def single_exponential(x):
     p = p * r + np.float32(5.0000001201e-1)
     p = p * (r * r) + r + np.float32(1.0)
     most = n * np.float32(0.5) + np.float32(12582912.0) - np.float32(12582912.0)
-    # in two factors, because 2^n may overflow or underflow
+    # multiply twice, because 2^n may overflow or underflow
     result = p * two_to(most) * two_to(n - most)
     return result if x == x else x
 
@@ -203,7 +203,7 @@ def _register() -> None:
             return lambda array, value: np.float64(value)
         return lambda array, value: np.float32(value)
 
-    # An unsigned index cannot count from the end; that check at each access would prevent vectorization.
+    # An unsigned index skips the test for negative indices, which would prevent vectorization.
     @overload(read)
     def _read(array, at):
         def bfloat(array, at):

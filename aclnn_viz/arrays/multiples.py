@@ -13,7 +13,7 @@ import numpy as np
 from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays.local_errors import half_ulp
 
-LARGEST = 1 << 20  # larger divisors are given up
+LARGEST = 1 << 20  # larger divisors count as unknown
 
 
 class Multiples(NamedTuple):

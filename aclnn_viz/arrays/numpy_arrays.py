@@ -6,7 +6,7 @@ from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
-VALUES_BY_INDEX = 4096  # above, a call for each channel costs less than one index for all
+VALUES_BY_INDEX = 4096  # with more elements, one call per channel costs less than one index of all
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 
@@ -34,7 +34,7 @@ class NumPyArrays(Guards):
 
     def where(self, condition, x, y, /):
         """Return NumPy's where, computed by blending bits, many elements at a time."""
-        kind = getattr(x, "dtype", None)  # a number, if somebody changed the page
+        kind = getattr(x, "dtype", None)  # a changed page may pass a plain number
         bits = BITS.get(kind)
         if (
             bits is None

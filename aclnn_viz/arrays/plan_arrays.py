@@ -63,7 +63,7 @@ class PlannedArrays(Functions):
     def __init__(self, plan: Plan, storage):
         self.plan, self.storage = plan, float_format(plan.storage or storage)
         self.compute, self.accumulate = self._dtype(plan.compute), self._dtype(plan.accumulate)
-        # the name by which pages request the format of coordinates; they also count pixels, for which 16 bits are too few
+        # pages name this format for coordinates and pixel counts, for which 16 bits are too few
         self.float64 = (
             self._dtype(plan.coordinates)
             if plan.coordinates
@@ -103,7 +103,7 @@ class PlannedArrays(Functions):
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
-        # like the kit: see `NumPyArrays`
+        # as `NumPyArrays.sum` does
         return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
 
     def mean(self, x, axis=None, keepdims=False):

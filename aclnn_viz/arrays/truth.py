@@ -39,7 +39,7 @@ class Certified(np.ndarray):
         return array
 
     def __array_finalize__(self, source):
-        self.low = self.error = None  # other views have no certificate
+        self.low = self.error = None  # a view gets no certificate
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         plain = [x.view(np.ndarray) if isinstance(x, Certified) else x for x in inputs]
@@ -95,10 +95,10 @@ def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
         np.asarray(part) for part in two_sum(given, np.where(np.isfinite(given), low, 0.0))
     )
     zero = given == 0.0
-    if zero.any():  # -0.0 + 0.0 would lose the sign
+    if zero.any():  # keep the sign of -0.0, which adding 0.0 would change
         high = np.where(zero & (high == 0.0), given, high)
     if fmt is not FLOAT64:
-        # Rounding to odd first preserves the side of a tie on which the sum lies.
+        # Rounding to odd keeps the side of a tie on which the sum lies.
         even = (np.atleast_1d(high).view(np.int64) & 1 == 0).reshape(high.shape)
         towards = np.where(low > 0.0, np.inf, -np.inf)
         high = np.where(np.isfinite(high) & (low != 0.0) & even, np.nextafter(high, towards), high)
@@ -111,9 +111,10 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
     A few cheap tests that miss none, before `undecided` rounds twice.
     """
     size, reach, unsure = np.abs(high), np.abs(low) + error if np.any(low) else error, error > 0.0
-    # A spacing exceeds size * 2**-bits, so reach is below 2**-10 of it unless this test is true.
+    # `size * 2**-bits` is less than a spacing, so a false test means that reach is below 2**-10
+    # of it.
     may = ~(reach <= size * 2.0 ** (-10 - fmt.significand_bits))
-    # A tie is then within reach only if the bits behind the last kept bit are within 2**-9 of 1000...
+    # A tie is in reach only if the dropped bits are within 2**-9 of 1000...
     dropped = 53 - fmt.significand_bits
     window = 1 << (dropped - 9)
     behind = high.view(np.int64) + (window - (1 << (dropped - 1)))
@@ -121,10 +122,10 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
     may |= behind <= 2 * window
     small = size < 2.0**fmt.min_exponent
     small &= unsure
-    if small.any():  # subnormals, which share one spacing
+    if small.any():  # all subnormals have the same spacing
         steps, far = size / fmt.smallest_subnormal, reach / fmt.smallest_subnormal
         may |= small & ((np.abs(steps - np.floor(steps) - 0.5) <= 1.1 * far) | (far > 2.0**-10))
-    if not size.max(initial=0.0) <= 0.99 * fmt.largest:  # near overflow, or nan
+    if not size.max(initial=0.0) <= 0.99 * fmt.largest:  # numbers near overflow, and nan
         may |= ~(size <= 0.99 * fmt.largest)
     may &= unsure
     return may
@@ -142,7 +143,8 @@ def undecided(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFo
         near &= error > 0.0
         if near.any():
             sides = np.array([[-1.01], [1.01]]) * error[near]
-            # Take the next number outwards: the sum with a low part of half a spacing may drop a far smaller error.
+            # Take the next number outwards, because a low part of half a spacing may hide a far
+            # smaller error.
             below, above = rounded_sum(
                 high[near], np.nextafter(low[near] + sides, np.copysign(np.inf, sides)), fmt
             )
@@ -160,10 +162,10 @@ def spacing(size: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     return np.maximum(power, 2.0**fmt.min_exponent) * 2.0 ** (1 - fmt.significand_bits)
 
 
-# elements of a block: many small steps, whose calls would cost more than their arithmetic on fewer elements
+# elements of a block: in smaller blocks, calls would cost more than arithmetic
 ELEMENTS = 1 << 17
-CERTAIN_ERROR = 1e-3  # in spacings of the output's format
-# largest share of elements with larger errors, or unclear ones that are costly to recompute
+CERTAIN_ERROR = 1e-3  # largest error of a certain element, in spacings of the output's format
+# largest share of elements with larger errors, or with doubts too costly to resolve
 DOUBTFUL_SHARE = 5e-4
 CHEAP = 1 / 16  # the largest share of a block recomputed for a single element
 
