@@ -17,7 +17,7 @@ from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, value
 
-# families, the most important first
+# families of atoms, the most important first
 PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "pairs"
 # An atom belongs in a suite if the share of drafts that show it exceeds the number of its family.
 OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
@@ -44,7 +44,7 @@ def atoms(made: Case) -> Atoms:
     bound = made.operator.bind(made.inputs)
     sizes = made.operator.fitting(bound)[1]
     numbers = numbers_of(made.operator, bound, sizes)
-    if not made.inputs[made.operator.like].size:  # an empty tensor shows no other numbers
+    if not made.inputs[made.operator.like].size:  # an empty tensor has no numbers to compare
         numbers = {name: n for name, n in numbers.items() if n == 0}
     picked = choices(made)
     families = (
@@ -146,7 +146,7 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
             yield f"{one} {relation} {other}", holds
     axes = [chosen(op.tensors[t].shape, bound).axes[-2:] for t in (op.first, *op.upstream)][:2]
     both = [(a, b) for a, b in zip(*axes) if a != b and {a, b} <= numbers.keys()]
-    if len(both) == 2:  # sibling tensors: relations that hold for two axes at once
+    if len(both) == 2:  # relations of two tensors' axes that hold for two axes at once
         told = [
             [f"{a} {way} {b}" for way, holds in _relations(numbers[a], numbers[b]) if holds]
             for a, b in both

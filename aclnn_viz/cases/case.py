@@ -18,7 +18,7 @@ from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 
 MOST_ELEMENTS = 1 << 36  # of a tensor, with lengths of 0 counted as 1
-BYTES = 16  # memory for each element of the first tensor while a case is drawn, at least
+BYTES = 16  # least memory for each element of the first tensor while a case is drawn, in bytes
 LEFT_OUT = meant("left out", "that is not given")
 
 
@@ -161,7 +161,8 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
         raise MemoryError(
             problem("a case fits into the memory of this machine", str(error), "draw a smaller one")
         ) from None
-    op.arrange_backward(**op.bind(inputs))  # raises unless the caller's arrays fit
+    # raises an error unless the caller's arrays fit the operator
+    op.arrange_backward(**op.bind(inputs))
     return Case(op, inputs, fmt.name, seed)
 
 

@@ -25,7 +25,8 @@ class Draw:
     """A seeded source of tensors: draws each one unless the caller gave an array or one value for all elements."""
 
     def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
-        self.format, self.kinks = fmt, kinks  # `kinks`: may elements lie at kinks of a function?
+        # `kinks`: whether elements may lie at kinks of a function
+        self.format, self.kinks = fmt, kinks
         # format of the tensors that stay wide for 16-bit operators
         self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32
         self.rng = np.random.default_rng(seed)
@@ -36,7 +37,8 @@ class Draw:
 
         `values` makes a float64 array of `shape`, or yields its elements in order in arrays that the cache holds.
         """
-        drawn = values(self.rng)  # drawn even when given, so that the other tensors do not change
+        # draw also for a given tensor, so that the other tensors do not change
+        drawn = values(self.rng)
         into = None if name in self.given else np.empty(shape, (fmt or self.format).numpy)
         flat, at = None if into is None else into.reshape(-1), 0
         for part in drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]:
@@ -95,7 +97,7 @@ def stretches(draw: Callable, shape) -> Iterator[np.ndarray]:
         yield draw(min(STRETCH, size - start))
 
 
-SHARE = 0.125  # of the elements that are placed at kinks, borders or ties
+SHARE = 0.125  # share of elements placed at kinks, borders or ties
 
 
 def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
@@ -109,8 +111,8 @@ def sprinkle(rng, values: np.ndarray, special) -> np.ndarray:
     return sprinkled.reshape(values.shape)
 
 
-LENGTHS = (3, 5, 2, 7)  # of axes that nothing else determines
-GROWN = 64  # at most so many times lengths are increased to fit
+LENGTHS = (3, 5, 2, 7)  # default lengths of axes that nothing else determines
+GROWN = 64  # a length is increased at most so many times until the case fits
 
 
 def default_shape(op: Operator) -> tuple[int, ...]:
@@ -163,7 +165,7 @@ def fitted(op: Operator, options: dict) -> dict:
             grow = [at for at, axis in enumerate(axes) if axis in small]
         except ValueError as error:
             grow = [error.args[0]] if len(error.args) > 1 and error.args[1][0].isdigit() else []
-        except (KeyError, IndexError):  # another rank, or an attribute chosen later
+        except (KeyError, IndexError):  # another rank, or a missing attribute
             break
         if not grow or not all(shape[at] for at in grow):
             break
@@ -189,7 +191,7 @@ def other_shapes(op: Operator) -> dict[str, tuple[str, ...]]:
     """Return the options for lengths that do not follow from the shape, each with the letters of these lengths."""
     takes = registry.own("cases", op.name, "OPTIONS", options(op))
     known, found = set(chosen(op.tensors[op.first].shape, {}).names) | set(op.sizes), {}
-    for tensor in op.tensors:  # in the order in which a case is drawn
+    for tensor in op.tensors:  # keep the order in which a case is drawn
         if tensor in {p.name for p in op.parameters} and f"{tensor}_shape" in takes:
             letters = tuple(
                 name for name in chosen(op.tensors[tensor].shape, {}).names if name not in known
@@ -253,11 +255,11 @@ def _tensor(
         return np.asarray(source.attribute(name, usual))
     if tensor.dtype == BITS:
         bits = np.packbits(source.rng.random(shape) < 0.7, bitorder="little")
-        # padded to whole 128 bits, as the vendor's masks are
+        # padded to whole groups of 128 bits, as the vendor's masks are
         return np.asarray(source.attribute(name, np.pad(bits, (0, -bits.size % 16))))
     if tensor.dtype.startswith("bool"):
         return np.asarray(source.attribute(name, source.rng.random(shape) < 0.3))
-    if is_plain(tensor.dtype):  # integers are indices into the last axis
+    if is_plain(tensor.dtype):  # integer tensors hold indices into the last axis
         low, high = (
             None if end is None else value(str(end), known | sizes)
             for end in (tensor.low, tensor.high)
@@ -293,7 +295,7 @@ def _tensor(
         )
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    # wide enough for elements beyond the kinks as well as near them
+    # the range covers elements beyond the kinks and near them
     widths = 1.0, max(1.0, *map(abs, numbers))
 
     def spread_out(rng):
@@ -325,7 +327,7 @@ def kinks_of(op: Operator, name: str, known: dict) -> list:
 
 def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
     """Set attributes that were not given and follow from lengths."""
-    # an attribute that names a length takes its value
+    # an attribute that names a length determines it
     for letter, text in op.sizes.items():
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):
@@ -355,7 +357,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     _choose(op, pattern, shape, attributes)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
-    # an axis that is a product of lengths is known even if its factors are not
+    # the length of a product axis may be known while its factors are not
     if not pattern.starred:
         sizes = {
             axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis
@@ -440,11 +442,11 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         pattern = chosen(tensor.shape, attributes)
         unknown = [letter for letter in pattern.names if letter not in sizes]
         given, asked = source.given.get(name), _asked(source, name)
-        # open lengths of the first tensor follow from other tensors
+        # the remaining lengths of the first tensor follow from other tensors
         if not unknown or name == op.first:
             continue
         if asked is None:
-            # 1 divides any length
+            # a length of which others must be multiples is 1, which divides any length
             divided = {name for many in sizes if "*" in many for name in many.split("*")}
             sizes |= {
                 letter: (next(lengths),)

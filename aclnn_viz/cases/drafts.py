@@ -23,14 +23,15 @@ from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of
 
-DRAFTS, TRIES = 1000, 4  # drafts of an operator of the kit, and attempts for each draft
+DRAFTS, TRIES = 1000, 4  # drafts of an operator of the kit; attempts per draft
 RECIPES_WANTED = 40  # if fewer show all atoms, random ones are added
-# elements of a case at most; the fixed cost of judging a case, in elements
+# most elements of a case; fixed cost of judging a case, counted in elements
 ELEMENTS, EACH = 12_000, 500
-# masks of at least so many elements have a fixed size and are cheap: they do not count
+# a mask of at least so many elements has a fixed size and costs little, so its elements do not
+# count
 MASK = 2**20
 LENGTHS = (1, 1, 2, 2, 3, 3, *range(4, 18), 20, 25, 33, 40, 65, 128, 260)
-# how many of LENGTHS are for tensors of several long axes, and of many axes
+# the shortest lengths of LENGTHS for tensors with several long axes, and with many axes
 SHORT_LENGTHS, SHORTEST = 12, 6
 # usual highest rank where the operator allows more, and the share of drafts with more
 RANK, HIGHER = 5, 0.15
@@ -118,7 +119,7 @@ class Source:
     def _lengths(self, count: int) -> tuple[int, ...]:
         rng = self.rng
         lengths = LENGTHS if rng.random() < (0.6 if count < 3 else 0.2) else LENGTHS[:SHORT_LENGTHS]
-        low = 0.7 * (count > RANK)  # of many axes most are short, else no draft would be small
+        low = 0.7 * (count > RANK)  # a draft of many axes is small only if most are short
         return tuple(
             0
             if rng.random() < 0.01
@@ -223,7 +224,7 @@ def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[d
         while sets and (left or len(kept) < RECIPES_WANTED):
             best = max(sets, key=lambda draft: len(draft[1] & left) / draft[2])
             sets.remove(best)
-            with suppress(*UNTAKEN):  # other random numbers may not fit
+            with suppress(*UNTAKEN):  # drawing the case with another seed may fail
                 made = Recipe.of(op, best[0]).case(len(before) + len(kept))
                 left = left - shown(atoms(made)) if best[1] & left else set()
                 kept.append(best[0])

@@ -39,8 +39,8 @@ from aclnn_viz.storage.readers import (
 )
 from aclnn_viz.storage.results import add, new_folder
 
-_WIDEST = 16  # bytes per element up to which a file with a wider dtype is read
-_ROOM = 1 << 16  # elements up to which a file with too many is read
+_WIDEST = 16  # limit of bytes per element for a file of another dtype
+_ROOM = 1 << 16  # limit of elements for a file with too many elements
 
 
 class Dumped(NamedTuple):
@@ -74,7 +74,7 @@ def names_cases(value) -> bool:
     ):
         return False
     if registry.holds_operator(value):
-        # a folder with an index holds cases, whatever else it holds
+        # a folder with an index holds cases, whatever other files it has
         return (Path(value) / INDEX).exists()
     return isinstance(value, Path) or value not in {
         name for one in operators() for name in (one.name, one.aclnn_name)
@@ -92,7 +92,7 @@ def write_cases(
     folder, entries = place_of(folder), []
     with new_folder(folder, force, is_folder_of_cases) as own:
         for number, one in enumerate(dumped):
-            # a kernel may return unknown outputs
+            # ignore outputs that the operator does not have
             known = {name: one.outputs[name] for name in op.outputs if name in one.outputs}
             about = {"seed": one.case.seed, "made with": one.recipe, "dtype": one.case.dtype}
             entry, files = entry_of(
@@ -167,7 +167,7 @@ def _entry(op: Operator, stored: StoredCases, listed: dict) -> Entry:
         raise stored.source.broken(ForeignError, f"{listed['folder']}: {error}") from error
     outputs, unreadable = stored.values(listed, "outputs"), {}
     if stored.source.path.is_dir():
-        for name in asked:  # a program may write other files, too
+        for name in asked:  # a program may also write other files
             place = stored.source.path / listed["folder"] / "out"
             try:
                 value = read_output(

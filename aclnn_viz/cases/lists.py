@@ -50,7 +50,7 @@ class Values(NamedTuple):
     dtype: str
     low: float
     high: float
-    normal: bool = False  # `low` is then the mean, `high` the deviation
+    normal: bool = False  # if true, `low` is the mean and `high` the deviation
 
 
 class Listed(NamedTuple):
@@ -90,7 +90,8 @@ def range_of(where: str, value) -> tuple[float, float]:
 def _ends(where: str, value) -> tuple[float, float]:
     """Return the ends of an ATK range, where one value means both ends, and "inf", "-inf" and "nan" mean numbers."""
     ends = [*value] * (2 if len(value) == 1 else 1) if isinstance(value, list) else [value] * 2
-    if len(ends) > 2 and all(isinstance(end, int | float) for end in ends):  # a list of values
+    # more than two numbers are a list of values, not a range
+    if len(ends) > 2 and all(isinstance(end, int | float) for end in ends):
         ends = [min(ends), max(ends)]
     try:
         return range_of(
@@ -372,7 +373,7 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     finite = math.isfinite(one.low) and math.isfinite(one.high)
     dtype = dtype_named(one.dtype)
     if not one.normal and not finite and dtype.kind not in "iub":
-        # no number lies between nan and others, so elements take either end
+        # between nan and a number there is no range, so elements take either end
         ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)
         return np.asarray(round_to(ends, dtype))
     if not finite or not one.normal and one.low > one.high:

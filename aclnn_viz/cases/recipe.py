@@ -66,7 +66,8 @@ def _tiny(fmt) -> list[float]:
 NUMBERS = {
     "zeros of both signs": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
-    "inf": lambda fmt: [np.inf, -np.inf] * 4,  # enough to meet every region of the other tensors
+    # four of each sign, to meet every region of the other tensors
+    "inf": lambda fmt: [np.inf, -np.inf] * 4,
     # exp is tiny, or overflows in float32
     "far numbers": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
     "large and small": lambda fmt: (
@@ -93,7 +94,8 @@ def _one_row(rows: np.ndarray, rng, value) -> np.ndarray:
     return np.where(np.arange(len(rows))[:, None] == rng.integers(len(rows)), value, rows)
 
 
-#: Changes of a tensor's rows by kind ("f" floats, "i" indices, "b" bits), from rows, generator and integer attributes.
+#: Changes of a tensor's rows by kind ("f" floats, "i" indices, "b" bits); each takes rows,
+#: generator and integer attributes.
 ROWS = {
     "f": {
         "a constant row": lambda rows, rng, known: _one_row(rows, rng, rows.flat[0]),

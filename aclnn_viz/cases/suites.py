@@ -21,7 +21,7 @@ from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.patterns import chosen
 
 DRAWN = Path(__file__).parent / "drawn"
-# drafts for an operator from outside, drawn in this process; drafts of a deep check
+# fewer drafts for a user's operator, drawn in this process; more for a deep check
 FEWER_DRAFTS, MORE_DRAFTS = 300, 1000
 __all__ = ["Recipe", "transposed"]
 
@@ -113,7 +113,7 @@ def deep(
     yield from _numbers(op, modes, dtypes)
     if not sizes:
         return
-    source = drafts.Source(op, seed=1)  # a seed other than the suite's
+    source = drafts.Source(op, seed=1)  # a seed that the standard suite does not use
     for options in filter(drafts.small, (source.draft() for _ in range(MORE_DRAFTS))):
         yield Step("drafts", prod(options["shape"]), options)
     axes = _axes(op)
@@ -122,7 +122,7 @@ def deep(
         for at, (option, axis) in enumerate(axes):
             yield _long(axes, option, axis, length, small, "remainders", turns(number + at))
     for at, (option, axis) in enumerate(axes):
-        # points may all hit one pixel, and exact sums of so many terms are slow
+        # all points may hit one pixel; exact sums of more terms are slow
         longest = (LONGEST,) * (option == "shape")
         for number, length in enumerate((*LONG_LENGTHS, *longest)):
             others = small if length < LONG_LENGTHS[-1] else 1
@@ -141,7 +141,7 @@ def deep(
             {"shape": shape, **{name: (5,) * n for name, n in others.items()}, **turns(number)},
         )
     low, _ = op.tensors[op.first].ranks or chosen(op.tensors[op.first].shape, {}).ranks
-    if low <= 1 < len(lengths):  # tensors of one axis
+    if low <= 1 < len(lengths):  # a tensor of one axis has no axis 1
         for number, length in enumerate((*REMAINDERS, *LONG_LENGTHS, LONGEST, 2 * LONGEST)):
             yield Step("one axis", length, {"shape": (length,), **turns(number)})
 
@@ -180,7 +180,7 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
         for number, rows in enumerate(_kinds(op, plain)):
             kind = next(iter(rows.values()))
             if len(modes) > len(dtypes) and kind in RARE and RARE[at % len(RARE)] != kind:
-                continue  # one rare kind in each mode
+                continue  # each mode gets one of the rare kinds
             for dtype in (
                 dtypes if len(modes) < len(dtypes) else [dtypes[(at + number) % len(dtypes)]]
             ):

@@ -58,7 +58,7 @@ def _repeats(target, index, *_) -> dict:
     } | {f"a place {n} times": often >= n for n in (2, 4, 9, 17)}
 
 
-#: The ways that are distinguished in the arguments of each function.
+#: Ways of calling each function that counting distinguishes.
 WAYS = {
     **dict.fromkeys(("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "sign"), _sides),
     **dict.fromkeys(("eq", "ne"), _equal),
@@ -131,7 +131,8 @@ class Ways:
         self.page = ModuleType(op.page.__name__)
         names = vars(self.page)
         names |= {"_through": self._through, "__package__": op.page.__package__}
-        with suppress(OSError, TypeError):  # a page without a file has no source to record
+        # a function without a source file has no source to record
+        with suppress(OSError, TypeError):
             for module, text in sources(op.page):
                 exec(_compiled(text, Path(module.__file__).name), names)
         self.called = FUNCTIONS | {"_through": self._through}
@@ -164,7 +165,7 @@ class Ways:
                 try:
                     eval(formula, self.called | bound | sizes)
                 except (TypeError, NameError, IndexError):
-                    continue  # it uses names that this call lacks
+                    continue  # the expression uses names that this call lacks
             arrays = {
                 name: array.astype(np.float64)
                 if array is not None and array.dtype.kind in "fV"

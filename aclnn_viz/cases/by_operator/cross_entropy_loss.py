@@ -18,7 +18,8 @@ def draw(source: Draw, shape) -> dict:
             problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
         )
     rows, classes = shape
-    # The default case ignores rows by their last class: older kernels read a target below 0 unguarded.
+    # No default row has ignoreIndex < 0 as target: older kernels read it unguarded; the last
+    # class is ignored instead.
     spare = classes > 1 and not {"ignoreIndex", "target"} & source.given.keys()
     attributes = {
         name: source.attribute(name, default)
