@@ -33,7 +33,8 @@ FIRST = message("only the first element of {input} is read")
 AGAIN = message("only the first {block} elements of {input} are read, again and again")
 ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
-CLOSE = 1e-3  # relative difference of equal fits in 16 bits; a fit's outputs decide, not this
+# relative difference of fits that count as equal; only outputs decide which fit is right
+CLOSE = 1e-3
 
 
 def _in_words(kind: str, words: str, test: Callable[[CaseRun], bool]) -> Candidate:
@@ -409,7 +410,7 @@ def fit(slot: Edit, run: CaseRun) -> float | None:
         )
         sure = np.isfinite(near) & np.isfinite(wanted) & np.isfinite(flat(1.0))
         number, step = 1.0, 1.0
-        for _ in range(4):  # the first step is exact if the page is linear in the number
+        for _ in range(4):  # if the page is linear in the number, the first step is exact
             here = flat(number)[sure]
             slope = (flat(number + step)[sure] - here) / step
             square = float(slope @ slope)

@@ -24,17 +24,18 @@ from aclnn_viz.operators.arrangement import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
-# if float64 disagrees in at most this share of elements, or in TWO, float32 and moved inputs are tried
+# if float64 disagrees in at most this share of elements, or in TWO, also try float32 and moved
+# inputs
 FEW_SHARE, TWO = 0.1, 2
-# two wrong kernels agree within so many bounds of a right one, because they amplify rounding errors
+# two wrong kernels agree up to this multiple of the bound, because they amplify rounding errors
 ORDERS = 16.0
 # ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
 STEPS = 1.51
-SLACK = 8.0  # in roundings
+SLACK = 8.0  # allowed difference in roundings
 SINGLE = 2.0**-24
 LETTERS = 10  # letters of a description that weigh as much as one of a formula
 FORGOTTEN = 3
-SPREAD = 2.0  # an error in between may be so many times the effect of rounding the inputs
+SPREAD = 2.0  # limit of an error, as a multiple of the effect of rounding the inputs
 SOME = 8  # elements in which two candidates rarely agree by chance
 
 
@@ -67,7 +68,7 @@ class _Quick(NumPyArrays):
         function = vars(self)[name] = getattr(np, name)
         return function
 
-    where = staticmethod(np.where)  # faster for few elements
+    where = staticmethod(np.where)  # faster than a guarded choice, for few elements
 
     @staticmethod
     def _total(x, axis, keepdims):
@@ -296,7 +297,7 @@ class CaseRun:
         the page computed like truth.
         """
         if variant.only is not None and any(m.output not in variant.only for m in self.misses):
-            return False  # these come from the right page
+            return False  # the variant leaves the other outputs right
         try:
             values = self.computed(variant)
             return self._gives(variant, values) and self._is_wrong(values, self._faint)
@@ -362,7 +363,7 @@ class CaseRun:
             if only is not None and name not in only:
                 continue
             value = np.asarray(values[name], np.float64)
-            try:  # fewer elements are repeated, as NumPy does on storing
+            try:  # NumPy repeats an array with fewer elements when it stores it
                 value = (
                     value.reshape(wide.shape)
                     if value.size == wide.size
@@ -376,7 +377,7 @@ class CaseRun:
                     | (value == wide)
                     | np.isnan(value) & np.isnan(wide)
                 )
-                # overflows in 16 bits
+                # a 16-bit output may overflow
                 if not same.all() and self.outputs[name].dtype.itemsize == 2:
                     same |= (
                         round_to(value, float_format(self.outputs[name])).astype(np.float64) == wide
@@ -447,7 +448,7 @@ class Candidate:
         try:
             return self.test(run)
         except Exception:
-            # a broken page may raise anything, as for a missing axis or an absent input
+            # a broken page may raise anything, for instance for a missing axis or input
             return False
 
     @property
@@ -477,7 +478,7 @@ class Candidate:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        if self.kind == "sum":  # the line is kept; its sum changes
+        if self.kind == "sum":  # the line stays; its sum changes
             return message(
                 "your kernel behaves as if {place}, read\n    {after}",
                 place=self.where,

@@ -15,8 +15,8 @@ from aclnn_viz.words.messages import Message, linked, meant, message
 
 CHOICES_LISTED = 3  # choices that a description lists, at most
 LISTED = 8  # choices listed for the options that a kernel supports
-SHORTEST = (0, 1)  # lengths that are special cases
-# at most one in so many choices of as many wrong fresh cases may satisfy a law; else chance may explain it
+SHORTEST = (0, 1)  # short lengths that kernels treat as special cases
+# a law fits by chance unless at most one in so many choices of wrong fresh cases satisfies it
 SELDOM = 20
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")
@@ -51,7 +51,8 @@ def choices(case: Case) -> dict:
     lengths_of = {size.partition("[")[0] for size in case.operator.sizes.values()}
     for name, value in case.inputs.items():
         if isinstance(value, tuple) and (name in lengths_of or value and type(value[0]) is int):
-            continue  # lengths, such as inputSize, which `lengths` lists by entry
+            # attributes that are lengths, such as inputSize; `lengths` lists their entries
+            continue
         if name in optional:
             chosen[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
@@ -107,7 +108,7 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
     """
     if not some or not others:
         return None
-    # a single length always differs somehow: a law needs two on each side
+    # a single case always has some length of its own: a law needs two on each side
     return _by_choice(some, others) or (
         _by_relation(some, others) or _by_length(some, others)
         if min(len(some), len(others)) > 1
@@ -156,7 +157,7 @@ def _by_length(some, others) -> Condition | None:
     names = [name for name in here[0] if all(name in held for held in [*here, *there])]
 
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
-        # of single values, only the shortest lengths and ranks make useful conditions
+        # of conditions on one value, only the shortest lengths and ranks are useful
         for name in names:
             value, other = here[0][name], there[0][name]
             if value in SHORTEST or name.endswith(".ndim"):
@@ -195,7 +196,8 @@ def _by_length(some, others) -> Condition | None:
                 lambda n: None if most < n < first else n <= most,
             )
 
-    for name, text, test in tests():  # the first test that fits fixes the words and numbers
+    # the first fitting test fixes the words and numbers of the condition
+    for name, text, test in tests():
         if all(test(held[name]) for held in here) and not any(test(held[name]) for held in there):
             return Condition(
                 text, lambda case: name in (known := lengths(case)) and test(known[name])

@@ -22,7 +22,8 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
-# shrinking keeps an error above so many allowed errors if it was, so that it is clearly not rounding
+# an error above this multiple of the allowed error stays so while the case shrinks, so that it is
+# clearly no rounding
 PLAIN = 1000.0
 SIMPLE = (
     np.ones_like,
@@ -175,7 +176,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
             and any(miss.output in wrong and miss.excess >= plain for miss in smaller.misses)
             and (apart or not convention(smaller))
             else None
-        )  # a convention is not a mistake
+        )  # another convention is no mistake
 
     options = dict(recipe.options)
     seen = {str(Recipe(recipe.operator, options))}
@@ -185,7 +186,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         for smaller in _smaller(options, best):
             name = str(Recipe(recipe.operator, smaller))
             if name in seen:
-                continue  # a formula restored the length, or a default is longer
+                continue  # a formula restored the length, or the default is longer
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
@@ -227,7 +228,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     for axis, _ in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
-        # an error behind whole blocks remains without some of the blocks
+        # an error behind whole blocks needs only some of the blocks
         power = 1 << (n - 1).bit_length() - 1
         for to in sorted({1, n // 2, n - 1, n - power, n - (power // 2 or 1)}):
             yield from axes.cut(options, axis, slice(0, to))
@@ -253,7 +254,7 @@ def _lower(entries: tuple) -> Iterator[tuple]:
             if 0 <= less < n:
                 yield (*entries[:at], less, *entries[at + 1 :])
     if len(entries) > 1 and len({*entries}) == 1:
-        # last, because one entry for several axes cannot be lowered for one of them
+        # last, because an entry shared by several axes cannot be lowered for one of them
         yield entries[:1]
 
 

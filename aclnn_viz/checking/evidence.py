@@ -35,7 +35,7 @@ DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
     "nan": lambda wide, fmt: np.isnan(wide).any(),
     "inf": lambda wide, fmt: np.isinf(wide).any(),
-    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # zeros among other numbers
+    "0": lambda wide, fmt: np.mean(wide == 0) not in (0.0, 1.0),  # some zeros, but not only zeros
     "-0.0": lambda wide, fmt: (np.signbit(wide) & (wide == 0)).any(),
     message("numbers from 64 to 128"): lambda wide, fmt: (
         (np.abs(wide) >= 64) & (np.abs(wide) <= 128)
@@ -47,8 +47,8 @@ NUMBERS = {
         (wide != 0) & (np.abs(wide) < 2.0**fmt.min_exponent)
     ).any(),
 }
-REPEATED = 3  # cases that run twice
-LISTED = 3  # unmet conditions listed per family
+REPEATED = 3  # number of cases that run twice
+LISTED = 3  # most unmet conditions listed per family
 KEPT = 4096  # a deep check keeps right cases with at most so many output elements
 LATE = message("stopped at the time limit: the rest of the cases was not run")
 WRONG_CASES = 12  # wrong cases after which a deep check stops
@@ -188,20 +188,20 @@ class Evidence:
 
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
-    traces: dict[str, str] = field(default_factory=dict)  # of errors among them
+    traces: dict[str, str] = field(default_factory=dict)  # tracebacks of errors
     blamed: list[Ready | Prepared] = field(default_factory=list)  # cases with a fault of any kind
     # cases that the kernel or device does not support
     refused: list[Ready | Prepared] = field(default_factory=list)
-    reasons: Counter = field(default_factory=Counter)  # of refusals
+    reasons: Counter = field(default_factory=Counter)  # number of refusals by reason
     tried: Coverage = field(default_factory=Coverage)
     right: list[Traits] = field(default_factory=list)  # traits of right cases that were not kept
-    undecided: int = 0  # undecided elements in these cases
-    silent: int = 0  # cases on which the kernel returned nothing
+    undecided: int = 0  # number of undecided elements in the judged cases
+    silent: int = 0  # number of cases on which the kernel returned nothing
     unrun: str = ""  # why some cases did not run
     # in seconds of the whole check, including the preparation of cases
     first_failure: float | None = None
     start: float = field(default_factory=time.monotonic)
-    earlier: float = 0.0  # seconds spent preparing cases before
+    earlier: float = 0.0  # seconds of earlier preparations of cases
 
     @property
     def failed(self) -> bool:
@@ -216,7 +216,7 @@ class Evidence:
             place == trace and known.partition(":")[0] == fault.partition(":")[0]
             for known, place in self.traces.items()
         )
-        # report an error of one line once, because its words differ by shape
+        # an error of one line of code counts once, because its text differs by shape
         if fault and not again:
             self.misbehaviour.setdefault(fault, str(case.recipe))
             self.traces.setdefault(fault, trace)
@@ -338,7 +338,7 @@ def examine_deeper(
                 "stopped after {n} wrong cases: the rest of the deep cases was not run", n=wrong
             )
             return
-    # the first of them, which ran early
+    # repeat small cases that ran early
     small = [run for run in evidence.seen if 0 < run.size <= KEPT]
     again = repeated(
         tested.kernel, [(run.prepared, run.outputs) for run in small], tested.limit, end

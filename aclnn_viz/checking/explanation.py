@@ -48,7 +48,8 @@ from aclnn_viz.operators.faults.edits import Edit, anywhere, edits
 from aclnn_viz.operators.faults.fault import faulty_kernel
 from aclnn_viz.words.messages import kept, linked, message, tr
 
-ODD = 0.02  # largest share of 16-bit elements that float32 rounding moves across a tie
+# largest share of 16-bit elements that rounding in float32 moves to the other side of a tie
+ODD = 0.02
 NO_FAULT = message("none of the known faults")
 
 
@@ -148,7 +149,7 @@ def law_of(
     """Return the common property of wrong cases unless other cases contradict it, and whether fresh ones confirm it."""
     full = [
         run.traits for run in seen if not run.misses and run.size
-    ]  # a case without elements cannot be wrong
+    ]  # a case without elements cannot be wrong and shows nothing
     law = separating([run.traits for run in seen if run.misses], [*full, *right])
     runs, more = (
         [(run.prepared.case, bool(run.misses)) for run in some if run.size]
@@ -347,7 +348,7 @@ def explain(
     passing = sorted(
         (run for run in seen if not run.misses and run.usable), key=lambda run: run.size
     )
-    # A kernel may compute in the format of its inputs, or in float32 for float64 inputs.
+    # A kernel may compute in its inputs' format, or in float32 for float64 inputs.
     wide = [run for run in failing if not run.narrow]
     sharp = {run.dtype for run in wide if run.dtype != "float64"} or {"float64"}
     if not wide:

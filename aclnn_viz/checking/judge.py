@@ -42,8 +42,8 @@ FLOAT32 = Plan(
 )
 JITTER = 2.0**-21
 DRAWS = 4
-FAR = 2.0**120  # products of such numbers may overflow in float32, depending on their order
-COARSE = 2.0**-6  # relative error of a result computed through subnormal numbers
+FAR = 2.0**120  # products of larger numbers may overflow in float32, depending on their order
+COARSE = 2.0**-6  # largest relative error of a result computed through subnormal numbers
 NEAR_ZERO = 2.0**-100
 # XLA and other devices flush numbers below 2^-126 to 0; exp's exponent may enlarge them by 2^8
 FLUSHED = 2.0**-118
@@ -206,7 +206,7 @@ def prepared(
                 allowed,
                 FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
             )
-        if narrow:  # ties may go either way: Atlas A2 rounds some outputs away from zero
+        if narrow:  # a tie may round either way: Atlas A2 rounds some outputs away from zero
             allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
         if case.dtype != "float64":
             allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)

@@ -33,7 +33,7 @@ MAKERS = {
     "signature": "aclnn_viz.devices.signatures",
     "C++": "aclnn_viz.tiles.cpp",
 }
-CLEAR = 0.25  # share of the allowed error that other saved tensors may use
+CLEAR = 0.25  # share of the allowed error that a kernel's own saved tensors may cause
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,20 +24,21 @@ from aclnn_viz.words.messages import Message, linked, message
 
 # the kernel or a capsule does not support this case
 REFUSALS = (NotImplementedError, StoredError)
-# bytes around each input, and their value: nan in every floating format, -1 in integers
+# guard bytes on either side of each input, and their value: a nan in every floating format, -1 in
+# integers
 GUARD, CANARY = 64, 0xFF
 FRAMES = 5  # of a traceback, at most
 FOLDER = Path(__file__).parent
 LONGEST = 500  # of an exception's text and of an output's name
 OTHERS = 50  # unrequested outputs that are named; further ones are counted
 NOTHING = message("returns None where an array is expected")
-# fill bytes that make finite, distinct numbers in every format, and the tolerance to recognise them
+# fill bytes that give finite, distinct numbers in every format; tolerance to recognise them
 FILLS, SAME = (0x3F, 0x41), 0.02
-BLOCKS = 8  # blocks per size that NumPy caches
+BLOCKS = 8  # blocks of each size that NumPy keeps for reuse
 REUSED = 2**16  # elements of an output whose memory is reused
 KEPT = message("leaves {n} of {all} elements unwritten, the first {place}")
 ADDED = message("adds to memory that it never cleared, in {n} of {all} elements, the first {place}")
-# cases that a deep check repeats in another order, and how often it repeats one
+# cases repeated in another order by a deep check; repetitions of a single case
 AGAIN, TIMES = 40, 20
 
 
@@ -101,7 +102,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
-        # the returned object may be of any class, and raise SystemExit
+        # reading a returned object of any class may raise anything, even SystemExit
         text = next((part for part in problem.args if isinstance(part, Message)), None)
         return Outcome(
             None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
@@ -183,7 +184,7 @@ def filled(kernel: Callable, case: Case, byte: int) -> Callable:
         token = FILL.set(byte)
         try:
             for size in (width * n for n in elements if n <= REUSED for width in (2, 4, 8)):
-                # freed at once with their contents
+                # NumPy reuses these freed blocks with their contents
                 [np.full(size, byte, np.uint8) for _ in range(BLOCKS)]
             return kernel(**inputs)
         finally:
@@ -255,7 +256,7 @@ def named(
                 else message("returns {n} outputs instead of {right}: {outputs}", **text)
             )
         outputs = dict(zip(names, parts))
-    # an unrequested output in place of another is a fault to report
+    # an unrequested output instead of a requested one is a fault
     if outputs.keys() >= set(asked):
         outputs = {
             name: value for name, value in outputs.items() if name in asked or name not in every
@@ -289,7 +290,7 @@ def to_numpy(value) -> np.ndarray:
             else type(value).__name__
         )
         raise TypeError(message("returns {kind} where an array of numbers is expected", kind=text))
-    # copied, because a kernel may reuse its arrays
+    # a copy, because a kernel may reuse its arrays
     return array.astype(array.dtype.newbyteorder("="))
 
 
@@ -338,7 +339,7 @@ class Guarded:
     def __init__(self, value: np.ndarray):
         self.value = value
         gaps = 1 + (value.ndim == 1 and value.strides[0] != value.itemsize)
-        # in the original order of axes
+        # keep the order of axes in memory
         strides = np.empty_like(value).strides if gaps == 1 else (2 * value.itemsize,)
         count = gaps * value.nbytes
         self._memory = np.full(count + 2 * GUARD, CANARY, np.uint8)
@@ -367,7 +368,7 @@ def _limited(call: Callable, seconds: float | None):
 
     if seconds is None:
         work()
-        if isinstance(box.get("error"), KeyboardInterrupt):  # it stops the check
+        if isinstance(box.get("error"), KeyboardInterrupt):  # Ctrl-C stops the check
             raise box["error"]
         return box.get("returned"), box.get("error"), True
     thread = threading.Thread(target=work, daemon=True)

@@ -11,7 +11,7 @@ from itertools import combinations
 from aclnn_viz.operators.faults.edits import Change, replacements, statements
 
 CASTS = {"astype", "to", "half", "bfloat16", "float"}
-# functions confused in kernels, beside those confused on pages
+# functions that kernels confuse, beside those that pages confuse
 FUNCTIONS = {
     "floor": ("rint",),
     "rint": ("floor", "trunc"),
@@ -33,7 +33,7 @@ AXES = tuple(map(ast.Constant, (0, 1, -1, -2, None)))
 TRAILING = (
     "tuple(range(-{}.ndim, 0))",
     "tuple(range(-len({}), 0))",
-)  # for a tensor's last axes, or for as many as an attribute lists
+)  # values of an axis argument: a tensor's last axes, or as many as an attribute lists
 
 
 def edits_of_kernels(
@@ -128,7 +128,7 @@ def _of_sides(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
     if isinstance(op, ast.Div | ast.FloorDiv | ast.Mod):
         new = ast.FloorDiv() if isinstance(op, ast.Div) else ast.Mult()
         yield "operator", ast.BinOp(left, new, right)
-    match op, right:  # a - a * b, which cancels
+    match op, right:  # forms that lose digits by cancellation, such as a - a * b
         case ast.Sub(), ast.BinOp(left=first, op=ast.Mult(), right=share) if ast.unparse(
             first
         ) == ast.unparse(left):
@@ -202,7 +202,8 @@ def _in_block(
                 yield put("stores", at, ast.copy_location(ast.Assign([target], value), statement))
             case ast.Assign(targets=[ast.Name()]):
                 for place, later in enumerate(block[at + 1 :], at + 1):
-                    if isinstance(later, ast.For):  # move a statement into the loop
+                    # also try the statement inside the loop that follows
+                    if isinstance(later, ast.For):
                         new = [*block[at + 1 : place], loop(later, [statement, *later.body])]
                         yield put("cleared", at, *new, upto=place + 1)
             case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:

@@ -116,7 +116,7 @@ class _Quick:
         own = getattr(self._module, name)
         if isinstance(own, ModuleType):
             return _Quick(own)
-        if name in ("asarray", "array"):  # these could turn float64 into float32
+        if name in ("asarray", "array"):  # these functions could turn float64 into float32
             return lambda value, dtype=None: np.array(
                 value, dtype or own(np.empty(0, np.asarray(value).dtype)).dtype
             )
@@ -313,7 +313,7 @@ class Source:
 
         def watch(frame, *_):
             code = frame.f_code
-            # a comprehension has its own names
+            # a comprehension runs in a separate frame
             if code.co_filename == EDITED and not code.co_name.startswith("<"):
                 if frame.f_lineno not in lines:
                     lines[frame.f_lineno] = self._space(quick) | frame.f_locals
@@ -341,7 +341,7 @@ class Mend:
     after: str
     kernel: Callable = field(repr=False)
     equal: tuple[str, ...] = ()
-    cases: int = 0  # cases on which it is right
+    cases: int = 0  # number of cases on which the edited kernel is right
 
     @property
     def size(self) -> int:
@@ -510,7 +510,7 @@ def mend(
             kernel, max(failing, key=lambda run: max(miss.excess for miss in run.misses))
         )
         same = source.outputs_of(source.built())
-    except Exception:  # the kernel may raise anything outside its usual place
+    except Exception:  # a kernel may raise anything when it is called from a copy
         return None
     outputs = source.probe.outputs
     if (
@@ -552,7 +552,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         before = head(statement)
         with change.made():
             after, new = head(statement), ast.unparse(source.trees[name]).splitlines()
-        # several statements of a block: compare the lines from the first to the last that differ
+        # if several statements differ, compare all lines from the first to the last of them
         if after == before:
             old = ast.unparse(source.trees[name]).splitlines()
             # at least 1, because both begin with the same name
@@ -609,8 +609,8 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
                         else mend.after,
                     )
                     for mend, _, statement in some
-                }  # two edits of one statement form one text
-            except Exception:  # incompatible edits
+                }  # two edits of one statement gave the same text
+            except Exception:  # the edits exclude each other
                 continue
         if (
             all(_right(changed, run) for run in cases)
@@ -672,7 +672,7 @@ def _edits(
                     line in lines for line in range(statement.lineno, statement.end_lineno + 1)
                 )
             ):
-                continue  # one side of a product suffices
+                continue  # an edit of the other side of a product would be equivalent
             if change.kind in LAST:
                 many[change.kind].append((change.kind, (name, statement, change)))
             else:

@@ -23,8 +23,8 @@ from aclnn_viz.words.messages import linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
 WATCHED = 1024  # nonfinite elements watched in one result, at most
-WORK = 20_000_000  # elements of all watched results; each counts as at least `WATCHED`
-SHOWN = 3  # operations listed on the path, and at the ends of others
+WORK = 20_000_000  # most elements of all watched results; each result counts as at least `WATCHED`
+SHOWN = 3  # operations listed on the path of a nan, and at the ends of other paths
 EMPTY = {"empty", "empty_like", "new_empty"}
 # each result element may depend on many elements of an operand, even of the same shape
 MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
@@ -113,11 +113,11 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
             names = list(run.prepared.expected), case.operator.outputs
             outputs = named(watched(kernel, trail.made, **deepcopy(case.inputs)), *names, part)
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
-    except Exception:  # the kernel may raise anything, or its source is missing
+    except Exception:  # a kernel may raise anything, or have no source
         return None
     actual, truth = (float(values[output][index]) for values in (run.outputs, run.truth))
     if not (tiles or at in trail.links or np.isfinite(actual)):
-        at = next(reversed(trail.links), at)  # a wrapper of the kernel copies its outputs
+        at = next(reversed(trail.links), at)  # a wrapper of the kernel may copy its outputs
     chain, link = [], trail.links.get(at)
     while link:
         chain.insert(0, link)
@@ -135,7 +135,7 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         file, line, made = "", 0, message(NOWHERE, what=what)
     else:
         file, line, code, _, place = first.operation
-        # the iterable of a loop is only named
+        # leave out operations whose code is a bare name, such as the iterable of a loop
         chain = [
             link.operation
             for link in chain
@@ -179,7 +179,7 @@ def part(value, name: str = "") -> Part | None:
         return None
     at = np.array(-id(value)) if scalar else addresses(array)
     if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
-        raise Unseen  # a copy of an array on a device
+        raise Unseen  # a copy of an array on a device has other addresses
     return Part(at, array.astype(np.float64), name)
 
 
@@ -196,7 +196,8 @@ class Trail:
         self.links: dict[int, Link] = {}
         self.ends: dict[tuple, Operation] = {}
         self.latest: Link | None = None
-        self.kept: list = []  # kept alive, so that no address is reused
+        # recorded arrays stay alive, so that no other array gets their address
+        self.kept: list = []
         self.left = WORK
 
     def note(
@@ -257,7 +258,7 @@ class Trail:
         elif name in EMPTY:
             as_array(result)[...] = np.nan
             operands, origin, leaves = [], UNWRITTEN, [part(result)]
-        for value, before in zip(given, parts):  # an operand written by the operation
+        for value, before in zip(given, parts):  # an operation may write into its operand
             if before and hasattr(value, "shape") and value is not result:
                 after = part(value)
                 if (changed := ~same(before.values, after.values)).any():
@@ -279,7 +280,8 @@ def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -
     ours = values.shape
     if ours != shape and values.size == np.prod(shape, dtype=int):
         return np.unravel_index(np.ravel_multi_index(index, shape), ours)
-    pairs, free = [*zip(index, shape)], [(0, -1)] * (len(ours) - len(shape))  # for a sum over axes
+    # a sum over axes matches any index of those axes
+    pairs, free = [*zip(index, shape)], [(0, -1)] * (len(ours) - len(shape))
     pairs = pairs + free if ours[: len(shape)] == shape else free + pairs
     return tuple(
         i if n == m else 0 if n == 1 else slice(None)

@@ -28,7 +28,8 @@ WATCHER = ast.Name(WATCH, ast.Load())
 OPERATORS = dict(
     Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
 )
-APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}  # they inspect their caller
+# these functions inspect the frame that calls them
+APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}
 KIT = Path(__file__).parents[1]
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
 
@@ -65,7 +66,7 @@ class _Handed(ast.NodeTransformer):
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
         parts = [number, called, *map(self._value, operands)]
         call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
-        return ast.copy_location(call, node)  # keeps the position for decorators
+        return ast.copy_location(call, node)  # the copy keeps the line of the original node
 
     def _value(self, node: ast.expr) -> ast.expr:
         """Return an index as a value, and a generator as a list, which can be inspected."""
@@ -177,7 +178,7 @@ def watched(kernel: Callable, watch: Callable, **inputs):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
         called, operands = operations[number], [*args, *options.values()]
-        if len(called.operands) > len(operands):  # a method's array
+        if len(called.operands) > len(operands):  # the array of a method precedes its arguments
             operands.insert(0, getattr(function, "__self__", None))
         return watch(called, function, operands, lambda: function(*args, **options))
 

@@ -156,7 +156,7 @@ class CheckResult:
     coverage: Coverage
     as_tiles: bool
     nan: NanOrigin | None = None
-    trials: object | None = None  # of a tile program
+    trials: object | None = None  # trials on tiles, if the kernel is a tile program
     notes: tuple[str, ...] = ()
     reasons: dict[str, int] = field(default_factory=dict)
 
@@ -569,7 +569,7 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """Return the likeliest mistake, and the change that explains it and the `small` case; misfits are first put in form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-    dtypes = {run.prepared.case.dtype for run in seen}  # a kernel in float32 is wrong in float64
+    dtypes = {run.prepared.case.dtype for run in seen}  # a float32 kernel errs only for float64
 
     def in_formats(cases) -> list[CaseRun]:
         return _telling([run for run in cases if run.prepared.case.dtype in dtypes])
@@ -618,7 +618,7 @@ def _explained(
         explanation = Explanation.of_mend(yours)
     if not explanation:
         others = in_formats(tested.wrong if tested else ())
-        # a wrong form has no law
+        # outputs of a wrong form have no law
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)

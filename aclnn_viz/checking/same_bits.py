@@ -34,7 +34,7 @@ ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
 ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
-# each variation, with its first value as the reference
+# each variation; the first value is the reference
 ON_TILES = (
     (message("another number of cores"), "cores", 1, 2, 7),
     (message("another order"), "schedule", "eager", "late", 0, 1),

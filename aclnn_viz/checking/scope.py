@@ -46,13 +46,13 @@ from aclnn_viz.operators.products import (
 )
 from aclnn_viz.words.messages import kept, linked, message
 
-# if fewer cases have the wanted attributes or formats, others are drawn with them
+# if fewer cases have the wanted attributes and formats, more are drawn with them
 CASES_WANTED = 40
 QUICK_ELEMENTS = 2000  # elements of a case in a quick check, at most
 QUICK_CASES = 20
 # elements that a deep check adds, and the fixed cost of each case in elements
 DEEP, EACH = 7 * 2**22, 2**13
-MIXING = 0.5  # the chance that a case takes an option from another one
+MIXING = 0.5  # the chance that a case takes an option of another case
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,7 +207,7 @@ class Scope:
     def cases(self, seed: int) -> list["Ready"]:
         """Return the cases to run, each with its own seed; count others in `left_out`."""
         kept = list(self._drawn(whole("seed", seed)))
-        if not kept:  # the requested shapes, or the plainest case, show the reason
+        if not kept:  # the requested shapes, or the plainest case, raise the reason for no cases
             for shape in self.shapes or (None,):
                 dtype = (self.dtypes or (FLOAT32.name,))[0]
                 if why := self.reason(case(self.op, dtype, shape=shape, **self._single())):
@@ -292,7 +292,7 @@ class Scope:
         try:
             why = self.reason(ready.case)
         except (ValueError, TypeError, ZeroDivisionError) as error:
-            # a shape that these options forbid
+            # these options forbid the shape
             why, counted = str(error), counted and ready.number is not None
         if why and counted:
             self.left_out[why] += 1

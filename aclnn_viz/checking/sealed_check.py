@@ -41,8 +41,9 @@ from aclnn_viz.words.messages import Message, english, message, tr
 
 CHILD = Path(__file__).with_name("sealed_process.py")
 SECONDS, MEMORY = 20.0, 2 << 30  # limits of a call, and of the kernel's process
-FRESH, FRESH_ELEMENTS = 16, 512  # cases of other lengths, and elements of each
-PATIENCE = 1.0  # seconds for a process to end after closing its socket
+# number of additional cases of other lengths; most elements of each
+FRESH, FRESH_ELEMENTS = 16, 512
+PATIENCE = 1.0  # seconds that a process gets to end after it closed its socket
 PRINTED = 2000  # characters shown of a kernel's output
 REORDERED_SECONDS = 8.0  # limit for cases in another order
 STOPPED = {
@@ -108,12 +109,12 @@ class Sealed:
                 stderr=self.output,
                 pass_fds=[theirs.fileno()],
             )
-        # for a process that sends byte by byte
+        # a process that sends single bytes never exceeds the limit of one read; this timer ends it
         late = Timer(self.seconds + PATIENCE, self.process.kill)
         late.start()
         try:
             self._receive()
-        except Stopped:  # each call will report it
+        except Stopped:  # do not raise here: each call reports the stopped process
             pass
         except BaseException:
             self.__exit__()
@@ -124,7 +125,7 @@ class Sealed:
 
     def __exit__(self, *_) -> None:
         self.process.end()
-        with suppress(OSError):  # unsent data may raise
+        with suppress(OSError):  # closing with unsent data may raise
             self.stream.close()
         self.channel.close()
         self.output.seek(0)
@@ -133,14 +134,14 @@ class Sealed:
         with suppress(OSError):
             self.folder.cleanup()
 
-    def __call__(self, /, **inputs):  # an input may be called self
+    def __call__(self, /, **inputs):  # an input may have the name "self"
         if self.ended:
             raise Stopped(self.ended)
         sent = {
             name: (True, _placed(value)) if isinstance(value, np.ndarray) else (False, value)
             for name, value in inputs.items()
         }
-        with suppress(OSError):  # it has ended; its last message says why
+        with suppress(OSError):  # the process has ended; its last message says why
             send(self.stream, pickle.dumps(sent))
         reply, body = self._receive()
         try:
@@ -187,7 +188,7 @@ class Sealed:
         except (struct.error, OSError):
             try:
                 status = self.process.wait(PATIENCE)
-            except subprocess.TimeoutExpired:  # it closed the socket but still runs
+            except subprocess.TimeoutExpired:  # the process closed its socket but still runs
                 self._stop(message("sends what is no answer"))
             self._stop(
                 message("ends its process with status {status} before it answers", status=status)
@@ -203,7 +204,8 @@ class Sealed:
                 if line and isinstance(line, int)
                 else what
             )
-        if "raised" in reply and "answer" not in reply:  # an error while loading the file
+        # the kernel's file raised an error while it was loaded
+        if "raised" in reply and "answer" not in reply:
             self._stop(
                 message(
                     "cannot be loaded: {error}",

@@ -100,7 +100,7 @@ def watcher(channel, file: str):
             path, mode, flags = arguments
             if isinstance(path, int):
                 return
-            # a path given to os.open may be relative to an open folder
+            # os.open may take a path relative to an open folder
             begun = listed(opened) if mode is None else ()
             folders = [real(opened + each) for each in begun if isdir(opened + each)]
             places = {named(path), *(named(path, place) for place in folders)}
@@ -213,7 +213,7 @@ def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
 
 
 def raised(error: BaseException, file: str) -> dict:
-    # looking up lines would read this file
+    # the extraction must not look up lines, which would read the kernel's file
     found = traceback.StackSummary.extract(
         traceback.walk_tb(error.__traceback__), lookup_lines=False
     )
@@ -272,7 +272,8 @@ def main(number: str, memory: str, name: str) -> None:
         if found := ask(held):
             stop("exchanged", found)
         try:
-            given = pickle.loads(receive(stream)[0])  # from the judge; nothing sent back is pickled
+            # pickled by the judge; answers are not pickled
+            given = pickle.loads(receive(stream)[0])
         except struct.error:
             return
         for what, array, bits in left:
@@ -284,7 +285,7 @@ def main(number: str, memory: str, name: str) -> None:
         }
         memories = {name: value[2] for name, (is_array, value) in given.items() if is_array}
         before = {name: one.tobytes() for name, one in memories.items()}
-        returned, places = answered, []  # until there is an answer
+        returned, places = answered, []  # `answered` marks a missing answer
         try:
             with np.errstate(all="ignore"):
                 returned = kernel(**inputs)

@@ -23,7 +23,7 @@ MIXED = (
     "SoftMax",
     "Broadcast",
     "Transpose",
-)  # parts of names of instructions that move or mix elements
+)  # parts of names of instructions that move or mix elements instead of computing
 
 
 class Watched(Eager):
@@ -43,7 +43,7 @@ class Watched(Eager):
                     links.setdefault(at, Link(operation, np.nan, (UNWRITTEN,), True))
         instruction.land()
         writes = _parts(core, instruction.writes)
-        # each part of a divided result has its own operands
+        # a result in several parts has separate operands for each part
         share = len(reads) // len(writes) if writes and not len(reads) % len(writes) else len(reads)
         for number, (memory, write) in enumerate(writes):
             if memory is not core.ub:

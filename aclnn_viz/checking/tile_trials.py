@@ -16,13 +16,13 @@ from aclnn_viz.tiles.platforms import BLOCK, Platform
 from aclnn_viz.tiles.program import HazardError, Program, explore
 from aclnn_viz.words.messages import Message, linked, message
 
-TAILS = (1, 15, 31)  # bytes after the last whole block, as whole elements but at least one
-# bytes of a Unified Buffer; the first in which the tiling fits is used
+TAILS = (1, 15, 31)  # bytes behind the last whole block; rounded to whole elements, at least one
+# smaller Unified Buffers, in bytes; the first in which the tiling fits is used
 SMALL_BUFFERS = (16384, 32768, 65536)
 SEEDS = FEW_CORES = 3
-SLOW = 30.0  # seconds of the program itself, after which no other case starts
-ORDERS = 100  # of a short run, before the report says that there are more
-# a tiling refuses so few cores or bytes, which no device has
+SLOW = 30.0  # if the program itself runs longer, in seconds, no other case starts
+ORDERS = 100  # most orders of a short run that are counted; the report says "more"
+# a tiling may raise these for fewer cores or bytes than any device has
 UNFIT = ValueError, ZeroDivisionError
 
 

@@ -28,7 +28,7 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import english, message, ntr, tr
 
-DRAWN = 4  # cases, if none are given
+DRAWN = 4  # cases drawn if the caller gives none
 LEAST_FACTOR = 1.0 + 2.0**-40  # covers the rounding of a test's own arithmetic
 
 
@@ -348,8 +348,8 @@ def _points(op, allowed: list[Plan], case: Case):
         envelopes = [envelope(op, plan, **case.inputs) for plan in allowed]
         for name, exact in truth.items():
             wide = np.asarray(exact, np.float64)
-            # Bounds are relative to the exact number, but a test compares with its high part; in float64 the difference is as
-            # large as kernels' errors.
+            # Bounds hold for the exact number, but a test compares with its high part; in float64
+            # that difference is as large as kernels' errors.
             bound = (
                 np.max([each[name].bound for each in envelopes], axis=0)
                 + exact.error
@@ -404,7 +404,7 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     left, right = (
         int(np.argmax(np.where(side, bounds, -1.0))) for side in (sizes <= middle, sizes >= middle)
     )
-    # move from below to the hull's edge over the middle; each step lifts the line there
+    # start with a line below and lift it to the hull's edge above the middle, step by step
     while True:
         rtol = (
             (bounds[right] - bounds[left]) / (sizes[right] - sizes[left])

@@ -57,9 +57,9 @@ BAD = WRONG, SUSPECT, DAMAGED = message("NOT EXPLAINED"), message("SUSPECT"), me
 ENTRY = re.compile(
     r"(?P<call>Module\..+\.(?P<class>\w+)\.)(?P<way>forward|backward)(?P<n>\.\d+)|(?P<stem>\w+\.(?P<api>.+)\.\d+)\.(?:forward|backward)"
 )
-# usual attributes of modules
+# usual values of epsilon and number of groups in modules
 EPSILONS, GROUPS = (1e-5, 1e-6, 1e-12, 1e-8, 1e-3, 2.0**-23), (32, 16, 8, 4, 2, 1)
-# units in the last place of the largest number by which other arrangements in float32 differ
+# float32 results in other arrangements differ by at most so many ulps of the largest number
 UNITS = 16.0
 HEADER = (
     message("place"),
@@ -277,7 +277,7 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
     calls, kept = [], set()
     for judged in progress(pending):
         result = judged()
-        # a run has more numbers than fit the memory
+        # a run holds more numbers than a result may keep in memory
         spare = {"case": None, "outputs": None} if (result.verdict == WRONG) in kept else {}
         kept |= {result.verdict == WRONG} if result.case else set()
         calls.append(replace(result, **spare))
@@ -347,7 +347,7 @@ def _finite(described: dict) -> bool:
 
 def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -> tuple:
     """Judge a call as one of an operator; raise ValueError or TypeError if it is not, or not certainly."""
-    # PyTorch returns the output with a gradient first
+    # PyTorch returns first the output that has a gradient
     gives = sorted(op.gives, key=lambda name: name != next(iter(op.upstream.values())))
     outputs, upstream, returned = (
         dict(zip(gives, forward.get("output", []))),
@@ -366,7 +366,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
             )
         )
     inputs, lost = _given(dump, op, how, forward, outputs, upstream)
-    # only a module's entry lists parameters, and lacks attributes
+    # only the entry of a module lists parameters; it lacks attributes
     chosen = (
         _attributes(op, inputs, _value(dump, outputs[gives[0]])) if "parameters" in forward else {}
     )
@@ -607,7 +607,7 @@ def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
 
 def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case, Callable]:
     """Return a case whose page computes lost saved tensors by its forward page, and the function that so changes any page."""
-    # bounds do not cover a maximum
+    # a maximum has no error bounds
     if (
         not lost
         or op.first not in {p.name for p in op.parameters}
@@ -627,7 +627,7 @@ def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case,
         def backward(xp, **values):
             taken = known | values
             for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]:
-                if name not in taken:  # only the output of forward depends on these, such as a bias
+                if name not in taken:  # some inputs, such as a bias, are used by forward alone
                     taken[name] = xp.zeros((1,) * len(op.page.AXES[name]), values[op.first].dtype)
             saved = forward(
                 xp,
@@ -721,7 +721,7 @@ def _by_device(
     }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         envelopes = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
-        # both are this close to the exact number
+        # both libraries' results are this near the exact number
         right = {
             name: Expected(
                 each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided

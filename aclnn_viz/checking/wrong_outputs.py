@@ -30,22 +30,23 @@ from aclnn_viz.words.messages import linked, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
-CHANCE = 0.05  # a described place or condition must have a smaller probability by chance
-CLOSE = 1e-3  # 16-bit outputs included; a resemblance is a hint, not a verdict
+# a place or condition is described only if chance gives it with a smaller probability
+CHANCE = 0.05
+CLOSE = 1e-3  # tolerance of a resemblance, wide enough for 16-bit outputs; it is a hint, no verdict
 SINGLE = (
     2.0**-20
-)  # for float64 outputs of a kernel that computes in float32: a few of its roundings
+)  # a few float32 roundings, for float64 outputs of a kernel that computes in float32
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
 BESIDE, KINK = (
     2.0**-20,
     0.05,
-)  # distance from a kink at which its sides are computed, and their least relative difference
+)  # distance from a kink at which both sides are computed; least relative difference of the sides
 SHARE_DESCRIBED = 0.6  # largest share of places in a condition that describes
-# share of wrong elements that may be right by chance: zeros, and values that both formulas share
+# largest share of elements right by chance: zeros, and values that both formulas share
 SHARE = 0.02
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
 LAST_RIGHT = message("in all places but the last of axis {axis}")
-BITS = range(4, 17)  # significant bits of a result that was 16 bits wide in between
+BITS = range(4, 17)  # possible significant bits of an intermediate result in 16 bits
 CANCELLED = 2.0**-20  # error of a few float32 roundings, relative to the largest number
 SHARE_CANCELLING = 0.25  # relative size of a difference in which two bits cancel
 
@@ -254,7 +255,7 @@ def _factor(scale: float, inputs: dict) -> str:
 
 def convention(run: CaseRun) -> str:
     """Return the only convention in which a wrong run differs from the kit, such as 0 / 0 or the slope at a kink, or ""."""
-    known = vars(run)  # cached there for counting, shrinking and explaining
+    known = vars(run)  # cached in the run, for counting, shrinking and explaining
     if "convention" not in known:
         known["convention"] = _convention(run)
     return known["convention"]
@@ -282,7 +283,7 @@ def _convention(run: CaseRun) -> str:
             )
             for step in (-BESIDE, BESIDE)
         )
-    except Exception:  # a page that fails on moved inputs
+    except Exception:  # a page may fail on moved inputs
         return ""
     made = run.prepared.case
     upstream = [array for name, array in made.arrays.items() if name in made.operator.upstream]
@@ -360,7 +361,7 @@ def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -
     masks = [(run, mask.reshape(run.wanted[output][0].shape)) for run, mask in (*pairs, *more)]
     place = next(_places(*([mask for _, mask in some] for some in (pairs, more))), None)
     values = next(_values(output, masks), None)
-    if place:  # in the caller's axes
+    if place:  # the caller's order of axes
         yield message("{output} is wrong only {place}", output=output, place=place)
     if values:
         yield values
@@ -556,7 +557,7 @@ class _Lengths:
     axis: int
     seed: int
     budget: Budget
-    outcome: dict[int, bool] = field(default_factory=dict)  # is the kernel wrong, by length
+    outcome: dict[int, bool] = field(default_factory=dict)  # whether the kernel is wrong, by length
     held: dict[bool, list[set[str]]] = field(default_factory=lambda: {True: [], False: []})
 
     def law(self, rng: random.Random, known: list[int]) -> str:
