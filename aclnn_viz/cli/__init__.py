@@ -96,7 +96,8 @@ def main(
     arguments, words = cpp.parted(sys.argv[1:] if arguments is None else arguments)
     first = argparse.ArgumentParser(prog="aclnn-viz", add_help=False, allow_abbrev=False)
     option = first.add_argument("--lang", choices=LANGUAGES)
-    asked, arguments = first.parse_known_args(arguments)  # before any help or error is printed
+    # choose the language before any help or error is printed
+    asked, arguments = first.parse_known_args(arguments)
     if asked.lang:
         os.environ[VARIABLE] = asked.lang  # inherited by the kernels of a JupyterLab
         language(asked.lang)
@@ -112,7 +113,7 @@ def main(
     )
     release = (
         import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""
-    )  # these imports are slow
+    )  # imported late, because these modules load slowly
     parser.add_argument(
         "--version",
         action="version",
@@ -124,7 +125,7 @@ def main(
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
     return supervised(
         lambda: _status(chosen), chosen.run is lab
-    )  # it becomes a JupyterLab, and has no verdict
+    )  # the command turns into JupyterLab and returns no verdict
 
 
 def summary(function) -> str:
@@ -166,7 +167,8 @@ def _status(chosen) -> int:
             from aclnn_viz.operators import operator
 
             operator(Path(folder))
-        with english() if chosen.json else nullcontext():  # JSON is for programs
+        # programs read JSON, so its texts stay English
+        with english() if chosen.json else nullcontext():
             status = chosen.run(chosen)
         sys.stdout.flush()
         return status
@@ -203,7 +205,7 @@ def _status(chosen) -> int:
             return ended("interrupted", 130)
         if (
             isinstance(error, OSError) and error.filename is not None
-        ):  # from the system, not in three parts
+        ):  # a system error, not a problem text in three parts
             return ended(
                 problem(
                     "the named file or folder can be opened or made",
@@ -272,7 +274,7 @@ def errata(options) -> int:
     )
     content = errata.to_json(findings)
     show(options, content, errata.text_table(findings))
-    return 0 if content["passed"] or name and not findings else 1  # an operator may have none
+    return 0 if content["passed"] or name and not findings else 1  # an operator may have no errata
 
 
 def run(options) -> int:

@@ -22,8 +22,8 @@ from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # limits of one command
-PRINTED = 1 << 16  # limit of shown characters that a program prints
-# characters shown from the start and the end of a failed command's output
+PRINTED = 1 << 16  # most characters of a program's output that are shown
+# most characters of a failed command's output, from its start and its end
 LINES = 2000
 SHORT_ANSWER = ("status", "passed", "verdict", "happened", "notes", "printed", "seed", "cause")
 
@@ -53,7 +53,7 @@ def mcp(options) -> int:
         return 0
     try:
         server.run()
-    except* BrokenPipeError:  # the client reads no more
+    except* BrokenPipeError:  # the client has closed its end
         pass
     return 0
 
@@ -76,14 +76,15 @@ async def answer(
             partial(_run, words, given, seconds, source, started), abandon_on_cancel=True
         )
     finally:
-        for process in started:  # for a call that was cancelled, or lost its client
+        # end the processes of a call that was cancelled, or that lost its client
+        for process in started:
             process.end()
 
 
 def _run(words: list[str], given: str, seconds: float, source, started: list) -> dict[str, Any]:
     from mcp.server.mcpserver.exceptions import ToolError
 
-    # the words of a program start there
+    # arguments of a program follow "--"
     at = words.index("--") if "--" in words else len(words)
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -100,7 +101,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 cwd=folder if source else None,
             )
         except (OSError, ValueError) as error:
-            # a NUL, half a character, or too long words or names
+            # the system refuses a NUL, half a character, and too long arguments
             raise ToolError(
                 problem(
                     "arguments are texts that a process takes",

@@ -76,7 +76,8 @@ def check(options) -> int:
         )
     elif way == "--given":
         result = checking.given(options.operator, _named(options.given), options.plan)
-    elif options.kernel is None and not os.path.isdir(options.operator):  # outputs may lie there
+    # a folder may hold outputs
+    elif options.kernel is None and not os.path.isdir(options.operator):
         raise ValueError(
             problem(
                 "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"

@@ -13,7 +13,7 @@ from aclnn_viz.cli.options import OPTIONS
 from aclnn_viz.errors import printable, problem
 from aclnn_viz.words.messages import tr
 
-# options that need --golden, and options that need --op
+# options that need --golden; options that need --op
 ON_FILES, JUDGED = ("--input", "--set", "--rtol", "--cores", "--schedule"), ("--dtypes", "--depth")
 SHOWN = 1 << 20  # limit of printed characters in --json
 
@@ -65,7 +65,7 @@ def run(options) -> int:
                 )
                 for _ in range(2)
             ]
-            files.enter_context(redirect_stdout(streams[0]))  # for the prints of kernels
+            files.enter_context(redirect_stdout(streams[0]))  # collect what kernels print
         left = cpp_programs.run(
             program,
             options.words,
@@ -133,7 +133,8 @@ def check(options) -> int:
         )
     for name in HOST:
         setattr(kernel, name, getattr(options, name))
-    with redirect_stdout(sys.stderr) if options.json else nullcontext():  # a kernel may print
+    # a kernel may print, which would spoil JSON
+    with redirect_stdout(sys.stderr) if options.json else nullcontext():
         result = (
             judged(
                 options.op,

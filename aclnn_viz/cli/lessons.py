@@ -15,7 +15,7 @@ from aclnn_viz.words.messages import LANGUAGES, language, tr
 
 PACKAGE = Path(__file__).parents[1]
 LESSONS = PACKAGE / "lessons"
-if not LESSONS.is_dir():  # a clone, not a wheel
+if not LESSONS.is_dir():  # only a clone has the folder; a wheel has none
     LESSONS = PACKAGE.parent / "notebooks"
 EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
 # folder of each edition of the lessons
@@ -87,13 +87,14 @@ def copy(folder: Path) -> list[str]:
 
 def open_in_jupyterlab(folder: Path, page: str) -> None:
     """Replace this process by a JupyterLab on the folder, which starts with a moving picture and three links to the page."""
-    from platformdirs import user_cache_path  # JupyterLab needs it
+    from platformdirs import user_cache_path  # platformdirs comes with JupyterLab
 
-    # JupyterLab serves files in this folder as its own
+    # JupyterLab serves its own files from this folder
     lessons = page.removesuffix(START)
     custom = user_cache_path("aclnn-viz") / "start" / f"{language()}-{lessons.replace('/', '-')}"
     start_page.write(custom, lessons)
-    # A settings folder before the user's: no question about news, for this JupyterLab only.
+    # Settings read before the user's switch off the question about news, for this JupyterLab
+    # only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
     environment = os.environ | {
         "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))

@@ -93,7 +93,7 @@ def new(options) -> int:
             f"{folder}\n{found.proof}",
         )
         return 0 if found.proof.holds else 1
-    # in any encoding
+    # the header may be in any encoding
     text = need_text(place_of(options.prototype), 1 << 20).read_text("utf-8", "replace")
     folder = new_operator(options.name, text, options.to)
     left = gaps(folder)
