@@ -37,7 +37,7 @@ from aclnn_viz.storage.sources import Archive
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, ntr, tr
 
-# a damaged or incomplete capsule; subclasses are the kinds of damage
+# any damaged or incomplete capsule; subclasses are the kinds of damage
 CapsuleError = StoredError
 
 
@@ -173,7 +173,7 @@ def record(
     `progress` wraps the list of cases, such as `tqdm`. Raises FileExistsError before the first run if the path exists, unless
     `force` is given and it is a capsule.
     """
-    # a capsule cannot be recorded again
+    # a capsule is no device and cannot be recorded
     if not is_device(device) or not callable(getattr(device, "about", None)):
         raise TypeError(
             problem(

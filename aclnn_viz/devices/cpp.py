@@ -174,7 +174,8 @@ LONGEST_TEXT = (
 )  # numbers, three megabytes of text; an explorer's largest state has 203 thousand
 _WIDTH = 100
 
-#: By dtype: the C++ element, the aclDataType, the conversion of written numbers to elements, and its inverse.
+#: For each dtype: C++ element, aclDataType, conversion of written numbers to elements, and its
+#: inverse.
 _TYPES = {
     np.dtype(np.float32): ("float", "ACL_FLOAT", "", "Same<float>"),
     np.dtype(np.float64): ("double", "ACL_DOUBLE", "", "Same<double>"),
@@ -199,7 +200,7 @@ std::vector<T> Repeated(const std::vector<std::pair<size_t, T>> &runs) {
     return values;
 }
 """
-#: By the kind of a parameter: the vendor's array type and its C++ element.
+#: For each kind of parameter: the vendor's array type and its C++ element.
 _ARRAYS = {
     "bools": ("BoolArray", "bool"),
     "ints": ("IntArray", "int64_t"),
@@ -265,7 +266,7 @@ def cpp_sample(op, case) -> str:
         name=op.aclnn_name,
         about=_about(op, inputs, bound),
         header=op.header,
-        library=op.library.replace("ops-", "opapi_"),  # name in CANN 9
+        library=op.library.replace("ops-", "opapi_"),  # CANN 9 names the library so
         helpers="".join(text for code, text in _HELPERS.items() if code in codes)
         + REPEATED * any("Repeated" in one for one in created),
         create="\n".join(created),
@@ -333,7 +334,7 @@ def _input(name: str, value: np.ndarray, layout: str) -> str:
 def _output(name: str, shape: tuple, kind: tuple, layout: str) -> str:
     element, code, pack, _ = kind
     size = int(np.prod(shape))
-    # a nan, in case the operator does not write the element
+    # a nan marks elements that the operator does not write
     unwritten = "0xFFFF" if pack else "NAN"
     return _create(name, element, f"({size}, {unwritten})", shape, code, layout)
 

@@ -31,10 +31,10 @@ LATE = message(
     "a program ends within {n} s: got no end; look for a loop, or give it more --seconds"
 )
 KILLED = message("a program ends by itself: got {signal}; find where in a debugger")
-TIME = 124  # exit status after a timeout, as of timeout(1)
+TIME = 124  # exit status of timeout(1) after a timeout
 # fixed addresses: a kernel is started by its address
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
-# the library is linked even if a program calls nothing in it
+# link the library even if a program calls none of its functions
 LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")
 MARK = re.compile(r"<<\s*<")
 CALLEE = re.compile(
@@ -169,7 +169,7 @@ def rewritten(text: str) -> str:
         callee = CALLEE.search(plain, max(done, mark.start() - 400), mark.start())
         end = re.compile(r">\s*>\s*>\s*(?=\()").search(plain, mark.end())
         if callee is None or end is None:
-            continue  # invalid C++, which the compiler reports
+            continue  # leave invalid C++ to the compiler, which reports it
         entry = re.search(rf"\b{callee[1]}\s*\(([^;{{}}]*?)\)\s*\{{", plain)
         names = [NAME.search(part.strip()) for part in entry[1].split(",")] if entry else []
         names = ",".join(part[1] for part in names) if all(names) else ""
@@ -261,7 +261,7 @@ def run(
         except subprocess.TimeoutExpired:
             late = True
             emulator.stop()
-        except BaseException:  # Ctrl-C
+        except BaseException:  # also for Ctrl-C: end the program
             emulator.stop()
             raise
         finally:

@@ -77,8 +77,9 @@ class Process:
     def __init__(self, acl):
         self.counted = "aclFinalizeReference" not in acl.unavailable
         self.pid = os.getpid()
-        self.initialised = 0  # our calls of aclInit not yet undone
-        self.sets = Counter()  # our sets of each device
+        self.initialised = 0  # number of the device's calls of aclInit not yet undone
+        # for each device, the number of its aclrtSetDevice calls not yet undone
+        self.sets = Counter()
         self.foreign = False
         self.lock = threading.Lock()
 
@@ -140,7 +141,7 @@ class Session(Calls):
         self._closed_because = None
         self._cleanup_errors: list[AclError] = []
         self._process = process_of(acl)
-        # before taking the lock, which a thread of the parent may have held
+        # test the process first: a thread of the parent may hold the lock
         self._process.need_own()
         with Uninterrupted(), self._process.lock, self._reporting_cleanup(), ExitStack() as stack:
             self._start(stack, device_id)
@@ -151,7 +152,8 @@ class Session(Calls):
             undo = self._process.enter(self)
             if undo:
                 stack.callback(self._finalise, undo)
-            self._seen_text = self.acl.aclGetRecentErrMsg()  # drops the text of foreign calls
+            # drop the text of earlier calls by other code
+            self._seen_text = self.acl.aclGetRecentErrMsg()
             self.call("aclrtSetDevice", device_id)
         except AclError as error:
             self._explain(error)
@@ -278,7 +280,7 @@ class Session(Calls):
         if self._stack is None:
             return
         if os.getpid() != self._owner[0]:
-            # the parent still uses these handles
+            # after a fork, the handles belong to the parent
             self._stack.pop_all()
         else:
             self._need_thread()

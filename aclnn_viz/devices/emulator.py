@@ -40,7 +40,7 @@ DEVICE, DEVICE_END = 0x12C0_0000_0000, (0x12C0_0000_0000) + (1 << 44)  # the sam
 # addresses that represent handles for the program; no memory is mapped there
 HANDLES = 0x5AC1_0000_0000
 BY_NAME = {function.name: function for function in FUNCTIONS}
-# types that C distinguishes; for other parameters any pointer compiles
+# pointers that C tells apart; a program may pass any pointer for other parameters
 HANDLE_TYPES = {f"{name} *" for name in OPAQUE}
 POINTERS = {*HANDLE_TYPES, "void *", "aclrtStream", "aclrtContext"}
 ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
@@ -106,7 +106,7 @@ class Emulator:
                         signal=name,
                     )
                 )
-            elif passed:  # other data is not a message of ours
+            elif passed:  # a message without a socket is foreign
                 threads.append(
                     threading.Thread(
                         target=self._lines, args=(socket.socket(fileno=passed[0]),), daemon=True
@@ -125,7 +125,7 @@ class Emulator:
                 try:
                     name, place = text.string(), text.number()
                     answer = struct.pack("<q", 1) + self.answer(name, text, calls, place)
-                except (EOFError, struct.error):  # a truncated message, or a foreign one
+                except (EOFError, struct.error):  # the message is truncated or foreign
                     return
                 except (Fault, TypeError, ValueError) as error:
                     self.faults.append(f"{self.at(place)}{error}")
@@ -153,7 +153,7 @@ class Emulator:
         # the vendor's examples call it first, without aclInit (asc-devkit, examples/)
         if name == "aclrtSetDevice" and not self.acl.initialised:
             self.acl.aclInit(None)
-        # the program wrote into a socket of ours
+        # only a program that writes into the socket sends an unknown name
         if (function := BY_NAME.get(name)) is None:
             raise EOFError
         result = getattr(self.acl, name)(
@@ -212,7 +212,7 @@ class Emulator:
         fits = count if count <= room else 0
         source = src if on_device[1] or not src else np.frombuffer(calls.read(sent), np.uint8)
         if not on_device[1] and src and source.size < sent:
-            raise EOFError  # the program ended meanwhile
+            raise EOFError  # the program ended during the copy
         target = dst if on_device[0] or not dst else np.full(fits, POISON, np.uint8)
         status = self.acl.aclrtMemcpy(target, room, source, count, kind)
         back = target.tobytes() if isinstance(target, np.ndarray) and not status else b""
@@ -391,7 +391,7 @@ class DeviceLaunch(Launched):
         self.values = list(arguments)
         regions = []
         for block in self.kernel.emulator.acl.memory.live:
-            # before the next line reads block.data, which allocates
+            # test this before block.data, which allocates when read
             written = block._data is not None
             memory = GlobalMemory(names.get(block, str(block)), block.data, written)
             memory.read_only, memory.grain = False, None

@@ -138,7 +138,8 @@ typedef void *aclrtContext;
         "aclnn/acl_meta.h",
         _header('#include "aclnn/aclnn_base.h"\n\n' + types, filter(_of_operators, RUNTIME)),
     )
-    for name in dict.fromkeys(op.header for op in operators()):  # some declare two operators
+    # a header may declare two operators
+    for name in dict.fromkeys(op.header for op in operators()):
         declared = [one for op in operators() if op.header == name for one in phases(contract(op))]
         yield f"aclnnop/{name}", _header('#include "aclnn/acl_meta.h"\n', declared)
 
@@ -185,7 +186,7 @@ def _stub(function: Function) -> str:
         name = p.c_name or p.name
         counted = after is not None and after.role == "count"
         if p.role == "in":
-            # strides have the count of the dims before them
+            # strides and dims share one count
             count = after.name if counted else count
             kind = p.c_type.removeprefix("const ").removesuffix(" *")
             given.append(

@@ -36,7 +36,7 @@ from aclnn_viz.operators.products import (
 )
 from aclnn_viz.words.messages import enumerated, message, tr
 
-MARK = "aclnn-viz found: "  # starts our lines; libraries may print others between them
+MARK = "aclnn-viz found: "  # start of the kit's lines; libraries may print others between them
 _MEMORY_KINDS = (1, 0)  # ACL_HBM_MEM, and ACL_DDR_MEM for products without
 
 
@@ -238,7 +238,7 @@ def _asked(root: str, custom: str, timeout: float) -> dict:
     except subprocess.TimeoutExpired:
         ended = f"did not answer within {timeout:g} s"
         output = _killed(child)
-    except BaseException:  # an interrupt ends the child at once
+    except BaseException:  # an interrupt, too, ends the child at once
         _killed(child)
         raise
     findings = {"devices": []}

@@ -349,7 +349,8 @@ def _wide(array: np.ndarray, shape: tuple) -> np.ndarray:
     return array if array.shape == shape else np.broadcast_to(array, shape)
 
 
-#: By library: its class, the kinds of devices (the first by default), and the file that an operator needs.
+#: For each library: its class, its kinds of devices (default first), and the file that an
+#: operator needs.
 PEERS = {
     "torch": (TorchPeer, ("cpu", "cuda", "npu"), "peer"),
     "jax": (JaxPeer, ("cpu", "gpu"), "page"),

@@ -70,7 +70,7 @@ def adapted(op, kernel, signature) -> Callable:
     except NotSupported as refused:
         if isinstance(refused.__cause__, _Elsewhere):
             raise CallError(str(refused)) from None
-    except Exception:  # the kernel took the call, or lacks this format
+    except Exception:  # the kernel could take the call, or lacks this format
         pass
     if signature in KNOWN:
         function.name, function.differences = "PyTorch", partial(_Peer.differences, _Peer)
@@ -94,7 +94,7 @@ def _parameters(kernel):
     """Return an object with the parameters of a kernel: for a Function its forward pass, without a leading context."""
     if not _is_function(kernel):
         return kernel
-    # the Function defines its own setup_context
+    # a Function may define setup_context beside forward
     apart = not kernel.setup_context.__module__.startswith("torch.")
     return kernel.forward if apart else partial(kernel.forward, None)
 
@@ -223,7 +223,7 @@ class _Peer(TorchPeer):
     def _compute(self, op, bound, arranged):
         if self._call is None:
             before, outputs = len(self._torch.asked), super()._compute(op, bound, arranged)
-            # PyTorch computed this itself, which says nothing about the kernel
+            # PyTorch answered without the kernel, so the answer says nothing
             if len(self._torch.asked) == before:
                 raise _Elsewhere(
                     problem(
@@ -370,7 +370,7 @@ def _call_library(op, function, declared, **inputs) -> dict:
                     f"use one of {', '.join(sorted({*lengths, *bound} - {*op.tensors}))}",
                 )
             )
-    if unfit:  # raised only after the whole call is known to fit
+    if unfit:  # raise only after the whole call fits
         raise NotSupported(unfit)
     function.restype = None if declared.return_type == "void" else ctypes.c_int
     status = function(*args)
