@@ -37,14 +37,14 @@ def subject_of(name):
 
     Raise ValueError for any other name.
     """
-    from aclnn_viz.explorers import default  # draws cases, which importing the kit must not load
+    from aclnn_viz.explorers import default  # imported late: `default` loads the drawing of cases
 
     try:
         op = operator(name)
     except ValueError:
         if isinstance(name, str) and name in explorers():
             return import_module(f"aclnn_viz.explorers.{name}").subject()
-        if not str(name).isidentifier():  # for a folder, whose error is more precise
+        if not str(name).isidentifier():  # folders have a more precise error
             raise
         raise ValueError(
             problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")

@@ -18,7 +18,7 @@ class ExplorerArrays(NumPyArrays):
     """The namespace of pages with two more functions, which count in numbers of a format, as in `aclnn_viz.dtypes`."""
 
     round_to, ulp = staticmethod(round_to), staticmethod(ulp)
-    where = staticmethod(np.where)  # arguments may be plain numbers
+    where = staticmethod(np.where)  # NumPy's where also takes plain numbers
 
 
 XP = ExplorerArrays()

@@ -19,9 +19,9 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # queries and keys
-SIZE, MOST_KEYS = 8, 16  # of a query; of the keys
-WIDE = 13  # columns of the panels of a query
+SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
+SIZE, MOST_KEYS = 8, 16  # length of a query; most keys
+WIDE = 13  # width of a query's panels, in columns
 MODES = {
     0: message("0: no mask"),
     1: message("1: any mask"),
@@ -80,11 +80,11 @@ class Attention:
     column: np.ndarray
     scores: np.ndarray
     tile: np.ndarray
-    now: np.ndarray  # the last tile of the forward sweep
-    back: np.ndarray  # the last tile of the backward sweep; -1 before its start
-    tops: np.ndarray  # the largest score up to the tile of a key; nan if none was seen
-    top: tuple  # the largest score before the last tile, and now; -inf if none was seen
-    weights: tuple  # exp(score - maximum) of earlier keys, with the old maximum and the present one
+    now: np.ndarray  # the last tile of the forward sweep that is done
+    back: np.ndarray  # the last tile of the backward sweep that is done; -1 before the start
+    tops: np.ndarray  # per key, the largest score up to its tile; nan if no key was seen
+    top: tuple  # the largest score before and after the last tile; -inf if no key was seen
+    weights: tuple  # exp(score - maximum) of earlier keys, for the old and the new maximum
     P: np.ndarray
     dP: np.ndarray
     D: np.ndarray  # (Sq, 1)
@@ -222,7 +222,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
-    twice = np.repeat(np.arange(n), 2)  # a step function without slopes
+    twice = np.repeat(np.arange(n), 2)  # each place twice, for a step function with vertical edges
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead = xp.minimum(found.state.swept, 1.0)
     swept = (

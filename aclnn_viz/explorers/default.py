@@ -37,7 +37,7 @@ from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # limits of one axis, and of all elements
-TALL = 150  # pixels of the panel of a tensor
+TALL = 150  # height of a tensor's panel, in pixels
 CUT = message(", first {n} rows and {n} columns")
 
 
@@ -94,7 +94,7 @@ def state_of(op) -> type:
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-        if stage is not attention  # attention has other sizes
+        if stage is not attention  # attention has controls for other sizes
     ]
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
@@ -102,7 +102,7 @@ def state_of(op) -> type:
         show = whole(0, 0, 63, message("show"), message("Tensors"), help)
         moved.append(("plane", show))
     moved.append(("seed", fields.seed()))
-    if stage is slopes:  # a reduction does not change one element
+    if stage is slopes:  # a reduction does not change the slope of one element
         moved.sort(key=lambda pair: pair[0] == "reduction")
     listed = [(name, type(made.default), made) for name, made in moved]
     if not hasattr(stage, "moved"):
@@ -151,14 +151,14 @@ def _control(op, parameter, start: dict):
     if kind == "bool":
         return flag(known, name, group)
     if kind == "bools":
-        # as text, because JSON lacks tuples
+        # masks are text, because JSON lacks tuples
         masks = [_signs(each) for each in product((True, False), repeat=len(known))]
         return choice(_signs(known), dict(zip(masks, masks)), name, group)
     if kind == "float":
         return _real(parameter, float(known))
     if kind == "int" and len(values) == 1:
         return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
-    if kind.endswith("s"):  # an array, shown as text
+    if kind.endswith("s"):  # an array attribute is shown as text
         return (
             choice(
                 repr(known), {repr(value): repr(value) for value in values}, name, group, names=True
@@ -185,7 +185,7 @@ def _signs(mask) -> str:
 
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
-    # such as epsilon
+    # small positive numbers, such as epsilon, get a logarithmic slider
     if 0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0):
         return real(
             round(log10(known), 6),
@@ -254,7 +254,7 @@ def drawn(op, state):
     """Return the case of a state; raise StateError for a control that does not fit."""
     asked = options(op, state)
     if norms.is_norm(op) and (epsilon := norms.epsilon_of(op)) not in op.parameters:
-        asked.pop(epsilon.name, None)  # x does not depend on a moving epsilon
+        asked.pop(epsilon.name, None)  # epsilon's control must not change x
     if prod(asked["shape"]) > LARGEST:
         raise StateError(
             "axis_0",
@@ -345,7 +345,7 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
     given, (stage, _) = drawn(op, state).inputs, response.stage_of(op)
     moving = {
         p.name: 10.0**value if _is_power(op, p) else value
-        for p in _parameters(op)  # a dot may have a tensor's name
+        for p in _parameters(op)  # a draggable point may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
     if hasattr(stage, "moved"):
@@ -353,7 +353,7 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given
-        # drawn again, with forward's own inputs
+        # draw again with forward's inputs
         if not registry.own("cases", op.name, "draw"):
             known = _of_forward(op, state) | given
         made = pages.forward(

@@ -38,12 +38,13 @@ class DeviceOfState:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConstraintWarning)
             outputs = self._open.run(op, **inputs)
-        return outputs, tuple(warning.message.args[0] for warning in caught)  # messages
+        # texts of the warnings
+        return outputs, tuple(warning.message.args[0] for warning in caught)
 
     def close(self) -> None:
         """Close the device and end its thread; closing again does nothing."""
         if self._thread is not None:
-            with suppress(RuntimeError):  # no new work while the interpreter ends
+            with suppress(RuntimeError):  # an interpreter that is ending refuses new work
                 self._thread.submit(self._release).result()
             self._thread.shutdown()
             self._thread = None

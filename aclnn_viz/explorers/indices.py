@@ -22,9 +22,9 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# most rows; shown numbers of a row; columns that arrows cross
+# most rows; most shown numbers of a row; columns between the panels, for arrows
 ROWS, WIDE, GAP = 12, 6, 4
-SHARES = np.linspace(0.0, 1.0, 17)  # shares of an arrow's way
+SHARES = np.linspace(0.0, 1.0, 17)  # points of an arrow, as shares of its length
 
 
 def index_of(op) -> str | None:
@@ -96,10 +96,10 @@ class Indices:
     upstream: str
     output: str
     place: np.ndarray
-    factor: np.ndarray  # factor of a row on its way; 0 for an excluded index
+    factor: np.ndarray  # share of a row's way that it has gone; 0 for an excluded index
     arriving: np.ndarray
-    out: np.ndarray  # (places, numbers of a row)
-    named: str  # name of the excluded index's attribute
+    out: np.ndarray  # output, shape (places, shown numbers of a row)
+    named: str  # name of the attribute that excludes an index
     state: object
 
     @property
@@ -214,7 +214,7 @@ def _arrows(xp, found: Indices) -> Panel:
         return xp.concat([values, np.full((tall - len(values), left), np.nan)])
 
     cells = [block(found.arriving), np.full((tall, GAP), np.nan), block(out)]
-    # arrows to one place end below each other
+    # tips of arrows to one place lie below each other
     tips = np.full(rows, right - 0.65), found.place + 0.7 * (down + 0.5) / rows - 0.35
     lost = found.factor == 0.0
 
@@ -228,7 +228,7 @@ def _arrows(xp, found: Indices) -> Panel:
 
     struck = xp.where(lost, down, np.nan)[:, None] + np.zeros(3)
     over = np.tile([-0.5, left - 0.5, np.nan], rows)
-    # the row that is falling now
+    # the last row that started to move
     last = xp.astype(xp.minimum(xp.floor(found.state.sent * rows), rows - 1.0), xp.int64)
     share, at, row = (element(xp, v, last) for v in (found.gone, found.place, found.brought))
     flying = Image(row[None, :], *found.colours, share * right, last + bent(share) * (at - last))

@@ -38,9 +38,9 @@ from aclnn_viz.words.messages import (
 
 LIVE = ("steps.js", "live.js", "twin.js")  # scripts of a page beside the front end
 PLAIN = {str, int, bool, type(None)}  # types that JSON stores unchanged
-COMBINATIONS_HELD = 24  # limit of combinations of choices in a page
-LARGEST = 3_000_000  # bytes of a page
-# fields for which the kit's kernel and the host need no new call
+COMBINATIONS_HELD = 24  # most combinations of choices that a page stores
+LARGEST = 3_000_000  # most bytes of a page
+# changes of these fields need no new call with the kit's kernel or the host
 KEPT = ("seed", "device", "soc", "cann", "plan")
 NOTICE = message(
     "This page computes its picture without Python, as the kit's own kernel does. "
@@ -103,7 +103,7 @@ class TracedOperator:
 
     def _run(self, way: str, given):
         xp, op = self._xp, self._op
-        # nothing moves: keep the exact result
+        # without a moving value, keep the exact result
         if not any(isinstance(value, Traced) for value in given.values()):
             return getattr(op, way)(**given)
         arranged = self._arranged(way, given)
@@ -136,7 +136,7 @@ class TracedOperator:
                 with suppress(TypeError):
                     some, none = (page(xp, **given | {name: each}) for each in either)
                     return {key: xp.where(value != 0.0, some[key], none[key]) for key in some}
-        return page(xp, **given)  # the tests raise here
+        return page(xp, **given)  # tests raise the error here
 
 
 class _NotZero(Traced):
@@ -204,7 +204,7 @@ class _Page:
         self.tables, self.pool, self.drawn, self.functions = {}, {}, {}, {}
         self.controls = controls(subject.state)
         self.handles = self._handles(data)
-        # values by field, and pictures by the indices of values
+        # values by field; pictures by the indices of these values
         self.options, self.variants = {}, {}
         self.moving = [
             c["field"]
@@ -280,13 +280,14 @@ class _Page:
                         if (place := self._place(state)) not in variants:
                             variants[place] = shown(state)
                     except (TypeError, ValueError, AttributeError):
-                        # the picture tests a number, or does not exist
+                        # the picture depends on a test of a moving number, or does not exist
                         pass
 
     def written(self, template: str) -> str:
         """Return the page with the computed pictures, or with only the saved state's."""
         variants, moving = self.variants, self.moving
-        if self._place(self.state) not in variants:  # the picture tests a moving number
+        # the saved state's picture depends on a test of a moving number
+        if self._place(self.state) not in variants:
             self.options, moving = {}, []
             variants.clear()
             variants[""] = self._described(TracedArrays(self.tables), self.data)
@@ -295,7 +296,7 @@ class _Page:
         for name in LANGUAGES:
             with in_language(name):
                 controls = self.subject.controls()
-                # "epsilon" from "epsilon 10^"
+                # the label "epsilon 10^" becomes "epsilon"
                 labels = {c["field"]: re.sub(r" \d+\^$", "", c["label"]) for c in controls}
                 notice = NOTICE if self.subject.live else HELD
                 notice = (
@@ -363,8 +364,8 @@ class _Page:
             )
         op = TracedOperator(self.subject.operator(state), xp)
         handles = self.handles
-        if handles:  # dragged points: their places, nan if not dragged
-            if state != self.state:  # another shape may have more points
+        if handles:  # places of dragged points; nan for points at rest
+            if state != self.state:  # a state with another shape may have more points
                 handles = self._handles(self.subject.compute(state))
             name, *shape = handles
             object.__setattr__(moved, name, xp.input(name, np.full((*shape, 2), np.nan)))
@@ -403,13 +404,13 @@ class _Form:
         self.page, self.xp, self.outputs, self.shapes = page, xp, {}, {}
 
     def place(self, value) -> str:
-        # one variable may have several shapes
+        # one variable may occur with several shapes
         key = "_".join(["o" + self.xp._named(value).replace("$.", "_"), *map(str, value.shape)])
         self.outputs[key], self.shapes[key] = value, list(value.shape)
         return key
 
     def plain(self, value):
-        if type(value) in PLAIN:  # the most frequent case
+        if type(value) in PLAIN:  # test the most frequent types first
             return value
         if isinstance(value, Traced):
             return {"$": self.place(value)}

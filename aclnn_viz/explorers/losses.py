@@ -22,8 +22,8 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-LEAST, MOST = 0.002, 0.98  # range of a row's total that hands can give to its classes
-NEAR = 0.01  # a distance with hardly any pull
+LEAST, MOST = 0.002, 0.98  # share of a row's total that a hand can give to its classes
+NEAR = 0.01  # a smaller distance pulls hardly at all
 TALL, LOW = 320, 122
 
 
@@ -79,8 +79,9 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     logits = xp.round_to(xp.where(free, logits, held), state.dtype)
     found = given | {op.gradient_of[op.main]: logits, classes: target}
     made = forward(**{key: value for key, value in found.items() if key in op.takes})
-    saved = {name: made[op.saved[name]]}  # others would only show a shift of all logits
-    upstream = next(iter(op.upstream))  # 1 for a loss
+    # other saved tensors would only show a shift of all logits
+    saved = {name: made[op.saved[name]]}
+    upstream = next(iter(op.upstream))  # the incoming gradient of a loss is 1
     ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)
     return given | saved | {classes: target, upstream: ones}
 
@@ -92,8 +93,8 @@ class Loss:
     xp: object
     output: str
     softmax: np.ndarray
-    wanted: np.ndarray  # target's values; nan without a pull
-    away: np.ndarray  # distance of the softmax from them
+    wanted: np.ndarray  # values of the target; nan where nothing pulls
+    away: np.ndarray  # distance of the softmax from `wanted`
     gradient: np.ndarray
     strength: np.ndarray
     target: np.ndarray

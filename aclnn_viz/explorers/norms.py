@@ -20,8 +20,8 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
-HANDS, SHOWN = 64, 12  # elements that a hand can move; approximate number at the start
-LOUD = 0.6  # share of the squares of x-hat of a dominating element
+HANDS, SHOWN = 64, 12  # most elements that a hand can move; number at the start
+LOUD = 0.6  # an element with this share of the squares of x-hat dominates
 
 
 def is_norm(op) -> bool:
@@ -149,10 +149,11 @@ class Norm:
     x: np.ndarray
     upstream: np.ndarray
     xhat: np.ndarray
-    weights: np.ndarray  # factor from the incoming gradient to x-hat: gamma, and a slope after it
+    # factor from the incoming gradient to x-hat: gamma, times the slope of a function behind it
+    weights: np.ndarray
     arriving: np.ndarray
     taken: np.ndarray
-    left: np.ndarray  # share that an element keeps of 1 added to its gradient
+    left: np.ndarray  # share of a gradient of 1 that an element keeps
     line: tuple  # height at 0 and slope of the removed line
     rstd: np.ndarray
     epsilon: np.ndarray

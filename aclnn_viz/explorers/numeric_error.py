@@ -39,15 +39,15 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-# decades of the axis on either side of the wall; columns; height
+# decades of the axis on either side of the wall; columns of the histogram; its height
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
-REACH = 3.0  # powers of ten of the standards' axis on either side of the limit
-WORDS = 3.4  # start of the text at the right, on the axis
+REACH = 3.0  # decades of the standards' axis on either side of the limit
+WORDS = 3.4  # place on the axis where the text at the right starts
 END = 48.0
-# height of the standards' panel, width of panels with words, in pixels
+# height of the standards' panel; least width of panels with words, in pixels
 LOW, WORDED = 310, 700
-SEEN = 24  # most numbers of the format on either side of an element
+SEEN = 24  # most neighbouring numbers of the format shown on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
     "correct arithmetic stays within {bound}, and nearly always within {expected}."
@@ -161,7 +161,7 @@ def glass(data: Data) -> list[Panel]:
     far = 1.25 * max(bound, abs(off), 2.0)
     reach = np.array([-bound, bound])
     marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("where rounding may put it"))]
-    if far < SEEN:  # numbers of the format beside it
+    if far < SEEN:  # show the format's numbers beside a near element
         first = off - np.round(off)
         numbers = first + np.arange(-SEEN, SEEN)
         marks.append(

@@ -41,9 +41,9 @@ CAUSES = (
     message("not explained"),
 )
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
-AS_PLANNED = "plan"  # a part that the base plan decides
-DRAWS = 4  # drawn inputs within one ulp
-# indices of faults, if an operator names none of the kind
+AS_PLANNED = "plan"  # choice that leaves a part to the base plan
+DRAWS = 4  # inputs drawn within one ulp
+# fault shown for each kind if an operator names none: its index
 INDICES = {"formula": 0, "slight": 1, "seldom": 2}
 PLANS = {
     "kit": message("the kit's"),
@@ -179,7 +179,7 @@ class Data:
     output: str
     plan: Plan
     fault: Fault | None
-    errors: Errors  # with their envelopes
+    errors: Errors  # errors and their envelopes
     report: Report
     rounding: np.ndarray  # error of the correctly rounded truth
     spread: np.ndarray  # effect on the truth of input changes within one ulp
@@ -201,14 +201,15 @@ def plan_of(state: State) -> Plan:
     """Return the plan of a state: the kit's or the predicted one, with the chosen parts."""
     base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
     pieces = dict(state.pieces)
-    if state.dtype == "float64":  # computed in its own format, whatever the plan for other formats
+    # float64 is computed in float64, whatever the plan for other formats
+    if state.dtype == "float64":
         pieces |= {
             "compute": "float64",
             "accumulate": "float64",
             "coordinates": None,
             "atomics": None,
         }
-    if "order" in pieces:  # the order applies to all sums; few terms need small tiles to show it
+    if "order" in pieces:  # the order applies to all sums; small tiles show it with few terms
         pieces |= {"leading": None, "tile": 8, "cores": 4, "seed": state.seed}
     return replace(base, **pieces)
 
@@ -231,10 +232,10 @@ def inputs(state: State) -> dict:
     given = rows_of(op, state.rows, state.n, state.seed, state.dtype)
     drawn = case(op, state.dtype, state.seed, **given).inputs
     upstream, values = next(iter(op.upstream)), op.gradient_of[op.main]
-    if values not in drawn:  # only the forward operator takes it
+    if values not in drawn:  # backward does not take this input of forward
         shape = given["shape"] if values == op.first and "shape" in given else drawn[op.like].shape
         drawn |= {values: 2 * np.random.default_rng(state.seed).standard_normal(shape)}
-    with np.errstate(over="ignore"):  # the format has no larger number
+    with np.errstate(over="ignore"):  # scaling may overflow the format
         scaled = {
             key: round_to(drawn[key].astype(np.float64) * 10.0**power, state.dtype)
             for key, power in ((upstream, state.gradient), (values, state.values))
@@ -247,7 +248,7 @@ def compute(
 ) -> Data:
     """Return the data of a state; `backward(state, inputs)` runs only if an Atlas runs the kernel."""
     op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)
-    if fault:  # a fault changes the textbook page, whatever the device evaluates
+    if fault:  # a fault changes the textbook page on any device
         plan = replace(plan, page=None, intended=None)
     output, notices = op.outputs[state.output - 1], ()
     if state.device == "host":
@@ -261,7 +262,8 @@ def compute(
     label = (
         message("prediction") if state.plan != "kit" and state.device == "host" else state.device
     )
-    # An input whose shape is equal by chance, with other meanings of its axes, says nothing about an element.
+    # An input that has the output's shape by chance, but other axes, says nothing about an
+    # element.
     beside = {
         name: value
         for name, value in given.items()
@@ -298,7 +300,7 @@ def compute(
 def _computed(op, plan, fault, given) -> dict:
     if fault is None:
         return plans.run(op, plan, **given)
-    # the fault is in the precision, the cast or the reading
+    # the fault changes the plan, a cast or the way an input is read
     if fault.plan or fault.cast or fault.alters:
         return faulty_kernel(op, fault)(**given)
     wrong = replace(op, page=fault.page(op.page))

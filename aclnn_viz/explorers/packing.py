@@ -4,8 +4,9 @@ in the browser.
 
 import numpy as np
 
-# A JupyterLab on the same machine sends "busy" before the picture, and TCP then delays data that do not fill a
-# segment (65,483 bytes on the loopback) until the browser acknowledges that: 40 ms, longer than a whole redraw.
+# A JupyterLab on this machine sends "busy" before the picture; TCP then delays data below one
+# segment (65,483 bytes on the loopback) until the browser acknowledges "busy": 40 ms, longer than
+# a redraw.
 SEGMENT = 1 << 16
 
 
@@ -19,7 +20,7 @@ def pack(arrays: dict[str, np.ndarray]) -> tuple[dict, bytes]:
     """
     index, parts, at = {}, [], 0
     for name, array in arrays.items():
-        with np.errstate(over="ignore"):  # beyond float32 it is drawn as inf
+        with np.errstate(over="ignore"):  # a number beyond float32 is drawn as inf
             parts.append(np.ascontiguousarray(array, "<f4").reshape(-1))
         index[name] = [at, list(array.shape)]
         at += parts[-1].size

@@ -23,8 +23,8 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-KNOWN = 400  # outputs of a plane with known windows
-GAP, WEIGHED = 2, 64  # cells between the planes; most pixels with room for their weights
+KNOWN = 400  # most outputs of a plane whose windows are computed
+GAP, WEIGHED = 2, 64  # cells between the planes; most pixels of a window that show their weights
 LOW = 170
 
 
@@ -129,7 +129,7 @@ class Plane:
     def caption(self, xp):
         k, read = self.chosen(xp), self.weights != 0.0
         readers = read.sum(axis=0)
-        # the most outputs that read one of its pixels
+        # for each window, the most outputs that read one of its pixels
         shared = np.array([readers[one].max(initial=0) for one in read], float)
         alike = np.array(
             [np.ptp(w[one]) < 1e-12 if one.any() else True for w, one in zip(self.weights, read)]
@@ -223,7 +223,7 @@ def _panels(xp, found: Plane) -> list[Panel]:
     read = found.weights != 0.0
     window = [element(xp, _windows(read)[:, at], k) for at in range(4)]
     readers = read.sum(axis=0).astype(float)
-    # per window the pixel that most outputs read
+    # for each window, the pixel that most outputs read
     pixel = element(xp, np.array([np.where(one, readers, -1.0).argmax() for one in read]), k)
     parts = gone * element(xp, each.reshape(many, -1), pixel, axis=1)
     high = 1.15 * np.abs(each).sum(axis=0).max(initial=0.0) or 1.0

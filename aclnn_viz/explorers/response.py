@@ -22,7 +22,7 @@ from aclnn_viz.pictures.roles import GRADIENT, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-SHOWN = 64  # shown outputs of a row, and shown elements that each of them reads
+SHOWN = 64  # most outputs of a row that are shown, and most elements that each reads
 STAGES = (
     (norms, norms.is_norm, norms.norm),
     (softmax, softmax.is_softmax, softmax.softmax),
@@ -63,7 +63,7 @@ def response(xp, op, given: dict, state, run=None):
         name: array if array is None or array.dtype.kind in "iub" else double(xp, array)
         for name, array in paged(xp, arranged).items()
     }
-    _, answer = stage_of(getattr(op, "_op", op))  # a traced operator holds the original
+    _, answer = stage_of(getattr(op, "_op", op))  # a traced operator wraps the operator itself
     run = run or (lambda page, values: page(xp, **values))
     return answer(xp, op, run, arrays, arranged, given, state)
 
@@ -75,7 +75,7 @@ class Spread:
     upstream: str
     output: str
     matrix: np.ndarray
-    arriving: np.ndarray  # incoming gradient of each output
+    arriving: np.ndarray  # incoming gradient of each output element
     state: object
 
     def chosen(self, xp):

@@ -8,7 +8,7 @@ from aclnn_viz.pictures.palette import DRAWING, KINDS
 from aclnn_viz.words.messages import language_here, tr
 
 FRONT = Path(__file__).parent / "front"
-BUNDLE = "d3.js"  # packages of others, bundled by make front
+BUNDLE = "d3.js"  # third-party packages, bundled by make front
 SCRIPTS = (
     "kit.js",
     "canvas.js",

@@ -21,9 +21,10 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# points of a curve between two kinks; nearest distance to a kink, and to the end of a range
+# points of a curve between two kinks; nearest distance to a kink; nearest distance to the end of
+# a range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
-REACH, ASIDE = 5.0, 8  # ends of a curve; numbers of the format on either side
+REACH, ASIDE = 5.0, 8  # ends of a curve; neighbouring numbers of the format on either side
 TALL, LOW = 262, 150
 
 
@@ -42,7 +43,7 @@ def fields_with(op, others: list) -> list[tuple]:
     x, kinks = _places(XP, op, op.gradient_of[op.main], one, known)
     low, high = (float(np.round(end(x), 2)) for end in (np.nanmin, np.nanmax))
     low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
-    # on a kink, if the slider's steps reach one: the neighbouring numbers show the jump
+    # start on a kink if the slider can: the numbers beside it show the jump
     start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
     name = op.gradient_of[op.main]
     help = message("the input value at which the slope is drawn")
@@ -68,14 +69,14 @@ class Slope:
     output: str
     x: np.ndarray
     slope: np.ndarray
-    y: np.ndarray | None  # None if no output of one element is known
+    y: np.ndarray | None  # curve of the output; None if no output of one element is known
     kinks: np.ndarray
     at: np.ndarray
-    held: dict  # the constant other inputs
-    here: tuple  # the dot: input, output, slope
-    beside: np.ndarray  # slopes at the dot and at the neighbouring numbers of the format
+    held: dict  # the other inputs, which stay constant
+    here: tuple  # the moving dot: input, output, slope
+    beside: np.ndarray  # slopes at the dot and at neighbouring numbers of the format
     dtype: str
-    ends: tuple  # ends of the dot's way
+    ends: tuple  # ends of the dot's range
 
     def panels(self, xp) -> list[Panel]:
         return _panels(xp, self)
@@ -101,7 +102,7 @@ class Slope:
                 at=number(self.at[k]),
             )
             kinked = choose(x == self.kinks[k], kinked, there)
-            # a smooth curve changes less over 2 NEAR
+            # at a kink, the slope changes more over 2 NEAR than on a smooth curve
             on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
         which = xp.where(
             on,
@@ -151,7 +152,7 @@ def _places(xp, op, name: str, one: dict, known: dict):
         else (low + MARGIN * (high - low), high - MARGIN * (high - low))
     )
     ends = [np.full(1, low), *(kinks[k : k + 1] for k in range(len(found))), np.full(1, high)]
-    if found:  # also beyond the outermost kinks
+    if found:  # with kinks, the places extend beyond the outermost
         ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
     share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
     x = xp.concat(
@@ -172,7 +173,7 @@ def slope(xp, op, run, arrays, arranged, given, state):
     page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
     one, attributes = _first(xp, arrays), arranged.attributes
     if "reduction" in attributes:
-        attributes = attributes | {"reduction": 0}  # one element, before the sum
+        attributes = attributes | {"reduction": 0}  # without a reduction, one element is the output
     known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
     x, kinks = _places(xp, op, name, one, known)
     held = {
@@ -196,7 +197,7 @@ def slope(xp, op, run, arrays, arranged, given, state):
         page.backward,
         attributes | one | {key: array for key, array in moved.items() if key in arrays},
     )[op.main]
-    y, gap = made[op.upstream[upstream]], x * 0.0  # nan for a nan of x
+    y, gap = made[op.upstream[upstream]], x * 0.0  # x * 0 keeps a nan of x
     out = xp.reshape(out, (-1,)) + gap
     y = xp.reshape(y, (-1,)) + gap if y.size == x.size else None
     middle = size + ASIDE
@@ -272,7 +273,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
 
 def _lens(xp, found: Slope, height: int) -> Panel:
     steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
-    # do not magnify rounding
+    # do not magnify rounding errors
     wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
     marks = (
         Dots(steps, found.beside, GRADIENT, "", 4.0),

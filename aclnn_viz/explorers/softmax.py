@@ -21,7 +21,7 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import message, tr
 
-LOUD = 0.9  # share of a probability that leaves the others hardly any
+LOUD = 0.9  # a probability that leaves hardly anything for the others
 
 
 @cache
@@ -69,7 +69,7 @@ class Softmax:
     upstream: str
     share: np.ndarray
     arriving: np.ndarray
-    level: np.ndarray  # mean of the incoming gradients, weighted by probability
+    level: np.ndarray  # mean of the incoming gradients, weighted by the probabilities
     gradient: np.ndarray
     state: object
 

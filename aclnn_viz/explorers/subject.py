@@ -29,27 +29,29 @@ class Subject:
     'On the kink there is no derivative'
     """
 
-    name: str  # name for `explore`
-    operator: Callable  # state -> Operator
+    name: str  # name that `explore` takes
+    operator: Callable  # makes an Operator from a state
     state: type
-    inputs: Callable  # state -> inputs of that operator's backward
-    compute: Callable  # (state, backward) -> data, which holds its state
+    inputs: Callable  # makes the inputs of the operator's backward from a state
+    compute: Callable  # makes data, which hold their state, from (state, backward)
     panels: Callable
     headline: (
         Callable | None
-    )  # data -> sentences beside the caption; they and the text may take longer than the panels
-    text: Callable  # data -> the whole picture in words
-    test: Callable = lift.pytest_case  # (subject, state) -> a test module
-    notices: Callable = lambda data: map(tr, data.notices)  # data -> small print
-    # data -> the present view in one to three sentences; words may have their marks' colours, [3:so], or be bold, [b:so]
+    )  # makes sentences beside the caption from data; they and `text` may be slower than the panels
+    text: Callable  # describes the whole picture in words, from data
+    test: Callable = lift.pytest_case  # makes a test module from (subject, state)
+    notices: Callable = lambda data: map(tr, data.notices)  # makes the small print from data
+    # describes the view in one to three sentences, from data; words may have their marks'
+    # colours, [3:so], or be bold, [b:so]
     caption: Callable = None
     plays: Callable = lambda data: ()
-    # (gathered, data) for tracing: then a page computes the picture without Python
+    # (gathered, data) for tracing, with which a page computes the picture without Python
     live: tuple = ()
-    # state -> inputs by name that a traced picture keeps constant
+    # makes inputs by name that a traced picture keeps constant, from a state
     drawn_of: Callable = lambda state: {}
-    kept: tuple[str, ...] = ()  # fields that a page keeps constant
-    # for untraceable pictures: {field: values, or () for all}; the page holds the pictures of all products
+    kept: tuple[str, ...] = ()  # fields that do not change in a page
+    # for untraceable pictures: {field: values, () for all}; the page stores the pictures of all
+    # combinations
     recorded: tuple[dict, ...] = ()
 
     def drawn(self, data) -> tuple[dict, list[dict]]:

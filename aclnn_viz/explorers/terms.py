@@ -15,10 +15,10 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.errors import NotSupported, problem
 
 PLAIN = NumPyArrays()
-# steps that keep the numbers
+# steps that move numbers without changing them
 MOVING = set("reshape moveaxis permute_dims broadcast_to expand_dims squeeze astype".split())
-REDUCING = set("sum mean max min prod any all".split())  # these reduce axes
-#: The notation of a step, and its precedence; any other step is a call.
+REDUCING = set("sum mean max min prod any all".split())  # steps that reduce axes
+#: Notation and precedence of a step; any other step is written as a call.
 WRITTEN = {
     "add": (" + ", 2),
     "subtract": (" − ", 2),
@@ -100,7 +100,7 @@ class Term:
         )
 
 
-# a step's notation in TeX if it differs
+# notation of a step in TeX, where it differs
 SET = {
     "divide": r"\frac{{{0}}}{{{1}}}",
     "exp": "e^{{{0}}}",
@@ -272,7 +272,7 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for term, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                # each element of the first has one of the second
+                # each element of `whole` has one of `single`
                 whole, single = (part, term) if many else (term, part)
                 if whole in places:
                     places.setdefault(single, to[places[whole]])
@@ -323,11 +323,11 @@ def stepped(op, arranged, dtype) -> tuple[dict, list, dict]:
             ) from error
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
-    # other calls would give one name to several terms
+    # give a name only to steps that occur once; others would give it to several terms
     once = [call for call in helpers if calls.count(call[0]) == 1]
     inner = {name: value for _, local, _ in once for name, value in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs
-    for k, group in enumerate(names):  # the last name of a term, and the last term of a name
+    for k, group in enumerate(names):  # the last name given to a term wins
         for name, value in group.items():
             if (
                 isinstance(value, Noted)

@@ -20,7 +20,8 @@ from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, tr
 
-PAGED = [name for name in PROGRAMS if "sampler" not in name][:9]  # as many as a page holds
+# programs that fit a page: all but the samplers'
+PAGED = [name for name in PROGRAMS if "sampler" not in name][:9]
 RECORDED = (
     {"wait": (), "buffers": (), "tile": range(6)},
     {"program": PAGED},
@@ -154,7 +155,7 @@ def test_the_program_in_this_state():
 
 def pytest_case(subject, state: State) -> str:
     """Return a test module that runs the program of this state and expects the same results."""
-    # the state of another explorer may have other fields
+    # the state of another explorer lacks some fields
     state = State(**{name: getattr(state, name) for name in MACHINE})
     work = ran(state)
     return TEST.format(

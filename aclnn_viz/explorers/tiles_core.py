@@ -33,7 +33,7 @@ from aclnn_viz.explorers.tiles_data import (
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPES
 from aclnn_viz.tiles.schedules import Eager
 
-FAR = 1e6  # later than any time
+FAR = 1e6  # a time later than any other
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Core:
     parts: list
     copy: int
     readers: list
-    takes: np.ndarray  # durations, and the end of all, without lateness
+    takes: np.ndarray  # durations of instructions, and end of the run, without lateness
     span: float
     wrong: np.ndarray
     off: tuple = ({},)

@@ -49,7 +49,7 @@ FAULTS = {
 }
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
 ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
-MOST_ELEMENTS = 1 << 15  # limit of elements, for an immediate answer
+MOST_ELEMENTS = 1 << 15  # most elements, so that answers are immediate
 
 
 def _buffers(count: int):
@@ -97,7 +97,7 @@ class Machine:
         "when an instruction of a pipe takes effect; late: only when another instruction waits for it",
     )
 
-    seed = 0  # seed of the numbers, which do not matter here
+    seed = 0  # seed of the numbers, which do not change the picture
 
     def __post_init__(self):
         check_choices(self)
@@ -166,8 +166,8 @@ class Job:
     writes: list
     reads: list
     hazardous: bool
-    wrote: list  # the written bytes, one array per span of `writes`
-    waits: tuple  # per pipe, the number of instructions to finish first
+    wrote: list  # the bytes written, one array per span of `writes`
+    waits: tuple  # for each pipe, the number of instructions that must finish before
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +190,7 @@ class Work:
     program: tiles.Program | None
     run: tiles.Run
     owned: list[Owned]
-    jobs: dict[int, list[Job]]  # by core, in their order of issue
+    jobs: dict[int, list[Job]]  # jobs by core, in order of issue
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +201,7 @@ class Data:
     work: Work
     times: Times | None = None
     core: object = None
-    other: object = None  # the core with the other number of buffers
+    other: object = None  # the core with single instead of double buffers, or the reverse
     xp: object = None
 
     @property
@@ -239,7 +239,8 @@ def program_of(state: State) -> tiles.Program:
 def options(state: State) -> dict:
     """Return the options of the case: rows to deal to cores, and attributes that the fault needs."""
     op = operator_of(state)
-    if few := own("cases", op.name, "FEW_POINTS"):  # whole images are dealt, not their rows
+    # some programs divide whole images, not their rows
+    if few := own("cases", op.name, "FEW_POINTS"):
         channels, depth = 2, (1,) * (len(matrix_shape(op, 1, 1)) - 4)
         given = {"shape": (max(state.rows // 2, 1), channels, *depth, 2, state.columns)} | few
     else:
@@ -266,7 +267,7 @@ def inputs(state: State) -> dict:
     }
 
 
-@lru_cache(8)  # inputs do not depend on the machine
+@lru_cache(8)  # the inputs do not depend on the machine
 def _given(op: str, dtype: str, seed: int, given: tuple):
     return case(op, dtype, seed, **dict(given)).inputs
 
@@ -284,7 +285,7 @@ def how(state: State) -> dict:
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
 
-@lru_cache(16)  # for switching between programs and their faults
+@lru_cache(16)  # keeps programs and their faults while a reader switches between them
 def _work(*values) -> Work:
     state = Machine(**dict(zip(MACHINE, values)))
     given, program = inputs(state), program_of(state)
@@ -297,7 +298,7 @@ def _work(*values) -> Work:
         raise StateError.of(field, error) from error
     ordered, jobs = jobs_of(run, wrote)
     for core in {one.core for one in ordered}:
-        core.ub.give_back()  # only the order of a run is kept
+        core.ub.give_back()  # only the order of instructions is stored, so the memory can go
     stores = [
         (one.core.index, memory, span, one.atomic)
         for one in ordered
@@ -364,7 +365,7 @@ def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int,
     return ordered, dict(jobs)
 
 
-@lru_cache(8)  # right numbers do not depend on the machine
+@lru_cache(8)  # the right results do not depend on the machine
 def _right(op: str, plan, dtype: str, seed: int, given: tuple):
     values = _given(op, dtype, seed, given)
     return operator(op).truth(**values), envelope(operator(op), plan, **values)

@@ -25,12 +25,13 @@ from aclnn_viz.words.messages import message, tr
 
 ORDER = (MTE2, V, MTE3, S)
 TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
-FEWEST, LETTERS = 16, 48  # least room for lines of the program, and for letters of a line
-LETTER = 0.012  # share of the tapes' width per letter of a slot's name
-GAIN = 1.02  # least visible gain of a second buffer
-ROOM = 0.3  # share of a run's time by which the copy may land late
-HALF = 0.36  # share of a bar's height
-BRIEF = 0.01  # share of a run's time: shorter waits are not drawn
+# fewest lines of the program for which there is room; most letters of a line
+FEWEST, LETTERS = 16, 48
+LETTER = 0.012  # width of a letter of a slot's name, as a share of the tapes' width
+GAIN = 1.02  # least gain from a second buffer that is visible
+ROOM = 0.3  # most delay of the copy, as a share of a run's time
+HALF = 0.36  # half of a bar's height, as a share of a row
+BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
 IDLE = (
     message("core {core} gets nothing to do"),
     message("core {core} stops before its first instruction"),

@@ -34,9 +34,9 @@ MEANINGS = {
     3: message("the runtime"),
     5: message("the inside of the library"),
 }
-POISON, ROW = 0xA5, 23  # byte of fresh memory; pixels of a row
+POISON, ROW = 0xA5, 23  # value of fresh bytes; pixels of a row
 PHASES = "phase 1", "phase 2"
-# mistakes of a line that comes too early, or is missing
+# mistakes: a line comes too early, or is missing
 EARLY, LEFT_OUT = (
     ("early", "freed", "destroyed", "finalize"),
     ("no init", "no device", "skip", "no workspace"),
@@ -369,7 +369,8 @@ def verdict(data: Data) -> str:
         return tr("wrong: {outputs}", outputs=enumerated(wrong))
     off, size = _wrong(data), data.fetched.dtype.itemsize
     raw = np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
-    fresh = int((raw == POISON).all(axis=-1).sum())  # the emulator's byte of fresh memory
+    # the emulator fills fresh memory with this byte
+    fresh = int((raw == POISON).all(axis=-1).sum())
     text = message("wrong: {wrong} of {all} elements of {output}")
     if fresh:
         text = message(

@@ -85,7 +85,7 @@ class State:
     rows: int = whole(4, 1, 6, "rows", "Memory")
     columns: int = whole(6, 2, 8, "columns", "Memory")
 
-    seed = 0  # seed of the numbers, which do not matter here
+    seed = 0  # seed of the numbers, which do not change the picture
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +99,12 @@ class Data:
     workspace: int | None  # bytes that phase 1 requested; None if it failed or was skipped
     chosen: Tensor  # the tensor with the drawn layout
     name: str  # name of the main output
-    fetched: np.ndarray | None  # its elements as copied back; None without a copy
-    expected: np.ndarray  # result of op.backward
-    # by copied output
+    fetched: np.ndarray | None  # the main output as copied back; None without a copy
+    expected: np.ndarray  # right result, from op.backward
+    # whether each copied output is right
     right: dict[str, bool] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
-    other: "Data | None" = None  # the program without its mistake, or with it
+    other: "Data | None" = None  # the program without its mistake, or with one
     xp: object = None
 
     @property
@@ -170,7 +170,7 @@ def program(state: State, acl) -> Program:
         if name not in results:
             layout.view(host[name])[...] = array
     attributes = {name: value for name, value in bound.items() if name not in arrays}
-    # scalars
+    # host variables of the scalars
     host |= {
         name: np.array(value, np.float64)
         for name, value in attributes.items()

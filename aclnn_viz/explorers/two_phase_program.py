@@ -25,7 +25,7 @@ START, MEMORY, TENSORS, PHASE_1, PHASE_2, STREAM, RELEASE = (
     message("stream"),
     message("release"),
 )
-# these return the handle
+# functions that return a handle instead of a status
 WITHOUT_STATUS = (
     "aclCreateTensor",
     "aclCreateScalar",

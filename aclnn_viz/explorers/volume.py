@@ -18,10 +18,10 @@ from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 NAMES, START = ("x", "y", "z"), (-0.1, 0.1, 0.3)
-FAR = 1.2, 1.2, 1.0  # range of x, y and z; the edges are at 1
+FAR = 1.2, 1.2, 1.0  # largest x, y and z that can be chosen; the volume's edges are at 1
 STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
-FAINT = 0.45  # opacity of unread slices
-NAMED = 600  # most voxels that show their number to the pointer
+FAINT = 0.45  # opacity of slices that are not read
+NAMED = 600  # most voxels that show their value under the pointer
 
 
 def is_volume(op) -> bool:
@@ -41,11 +41,11 @@ class Volume:
 
     state: object
     voxels: np.ndarray  # (depth, height, width)
-    at: list  # the point in voxels: x, y, z
-    scales: list  # (offset, factor) of the grid's coordinates, by voxels
-    places: list  # x, y, z of the corners
+    at: list  # the point's place in voxels: x, y, z
+    scales: list  # (offset, factor) from voxels to the grid's coordinates
+    places: list  # x, y, z of each corner
     weights: np.ndarray
-    gradient: np.ndarray  # gradient of the point for a gradient of 1: x, y, z
+    gradient: np.ndarray  # gradient of the point's x, y, z for an incoming gradient of 1
     values: np.ndarray
     inside: np.ndarray
 
@@ -99,7 +99,7 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     index = xp.astype(xp.where(inside, index, 0.0), xp.int64)
     values = xp.where(inside, xp.take(xp.reshape(voxels, (-1,)), index), 0.0)
     lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
-    # voxel u lies at (u + first) / half - 1
+    # voxel u has the coordinate (u + first) / half - 1
     first = [0.0 if modes[2] else 0.5] * 3
     return Volume(
         state,
@@ -141,7 +141,8 @@ def _slices(xp, found: Volume) -> Panel:
         weight = choose(side[k] > 0.2, "", written(found.weights[k], ".2f"))
         marks.append(Box(*(end[k] for end in ends), weight, READ, 0.85))
     if found.weights.size == 8:
-        way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]  # along the edges of the cell
+        # corners in the order of a line along all edges of the cell
+        way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]
         px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell of the point"), 1.2))
     px, py = seen(x, y, z)

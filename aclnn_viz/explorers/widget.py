@@ -28,7 +28,7 @@ from aclnn_viz.words.messages import listeners, message, tr
 # Seconds that an answer sleeps before it computes. The kernel sends "busy" from another thread, which Python would
 # let run only 5 ms later; the picture would then queue behind that message.
 YIELD = 2e-4
-LONGEST = 1000  # limit of characters in a message
+LONGEST = 1000  # most characters of a message
 
 
 def _brief(text: str) -> str:
@@ -39,16 +39,16 @@ def _brief(text: str) -> str:
 class Explorer(anywidget.AnyWidget):
     """An explorer of one subject; `values` holds the whole state, `data` the data of the last good picture."""
 
-    # the picture has the values that it shows
+    # values shown by the picture
     values = traitlets.Dict().tag(sync=True, echo_update=False)
     picture = traitlets.Dict().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
     problem = traitlets.Dict().tag(sync=True)
     controls = traitlets.List().tag(sync=True)
-    initial = traitlets.Dict().tag(sync=True)  # the state at the opening, for Reset
+    initial = traitlets.Dict().tag(sync=True)  # the state at the start, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
-    # whether the browser may request functions to move the picture by itself
+    # whether the browser may ask for functions with which it moves the picture alone
     traces = traitlets.Bool().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
@@ -103,7 +103,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _moved(self, change):
         time.sleep(YIELD)
-        with self._lock:  # code in a cell and the browser are answered in different threads
+        with self._lock:  # a cell and the browser are answered in different threads
             self._show(change["new"])
 
     def _show(self, values):
@@ -155,7 +155,8 @@ class Explorer(anywidget.AnyWidget):
         try:
             text = self.subject.words(data)
         finally:
-            if self.picture["for"] is values:  # unless an observer of the picture has moved on
+            # an observer of the picture may have changed the state meanwhile
+            if self.picture["for"] is values:
                 self.words = {"for": values, **text}
 
     def lifted(self, kind: str) -> str | bytes:
@@ -207,7 +208,7 @@ class Explorer(anywidget.AnyWidget):
         >>> explorer.save("hardswish.html")  # doctest: +SKIP
         >>> explorer.close()
         """
-        # this loads tracing, which no other redraw needs
+        # imported late: only saving needs tracing
         from aclnn_viz.explorers.live import saved
 
         self._drawn()
@@ -230,7 +231,8 @@ class Explorer(anywidget.AnyWidget):
 
     def _asked(self, widget, content, buffers):
         if isinstance(content, dict) and "trace" in content and self.data:
-            from aclnn_viz.explorers.live import traced  # while nobody moves anything
+            # imported late, while nobody moves a control
+            from aclnn_viz.explorers.live import traced
 
             with self._lock:
                 self.send({"traced": traced(self.subject, self.data.state, self.data)})
@@ -238,7 +240,7 @@ class Explorer(anywidget.AnyWidget):
         kind = content.get("lift") if isinstance(content, dict) else content
         try:
             made = self.lifted(kind)
-        except ValueError as error:  # raised by the kit, with a text
+        except ValueError as error:  # an error of the kit, with a text
             self.send(
                 {
                     "lift": kind if isinstance(kind, str) and len(kind) < 20 else "",

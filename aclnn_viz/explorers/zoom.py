@@ -35,18 +35,18 @@ LEGEND = {
     ALONG: message("reduced along an axis"),
     OUTPUT: message("output"),
 }
-WIDEST, ROWS = 90, 16  # least width of formulas in letters; listed instructions
+WIDEST, ROWS = 90, 16  # least width of formulas, in letters; most listed instructions
 TALL, DEEP, FRACTION = (
     390,
     46,
     64,
-)  # pixels: height of a picture, of a formula's part without and with fractions
+)  # heights in pixels: a picture, a formula without and with fractions
 LETTER, DIGITS, TABLE = (
     7.4,
     52,
     600,
-)  # pixels of width: a letter, a number in a cell, the instructions
-PIPES = 2, 1, 0, 3  # MTE2, V, S and MTE3
+)  # widths in pixels: a letter, a number in a cell, the instructions
+PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
 EXACT = message("No step has rounded it.")
 OFF = message("It is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
@@ -58,7 +58,7 @@ NUMBER = message("{value} {off} [b:Click a number to see the instructions of its
 WORK = message(
     "[b:{n} instructions] make tile {tile} of core {core}. Beside each stands what it wrote for this number, and the [5:term] that this is. Click one to see that in the formula."
 )
-# sums have more to show
+# start with a program of sums, which shows more
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
 
 
@@ -67,7 +67,7 @@ class Look:
     """The shown part of a run: the level, the term and its element."""
 
     level: str = choice("formula", LEVELS, "level", "Look at")
-    program: str = ""  # second control in sight
+    program: str = ""  # name of the program in the second control
     term: int = whole(0, 0, 63, meant("term", "term of a formula"), "Look at", moves=True)
     row: int = whole(1, 0, 11, "row", "Look at", below="rows")
     column: int = whole(3, 0, 127, "column", "Look at", below="columns")
@@ -147,7 +147,7 @@ def formula(data: Data) -> Panel:
             Box(at + 0.1, y + 0.1, at + 2, y + 0.5, "", kind, 0.16),
             Note(at + 2.5, y + 0.3, tr(text), "left"),
         ]
-    # a term may have several boxes; this is the first
+    # a term may have several boxes; its first counts
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
     marks += [
@@ -177,7 +177,7 @@ def tensor(data: Data, k: int) -> Panel:
     i, j = np.indices((rows, columns)).reshape(2, -1)
     y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
     lines, tiles, marks = sentences(z, k), {}, []
-    # a number that several tiles use belongs to none
+    # a number that several tiles use belongs to no tile
     single = (owner[np.ix_(shown.rows, shown.columns)] == z.tile[k]).all()
     for n in np.unique(owner) if single else ():
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))

@@ -22,11 +22,11 @@ from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 
-ALL_TILES = 10**6  # tiles of a core
-REPEAT = 256  # bytes: a vector instruction may continue behind a tail to its last repeat
-# by bytes of a number, the largest distance from a term's numbers, relative to the term's largest
+ALL_TILES = 10**6  # more tiles than a core has: all of them
+REPEAT = 256  # bytes of a repeat, to whose end a vector instruction may write behind a tail
+# largest distance from a term's numbers, relative to the largest of them, by bytes of a number
 NEAR = {4: 1e-5, 2: 2.0**-8}
-SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # small enough to read the numbers of a tensor
+SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # a case whose tensors fit on the screen
 
 
 class Tile(NamedTuple):
@@ -148,7 +148,8 @@ class Read(NamedTuple):
     outputs: dict
     inputs: dict
     shown: list[Shown]
-    elements: dict  # by term, for each element (rows, columns) of the first output
+    # for each term, the element of it that each element (rows, columns) of the first output uses
+    elements: dict
 
 
 def read(op, given: dict) -> Read:
@@ -258,7 +259,7 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
     tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * ALL_TILES + part.tile.reshape(-1)
-        # the first element of the first output that corresponds to one of this output
+        # for each element of this output, the first matching element of the first output
         home = np.zeros(flat.size, int)
         home[places[part.name].reshape(-1)[::-1]] = np.arange(truth[0].size)[::-1]
         for key in np.unique(flat):
@@ -311,7 +312,7 @@ def known(raw, truth, places, dtype):
                     np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
                 )
             fits = far <= NEAR[kind.itemsize]
-            # the first of equal terms, the nearest of rows
+            # among equal terms the first counts, among rows the nearest
             far = np.where(fits, np.abs(rows), np.inf)
             term, row = np.unravel_index(far.argmin(), far.shape)
             yield values, those[term, row], int(term) if fits.any() else -1, rows[row]

@@ -27,8 +27,8 @@ from aclnn_viz.pictures.text import choose, number, signed, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import tr
 
-FIRST = True  # the start page shows it
-NOTHING = 0  # kind of marks whose dashes mean that no pixel is read
+FIRST = True  # the start page shows this explorer
+NOTHING = 0  # kind of dashed marks, which mean that no pixel is read
 BARE = Axis(ticks=())
 ARC = np.linspace(0.0, 1.0, 17)
 ARROW = 0.1  # longest arrow, as a share of the picture
@@ -224,7 +224,7 @@ def _curve(data: Data) -> Panel:
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
     step = 0.09 * (size + 2 * data.margin[1])
-    tall = 4.0 * step / size  # height is about a fourth of the panel's width
+    tall = 4.0 * step / size  # the curve is about a fourth as high as the panel is wide
     length = xp.hypot(1.0, 2.0 * slope / size / tall)
     dx = step / length / 2
     label = choose(
@@ -258,7 +258,7 @@ def _lens(data: Data) -> Panel:
     bicubic = state.interpolationMode == BICUBIC
     marks = [Image(data.surround, *_grey(data), -columns, -rows)]
     for k, (row, column, weight, _, _, inside, _) in enumerate(data.taps):
-        if bicubic:  # the point before padding
+        if bicubic:  # bicubic shows the point before padding
             row, column = xp.floor(v) + (k // 4 - 1), xp.floor(u) + (k % 4 - 1)
             half = xp.sqrt(xp.abs(weight)) / 2
             ends = column - half, row - half, column + half, row + half

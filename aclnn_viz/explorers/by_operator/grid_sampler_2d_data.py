@@ -25,11 +25,12 @@ from aclnn_viz.operators.grid_sampler_2d import page
 OP = operator("grid_sampler_2d")
 PADDINGS = ("zeros", "border", "reflection")
 INTERPOLATIONS = ("bilinear", "nearest", "bicubic")
-PLACES = 481  # values of x for which the column read is computed
-FLIGHT = 12  # gradients moving at a time
+PLACES = 481  # number of x values for which the column read is computed
+FLIGHT = 12  # number of gradients that move at a time
 
 
-# Images to sample from, on any number of pixels: each is a function of position in the unit square, with values from 0 to 1.
+# Images to sample: functions of a position in the unit square, with values from 0 to 1, on any
+# number of pixels.
 
 
 def image(name: str, height: int, width: int, seed: int) -> np.ndarray:
@@ -150,11 +151,11 @@ class Data:
     state: State
     inputs: dict  # inputs of op.backward
     surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image continued by the padding mode
-    margin: tuple[int, int]  # rows, columns
-    pixels: np.ndarray  # (Hout, Wout, 2): the points before padding, (column, row)
-    out: np.ndarray  # (Hout, Wout)
-    inputGrad: np.ndarray  # (H, W)
-    gridGrad: np.ndarray  # (Hout, Wout, 2)
+    margin: tuple[int, int]  # width of the continued border: rows, columns
+    pixels: np.ndarray  # the points in pixels (column, row), before padding
+    out: np.ndarray  # output, shape (Hout, Wout)
+    inputGrad: np.ndarray  # gradient of the image, shape (H, W)
+    gridGrad: np.ndarray  # gradient of the grid, shape (Hout, Wout, 2)
     outputs: dict  # outputs of op.backward
     taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     read: np.ndarray  # (2, 2): mean column and row of the taps, and their slopes
@@ -196,7 +197,7 @@ def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
     return (-1.0, 2 / (size - 1)) if size > 1 else (0.0, 0.0)
 
 
-@lru_cache(16)  # most movements do not change the image
+@lru_cache(16)  # few movements change the image
 def _image(name: str, height: int, width: int, seed: int, dtype: str) -> np.ndarray:
     """Return the image (1, 1, H, W)."""
     made = round_to(image(name, height, width, seed)[None, None], dtype)
@@ -310,7 +311,7 @@ def _hops(xp, u, size: int, mode: int, aligned: bool):
     return xp.stack(hops)
 
 
-@lru_cache(32)  # most movements do not change it
+@lru_cache(32)  # few movements change the curve
 def _curve(size: int, margin: int, *modes) -> np.ndarray:
     """Return the columns of points, the mean column that each reads, and nan there if it reads none, else the reverse."""
     places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
