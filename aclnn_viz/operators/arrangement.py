@@ -25,7 +25,7 @@ from aclnn_viz.operators.shapes import (
     need_shape,
 )
 
-KEPT = 1024  # cached calls, by attributes, shapes and dtypes
+KEPT = 1024  # number of cached calls, by attributes, shapes and dtypes
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,11 @@ class Fitted(NamedTuple):
 
     sizes: Sizes
     tensors: tuple[str, ...]
-    shapes: dict[str, tuple]  # shapes of tensors that the page sees reshaped
-    # for tensors that the page sees broadcast: the shape to broadcast to, then the page's shape
+    shapes: dict[str, tuple]  # shapes to which tensors are reshaped for the page
+    # for tensors that are broadcast for the page: the shape to broadcast to, then the page's
+    # shape
     others: dict[str, tuple]
-    attributes: dict  # values that the page takes beside the tensors
+    attributes: dict  # attribute values that the page takes beside the tensors
     axes: dict[str, str]
     results: dict[str, Result]
     compute: np.dtype
@@ -91,9 +92,9 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    # counts that the page takes: elements of a tensor, or a length
+    # counts that the page takes: a tensor's elements, or a length
     counts: dict[str, str] = field(default_factory=dict)
-    # outputs with the shape of a tensor that the page broadcasts
+    # outputs that get the shape of a broadcast tensor
     kept: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:
@@ -154,7 +155,7 @@ class Arrangement:
             for name, one in tensors
         }
         fmt, sizes, patterns = self.checked(arrays, attributes)
-        # passed unchanged
+        # arrays that are passed to the page unchanged
         alone = {name for name, array in arrays.items() if array is None} | {*self.kept.values()}
         wholes = {
             name: None
@@ -226,7 +227,7 @@ class Arrangement:
                     "." if summed.intersection(part) else letter
                     for letter, part in zip_longest(axes[name], pattern.page_axes, fillvalue=())
                 )
-                if pattern.scalar:  # one number, a sum over the rows
+                if pattern.scalar:  # a scalar output is the sum over the rows
                     axes[name] = "." * len(axes[name])
         return results
 

@@ -7,7 +7,7 @@ Sources: `acl_base_rt.h`, `acl_rt.h` and `error_codes/rt_error_codes.h` of the C
 import tomllib
 from pathlib import Path
 
-#: {type: {name: number}}.
+#: Numbers of the vendor's enumerations: {type: {name: number}}.
 TYPES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 #: Bytes per element, by aclDataType.
 DATA_TYPE_SIZES = {TYPES["aclDataType"][name]: size for name, size in TYPES.pop("bytes").items()}

@@ -34,7 +34,7 @@ Fault = tuple[str, str, str, str]
 
 def _faults(op: Operator) -> Iterator[Fault]:
     """Yield each mistake as (field of the declaration, key, rule, value)."""
-    for part in (_kinds, _prototype):  # the other parts cannot be read without these
+    for part in (_kinds, _prototype):  # the parts below need valid kinds and a valid prototype
         if fault := next(part(op), None):
             yield fault
             return
@@ -140,7 +140,7 @@ def _formulas(op: Operator) -> Iterator[Fault]:
         for end in (one.low, one.high, *getattr(one, "kinks", ()))
         if isinstance(end, str)
     ]
-    # a kink may lie at another tensor's value
+    # a kink may be the value of another tensor
     tensors = {kink: op.takes for tensor in op.tensors.values() for kink in tensor.kinks}
     for field, name, text in texts:
         try:

@@ -16,7 +16,7 @@ HEADER = (
     message("dtype or values"),
     message("default"),
 )
-TENSOR = message("tensor")  # the other kinds are names of types
+TENSOR = message("tensor")  # the other kinds of parameters are names of Python types
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
         )
         allowed = message("{low} to {high}", low=low, high=high) if (low, high) != ("", "") else ""
     default = repr(p.default) if p.optional else "" if p.output else message("required")
-    known = set()  # attributes in shapes, each named once
+    known = set()  # each attribute of a shape is named once
     shape = re.sub(
         r" if (\w+) = ([\w|]+) else ",
         lambda found: (

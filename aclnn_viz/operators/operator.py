@@ -537,7 +537,7 @@ class Operator:
         return f"Operator({self.name!r}, {self.aclnn_name!r})"
 
 
-PLAIN = {int, float, bool, str, tuple, type(None)}  # types whose text is the whole value
+PLAIN = {int, float, bool, str, tuple, type(None)}  # types whose text shows the whole value
 
 
 def kinds_of(inputs: dict) -> tuple:

@@ -199,7 +199,7 @@ class Parameter:
         # a Python number compares without rounding to its format
         value = value.item() if isinstance(value, np.generic) else value
         if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
-            value -= 2**64  # as C keeps a negative number
+            value -= 2**64  # C stores a negative number as 2^64 larger
         too_large = kind == "int" and not -(2**63) <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:
@@ -211,7 +211,7 @@ class Parameter:
                 )
             )
         if kind == "float" and self.c_type == "float":
-            return float(np.float32(value))  # the value that C stores
+            return float(np.float32(value))  # C stores a float with 32 bits
         return _PLAIN[kind](value)
 
     def __repr__(self) -> str:
@@ -235,7 +235,8 @@ class vendor_named:
     def __init__(self, attribute: str):
         self.attribute = attribute
 
-    def __call__(self, method: Method) -> Method:  # type checkers see the undecorated method
+    # for type checkers, which see the undecorated method
+    def __call__(self, method: Method) -> Method:
         self.method = method
         return self  # type: ignore[return-value]
 
@@ -245,7 +246,7 @@ class vendor_named:
     def __get__(self, one, owner=None):
         if one is None:
             return self.method
-        # not the method's name, because a class may be renamed
+        # do not use the method's name, because a class may be renamed
         key = f"{self.name} as named by the vendor"
         if key in one.__dict__:
             return one.__dict__[key]

@@ -152,7 +152,7 @@ class Pattern:
                 rest, *others = {name for name in factors if name[0].isalpha()} - set(known) or {
                     None
                 }
-                if others:  # another tensor gives this length
+                if others:  # another tensor determines this length
                     continue
                 divisor = prod(_factor(name, sizes) for name in factors if name != rest)
                 if rest and (divisor < 1 or part[0] % divisor or known and not part[0]):
@@ -259,7 +259,7 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
     """Return the sizes with all computable formulas; raise ValueError for a length below 0, and for no window."""
     for letter, text in formulas.items():
         if letter not in sizes and (found := value(text, attributes | sizes)) is not None:
-            least = int(text.startswith("windows("))  # pooling needs at least one window
+            least = int(text.startswith("windows("))  # a pooling has at least one window
             if isinstance(found, int) and found < least and not text.isidentifier():
                 named = ", ".join(
                     f"{name} {(attributes | sizes)[name]}"

@@ -68,7 +68,7 @@ def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
             plan, compute="float64", accumulate="float64", coordinates=None, atomics=None
         )
     xp = namespace(plan, main)
-    if not arranged.results:  # a mask requests nothing
+    if not arranged.results:  # a mask may request no result
         return Traced({}, {}, xp)
     with np.errstate(all="ignore"):
         arrays = {
@@ -206,4 +206,4 @@ def _unknown(product, version):
     )
 
 
-_CORES = 40  # for an SoC with an unknown number of cores
+_CORES = 40  # number of cores of an unknown SoC

@@ -36,7 +36,7 @@ class Product:
     memory_padding: int
     cores: dict[str, tuple[int, int]] = field(default_factory=dict)
     unified_buffer: int | None = None
-    aliases: tuple[str, ...] = ()  # common names beside its tag and its name
+    aliases: tuple[str, ...] = ()  # common names of the product, beside tag and name
 
     @property
     def title(self) -> str:
@@ -60,12 +60,13 @@ def _product(stated: dict) -> Product:
 _STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950 = map(_product, _STATED.values())
 
-# Sets of products with a common property. Add a new product to the sets that hold for it; nothing else changes.
-# libraries and kernels that were read
+# Sets of products with a common property: add a new product to each set for which it holds.
+# READ: products whose libraries and kernels were read.
 READ = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 PRODUCTS = (*READ,)
-ATLAS_A2_A3 = (A2, A3)  # one architecture, the same kernels
-ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)  # the oldest, named together in documents
+ATLAS_A2_A3 = (A2, A3)  # one architecture with the same kernels
+# the oldest products, which documents name together
+ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)
 WITH_ARCH35 = (ASCEND_950,)  # the vendor keeps their kernels in folders arch35
 WITHOUT_ARCH35 = tuple(product for product in READ if product not in WITH_ARCH35)
 WITH_BFLOAT16 = (*ATLAS_A2_A3, *WITH_ARCH35)
@@ -148,7 +149,7 @@ class Version:
     major: int
     minor: int
     patch: int = 0
-    stage: str = _RELEASE  # the three names sort in the order of the stages
+    stage: str = _RELEASE  # the names of the stages sort in their order
     number: float = inf
     final: bool = True
 
@@ -186,5 +187,5 @@ class Version:
 
 VERSIONS = ("8.1", "9.0", "9.1")  # CANN versions whose sources were read
 CANN = VERSIONS[-1]  # default if no version is named
-# CANN 8.1's registry has no product with arch35; the first version with one is inferred
+# The first version with a product of arch35 is inferred: CANN 8.1's registry has none.
 FIRST_ARCH35 = Version.parse("8.5.0")

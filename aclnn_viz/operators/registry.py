@@ -36,7 +36,7 @@ KINDS = {
     "derivation": "derivations",
     "reference": "tests",
 }
-#: Folders of the kit's operator files that are no facts: the packages that read them.
+#: Modules about an operator that state no facts: pattern of the name, by kind.
 BESIDE = {
     "derivation": "derivations.{}",
     "reference": "tests.reference.{}",
@@ -111,7 +111,7 @@ def open_folder(folder: str | Path) -> str:
             )
         )
     if _outside.get(folder.name) != folder:
-        _drop_modules(folder.name)  # modules of another folder with that name
+        _drop_modules(folder.name)  # forget modules of an earlier folder with this name
     _outside[folder.name] = folder
     try:
         if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
@@ -152,7 +152,7 @@ def name_of(op) -> str:
 
 def holds_operator(folder: str | Path) -> bool:
     """Return whether a path is the folder of an operator, filled in or not."""
-    return os.path.isfile(Path(folder) / "declaration.py")  # false for an impossible file name
+    return os.path.isfile(Path(folder) / "declaration.py")  # an impossible file name is no operator
 
 
 def outside() -> dict[str, Path]:
@@ -214,7 +214,7 @@ def module(kind: str, name: str) -> ModuleType | None:
     if name in _own():
         return import_module(_module_name(kind, name))
     package = f"{OUTSIDE}{name}"
-    # import the folder as a package, so that its files can import each other
+    # the folder becomes a package, so that its files can import each other
     if package not in sys.modules:
         sys.modules[package] = ModuleType(package)
         sys.modules[package].__path__ = [str(path.parent)]

@@ -17,7 +17,7 @@ from aclnn_viz.operators.patterns import pattern
 from aclnn_viz.operators.prototype import Prototype, parse
 from aclnn_viz.storage.results import add, new_folder
 
-LONGEST = 100  # letters of a name, because files have that name
+LONGEST = 100  # most letters of an operator's name, because files have that name
 PROTOTYPE = re.compile(r"aclnnStatus\s+aclnn\w+GetWorkspaceSize\s*\([^)]*\)")
 #: Names of tensors that forward saves.
 SAVED = r"output$|result$|.*mean$|.*rstd|.*invstd|softmaxmax|softmaxsum|softmaxin|sumexp|logprob|gelu$|loga|negloglik|lse|.*counter"
@@ -130,7 +130,7 @@ def new_operator(name: str, text: str, folder: str | Path) -> Path:
     >>> sorted(path.name for path in new_operator("softsign", text, tempfile.mkdtemp()).iterdir())
     ['declaration.py', 'page.py', 'test_softsign.py']
     """
-    text = text.replace("\0", " ")  # no Python file may hold this character
+    text = text.replace("\0", " ")  # a Python file cannot hold a NUL
     declared = [
         function for each in PROTOTYPE.findall(_plain(text)) for function in parse(f"{each};")
     ]

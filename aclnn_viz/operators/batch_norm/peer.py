@@ -27,7 +27,7 @@ def in_torch(
             eps,
             [True, True, True],
         )
-    # ATen divides by 0 in this case
+    # ATen divides by 0 for an empty input
     return torch.zeros_like(input), *(input.new_zeros(input.shape[1]) for _ in range(2))
 
 

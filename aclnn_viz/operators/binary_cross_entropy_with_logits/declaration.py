@@ -22,6 +22,6 @@ OPERATOR = loss(
         "weightOptional": Tensor("~*P", CHOICE, optional=True),
         "posWeightOptional": Tensor("~*P", CHOICE, optional=True),
     },
-    # at 0, slopes composed of max and abs are wrong
+    # self = 0, where slopes composed of max and abs are wrong
     shapes=({"shape": (4, 6)}, {"shape": (257,)}, {"shape": (3,), "self": 0.0}),
 )

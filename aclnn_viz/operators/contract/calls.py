@@ -44,7 +44,7 @@ def call_of(op, bound, product, cann) -> tuple[Contract, Call, dict, dict, dict]
     """
     promise = contract(op.name)
     results = op.arrange_backward(**bound).results
-    # the library wants every output tensor
+    # the library requires every output tensor
     if any(bound[name] != value for name, value in op.all_outputs.items()):
         results = op.arrange_backward(**bound | op.all_outputs).results
     outputs = {

@@ -29,10 +29,10 @@ class TensorDescriptor:
     """A tensor as passed to `aclCreateTensor`: a view (shape, strides, offset in elements) over a storage."""
 
     shape: tuple[int, ...]
-    dtype: int  # aclDataType
+    dtype: int  # the vendor's aclDataType number
     strides: tuple[int, ...]
     offset: int
-    format: int  # aclFormat
+    format: int  # the vendor's aclFormat number
     storage_shape: tuple[int, ...]
 
     @property
@@ -236,7 +236,8 @@ class Contract:
     constraints: tuple[Constraint, ...]
     workspace_size: Callable[[Call], int]
     fills: Callable[[Call], dict[str, float]] = field(default=lambda call: {})
-    # None: outputs that the declaration lists as not requested
+    # finds outputs that a call leaves unwritten; None: those that the declaration lists as not
+    # requested
     untouched: Callable[[Call], tuple[str, ...]] | None = None
     kernel_inputs: Callable = field(
         default=lambda launch, call, arrays, attributes, outputs: arrays | attributes

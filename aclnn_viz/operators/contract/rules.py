@@ -96,7 +96,7 @@ def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
     return lambda call: lists.get(call.product, ())
 
 
-#: The forms of check texts: the check's name, and the condition of failure.
+#: The forms of a check's text: name of the check, condition of failure.
 FORMS = (
     (message("{name} is a null pointer"), "{name} null", lambda call, name: call[name] is None),
     ("the data type of {name} is not supported on this product", "{name} dtype", None),
@@ -429,7 +429,7 @@ def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
     source = f"the declaration of {op.aclnn_name}"
 
     def refused(call: Call) -> int | None:
-        text = _misfit(op, call)  # begins with the name of the misfit
+        text = _misfit(op, call)  # starts with the name of the misfit
         return text and op.status_of(text.partition(" ")[0])
 
     def wanted(call: Call) -> list[str]:

@@ -87,7 +87,7 @@ TILING_A2 = checks(
     status=ACLNN_ERR_INNER_TILING_ERROR,
     products=ATLAS_A2_A3,
 )
-# The lookup refuses every other data type before the tiling on 950 compares the types again.
+# The library refuses every other data type earlier; the tiling on 950 compares the types again.
 TILING_950 = checks(
     OPERATOR,
     SOURCE_950,

@@ -8,7 +8,7 @@ from aclnn_viz.arrays.loops import computed, cuts, exponential, over, read, real
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64", division_ulps=1.0)
-WHOLE = True  # `totals` are the page's prelude
+WHOLE = True  # the loop takes `totals` from the page's prelude
 
 
 def totals(part, first, last, target, weight, weighted, ignoreIndex, sums):
@@ -43,7 +43,7 @@ def rows(
     for row in range(first, last):
         at = target[row]
         counted = 1.0 if at != ignoreIndex else 0.0
-        # Multiplied by 0, not skipped, because an infinite gradient of an ignored row gives nan.
+        # Multiply by 0 instead of skipping an ignored row: an infinite gradient must give nan.
         grad = np.float64(read(upstream, row if upstream.size > 1 else 0))
         each = (grad / sums[0] if mean else grad) * counted
         own = counted * weight[at if counted else 0] if weighted else counted

@@ -38,7 +38,7 @@ def target_weight(xp, target, weight, ignoreIndex, like):
     counted = mask(xp, target, ignoreIndex, like)
     if weight is None:
         return counted
-    # without classes every row is ignored, and the lookup is impossible
+    # without classes every row is ignored, and no weight can be looked up
     if weight.shape[0] == 0:
         return counted
     ignored = target == ignoreIndex
@@ -57,7 +57,7 @@ def divisors(xp, target, weightOptional, ignoreIndex):
     }
 
 
-PRELUDE = divisors  # the driver calls it with whole inputs
+PRELUDE = divisors  # the driver calls the prelude with whole inputs
 
 
 def one_hot(xp, target, classes):
@@ -77,7 +77,7 @@ def forward(
     lseSquareScaleForZloss,
 ):
     classes = input.shape[1]
-    top = xp.max(input, axis=1, keepdims=True)  # the remaining exp cannot overflow
+    top = xp.max(input, axis=1, keepdims=True)  # after subtracting the maximum, exp cannot overflow
     lse = xp.log(xp.sum(xp.exp(input - top), axis=1, keepdims=True)) + top
     log_prob = input - lse
     counted = mask(xp, target, ignoreIndex, input)

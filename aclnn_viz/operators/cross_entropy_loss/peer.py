@@ -36,7 +36,7 @@ def in_torch(
             )
         )
     leaf = logProb.detach().requires_grad_()
-    # nll_loss takes a single format
+    # nll_loss requires one format for all tensors
     weight = None if weightOptional is None else weightOptional.to(logProb.dtype)
     loss = torch.nn.functional.nll_loss(
         leaf, target.long(), weight, ignore_index=ignoreIndex, reduction=reduction

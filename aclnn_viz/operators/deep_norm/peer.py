@@ -5,7 +5,7 @@ from aclnn_viz.operators.deep_norm import page as textbook
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import Difference
 
-# for a row of one element, fused products and sums leave rounding
+# in a row of one element, fused products and sums leave a rounding error
 ARRANGEMENTS = (
     changed(textbook, (("(grad - along) * rstd", "grad * rstd - along * rstd"),)).backward,
 )

@@ -28,7 +28,7 @@ OPERATOR = Operator(
     attributes={
         "numWeights": Attribute("uint64_t"),
         "scaleGradByFreq": Attribute("bool", False, tries=(True,)),
-        # a negative number is passed plus 2^64; no row is left out
+        # a negative number becomes 2^64 larger, so no row is left out
         "paddingIdx": Attribute("uint64_t", -1, tries=(1,)),
     },
     sizes={"V": "numWeights"},

@@ -6,7 +6,7 @@ def sigmoid(xp, x):
     return 1.0 / (1.0 + xp.exp(-x))
 
 
-# sqrt(1/2); 2 / sqrt(pi); sqrt(2 / pi)
+# in this order: sqrt(1/2); 2 / sqrt(pi); sqrt(2 / pi); cubic coefficient
 ROOT_HALF, ERF_SLOPE, ROOT, CUBIC = (
     0.7071067811865476,
     1.1283791670955126,

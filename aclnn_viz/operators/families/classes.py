@@ -13,7 +13,8 @@ def targets_are_classes(*scores: str) -> Callable[[dict], None]:
     def rule(bound: dict) -> None:
         given = next(bound[name] for name in scores if name in bound)
         target, ignored, classes = bound["target"], bound["ignoreIndex"], given.shape[-1]
-        beyond = target.view(f"u{target.itemsize}") >= classes  # unsigned: a negative is large
+        # seen as unsigned, a negative target is large
+        beyond = target.view(f"u{target.itemsize}") >= classes
         if np.count_nonzero(beyond) and (bad := np.flatnonzero(beyond & (target != ignored))).size:
             raise ValueError(
                 problem(

@@ -10,8 +10,9 @@ from aclnn_viz.operators.operator import Attribute, Tensor
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
-CHOICE = "float32 or float16 or bfloat16"  # formats that the library promotes
-#: The incoming gradient: documents want one number for mean and sum, but the library takes any shape that broadcasts.
+CHOICE = "float32 or float16 or bfloat16"  # formats of which the library promotes a mixture
+#: Shape of the incoming gradient: documents want one number for mean and sum; the library takes
+#: any shape that broadcasts.
 SHAPE = "~*P if reduction = 0 else ~()"
 UPSTREAM = Tensor(SHAPE, CHOICE)
 

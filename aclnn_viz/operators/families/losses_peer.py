@@ -24,7 +24,8 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
         ).numel()
     )
     one = gradient.numel() == 1 and leaf.numel() == count
-    if reduction == MEAN and not one:  # PyTorch lacks this case; dividing here rounds once
+    # PyTorch takes no tensor gradient for mean; dividing here rounds once
+    if reduction == MEAN and not one:
         leaf, gradient = leaf.detach().double().requires_grad_(), gradient.double()
         others = [None if other is None else other.double() for other in others]
     loss = function(leaf, *others, reduction=REDUCTION.values[reduction] if one else "none", **more)
@@ -34,7 +35,7 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
     return found if one or reduction != MEAN else found / count
 
 
-#: Autograd in 16 bits: each function of ATen rounds.
+#: Autograd in 16 bits: each ATen function rounds its result.
 ROUNDED = narrow(
     "every step is rounded to 16 bits", "ATen: one function after the other", "a loss in 16 bits"
 )

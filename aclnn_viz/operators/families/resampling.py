@@ -56,11 +56,12 @@ def ratio(length, places, scale):
     """Return elements per place as a quotient of whole numbers; None and the scale if it is no such quotient."""
     if not scale > 0.0:
         return length, places
-    has_data = inspect.getattr_static(scale, "data", None) is not None  # a proof's array has none
+    # the arrays of a proof have no data
+    has_data = inspect.getattr_static(scale, "data", None) is not None
     number = scale if isinstance(scale, Real) else scale.data if has_data else None
     if not isinstance(number, (Real, np.ndarray)) or not number < 2**32:
         return None, scale
-    given = Fraction(float(number))  # when truth is computed, an attribute is an exact array
+    given = Fraction(float(number))  # an attribute is an exact array while truth is computed
     near = given.limit_denominator(2**20)
     whole = near > 0 and abs(near - given) <= given / 2**50
     return (near.denominator, near.numerator) if whole else (None, scale)
@@ -184,7 +185,7 @@ def upsampling_2d(
                 "const aclIntArray *", length=4, low="(0, 0, 1, 1)" if empty else 1, seen=False
             ),
             **corners,
-            # unlike a ratio of two lengths, no quotient of small whole numbers
+            # sqrt(3): no quotient of small whole numbers, unlike a ratio of two lengths
             "scalesH": Attribute("double", 0.0, tries=(1.7320508,)),
             "scalesW": Attribute("double", 0.0, tries=(0.8,)),
         },

@@ -7,7 +7,7 @@ from aclnn_viz.operators.faults.fault import changed
 
 REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
 
-#: The offset from an element is a difference of rounded numbers, as in ATen native/UpSample.h.
+#: The offset from an element is a difference of rounded numbers, as in ATen's native/UpSample.h.
 ROUNDED = (
     (
         "return whole, xp.astype(count - whole * parts, xp.float64) / parts",

@@ -14,7 +14,7 @@ image/grid_sampler2_d_grad/op_kernel/grid_sampler2_d_grad.h.
 
 BILINEAR, NEAREST, BICUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)
-NOWHERE = -100.0  # the device moves a coordinate that it cannot place here, outside every image
+NOWHERE = -100.0  # the device's coordinate for a point that it cannot place: outside every image
 HUGE = 2.0**31  # larger coordinates do not fit the device's int32
 A = -0.75  # constant of the bicubic kernel
 
@@ -62,7 +62,7 @@ def source(xp, x, size, paddingMode, alignCorners):
     if paddingMode != ZEROS:
         u, factor = clip(xp, u, size)
         slope = slope * factor
-    # a comparison with nan is false
+    # nan compares as false, so it goes to NOWHERE
     return xp.where(xp.abs(u) <= HUGE, u, xp.full_like(u, NOWHERE)), slope
 
 
@@ -78,17 +78,17 @@ def bicubic_source(xp, x, size, paddingMode, alignCorners):
 def bicubic_weights(t):
     """Return the weights of the taps at -1, 0, 1, 2 for the fraction t in [0, 1), and their derivatives by t."""
 
-    def near(d):  # |d| <= 1
+    def near(d):  # weight for |d| <= 1
         return ((A + 2.0) * d - (A + 3.0)) * d * d + 1.0, (
             3.0 * (A + 2.0) * d - 2.0 * (A + 3.0)
         ) * d
 
-    def far(d):  # 1 < |d| < 2
+    def far(d):  # weight for 1 < |d| < 2
         return ((A * d - 5.0 * A) * d + 8.0 * A) * d - 4.0 * A, (
             3.0 * A * d - 10.0 * A
         ) * d + 8.0 * A
 
-    # The polynomials take distances; the distances of the last two taps shrink as t grows.
+    # The polynomials take distances; for the last two taps the distance shrinks as t grows.
     (w0, d0), (w1, d1), (w2, d2), (w3, d3) = far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)
     return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
 
@@ -105,7 +105,7 @@ def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
         ]
     u, slope = source(xp, x, size, paddingMode, alignCorners)
     if interpolationMode == NEAREST:
-        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # ties to even
+        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # rounds ties to even
     first = xp.floor(u)
     t = u - first
     return [(first, 1.0 - t, -slope), (first + 1.0, t, slope)]

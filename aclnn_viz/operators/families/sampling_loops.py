@@ -20,13 +20,13 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
-TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # along one axis
-CHANNELS = 8, 32  # channels of a sample per thread; each thread computes its taps again
-KNOWN, POINTS = 4096, 512  # taps, and points, that fit the caches beside an image
+TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # taps along one axis, by interpolation mode
+CHANNELS = 8, 32  # channels of a sample per thread, because each thread computes its taps again
+KNOWN, POINTS = 4096, 512  # so many taps, and points, fit the caches beside an image
 NOWHERE, HUGE = (
     -100.0,
     2.0**31,
-)  # the device's place for a number outside int32, outside every image
+)  # the device's place for a number beyond int32: outside every image
 
 
 @step
@@ -58,11 +58,11 @@ def cubic_weights(p, t, along, weight, slope):
         else:
             weight[k, p] = ((-0.75 * d + 3.75) * d - 6.0) * d + 3.0
             change = (-2.25 * d + 7.5) * d - 6.0
-        # the last two distances shrink as t grows
+        # for the last two taps the distance shrinks as t grows
         slope[k, p] = (-change if k > 1 else change) * along
 
 
-# Each loop does one thing: a single loop takes a fifth more time, because it is not vectorised.
+# Each loop does one thing: one loop for all is not vectorised and takes a fifth more time.
 @step
 def coordinates(xs, size, how, u, along):
     """Store the positions of points along an axis, in pixels, and their derivatives by x."""
@@ -71,10 +71,11 @@ def coordinates(xs, size, how, u, along):
     for p in range(xs.size):
         x = np.float64(read(xs, p))
         if mirrors:
-            x = x - 4.0 * np.rint(x / 4.0)  # exact, while x + 1 would drop the digits of a large x
+            # this remainder is exact; x + 1 would drop digits of a large x
+            x = x - 4.0 * np.rint(x / 4.0)
         u[p] = (x + 1.0) * 0.5 * span if aligned else ((x + 1.0) * span - 1.0) * 0.5
         along[p] = span / 2.0
-    # bicubic padding moves the taps, not the coordinate
+    # bicubic padding moves the taps instead of the coordinate
     if mirrors and interpolation != BICUBIC:
         for p in range(xs.size):
             u[p], sign = mirrored(u[p], size, aligned)
@@ -105,7 +106,7 @@ def place(u, along, count, size, stride, how, index, weight, slope):
                 index[k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
         return
     for p in range(count):
-        # ties to even
+        # rounds ties to even
         u[p], t = (
             np.rint(u[p]) if interpolation == NEAREST else np.floor(u[p]),
             u[p] - np.floor(u[p]),
@@ -128,7 +129,7 @@ def spread(count, taps, deep, index, weight, owners, pixels, weights):
                 for i in range(taps):
                     z, y, x = index[2, k, p], index[1, j, p], index[0, i, p]
                     owners[inside], pixels[inside] = p, z + y + x
-                    if taps > 1:  # the only tap of nearest has weight 1
+                    if taps > 1:  # nearest has one tap, of weight 1
                         weights[inside] = weight[2, k, p] * weight[1, j, p] * weight[0, i, p]
                     inside += z >= 0 and y >= 0 and x >= 0
     return inside
@@ -168,7 +169,7 @@ def sampler(taps, axes):
     """Return the loop for the number of taps along two or three axes; numba unrolls numbers known at compile time."""
     deep = taps if axes == 3 else 1
     known = taps * taps * deep
-    most = min(KNOWN // known, POINTS)  # points per pass
+    most = min(KNOWN // known, POINTS)  # points that are computed in one pass
 
     def units(
         part,
@@ -251,5 +252,5 @@ def backward(
     if turned:
         with np.errstate(all="ignore"):
             round_into(outputs["gridGrad"], gridSums.sum(axis=1).swapaxes(1, 2))
-    elif outputMask[1]:  # nearest has no grid gradient
+    elif outputMask[1]:  # nearest has no gradient of the grid
         outputs["gridGrad"][...] = 0

@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import linked, message
 
-_lock = threading.RLock()  # all edits of a page share its tree
+_lock = threading.RLock()  # all edits of a page change one syntax tree
 OPERATORS = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),
@@ -57,7 +57,7 @@ FUNCTIONS = {
     "abs": ("negative",),
     "sqrt": ("square",),
 }
-# functions that an edit may drop
+# functions whose call an edit may replace by its operand
 IDENTITIES = {"exp", "log", "sqrt", "abs", "clip", "guard", "floor", "round", "trunc", "where"}
 AXES = (None, 0, -1)
 # modules that pages and tile programs of several operators share
@@ -207,7 +207,7 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
     match statement:
         case ast.Assign(targets=[ast.Name(id=name)], value=value):
             used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-            if name in used:  # the name keeps its earlier value
+            if name in used:  # without the assignment, the name keeps its earlier value
                 yield Change(
                     "statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True
                 )
@@ -347,7 +347,7 @@ class Unit:
 
     module: ModuleType
     tree: ast.stmt
-    whole: tuple[CodeType, ...]  # code of the page and of the modules it imports
+    whole: tuple[CodeType, ...]  # code objects of the page and of the modules that it imports
 
     @property
     def file(self) -> str:
@@ -369,7 +369,7 @@ class Unit:
             page.__dict__,
         )
         for name, value in page.__dict__.items():
-            if before is not None and value is before:  # another name of the same function
+            if before is not None and value is before:  # two names hold the same function
                 page.__dict__[name] = page.__dict__[self.name]
         return page
 
@@ -610,7 +610,8 @@ def _in_place(
         return
     factor = isinstance(parent, ast.BinOp) and isinstance(parent.op, PRODUCT)
     if not isinstance(parent, ast.Subscript):
-        for number in (1.0, *[0.0] * (not factor)):  # the factor 0.0 would make the whole product 0
+        # a factor of 0.0 would make the whole product 0
+        for number in (1.0, *[0.0] * (not factor)):
             yield "number", ast.Constant(number), str(number)
     yield "inverse", ast.BinOp(ast.Constant(1.0), ast.Div(), node), ""
     for other in names:

@@ -25,9 +25,10 @@ QUERY, KEY, VALUE, OUT = (
 )
 ROWS, PSE = "B N2*G Q 8", "~B N2*G ~Q K"
 MASK = "2048 2048 if sparseMode = 2|3|4 else 3072 2048 if sparseMode = 6 else ~B ~N2*G Q K"
-# by sparseMode; millions of numbers that each call requests
+# cached by sparseMode, because each call requests these millions of numbers
 COMPRESSED = cache(partial(page.compressed, np))
-PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}  # axes of B and S
+# places of the axes B and S, by layout
+PLACES = {"BNSD": (0, 2), "BSND": (0, 1), "BSH": (0, 1), "SBH": (1, 0)}
 
 
 def lengths(bound: dict) -> tuple:

@@ -13,7 +13,7 @@ The document leaves dS out and writes 1 / sqrt(d) for the scale. A row in which 
 Source: aclnnFlashAttentionScoreGrad, CANN operator documentation, and its page on sparseMode.
 """
 
-# prefixes prevent cutting
+# mode 6 has prefixes per batch, so the batch axis is not cut into blocks
 ORDERS = "{0} if sparseMode = 6 else bn.{1} if inputLayout = BNSD else .bn{1} if inputLayout = SBH else b.n{1}"
 QUERY, KEY, ROWS = (
     ORDERS.format(".....", ".."),
@@ -37,12 +37,12 @@ AXES = {
     "pseShiftOptional": ROWS,
     "dpseOut": ROWS,
     "dropMaskOptional": ROWS,
-    # the mode already determines a mask of positions
+    # modes 2, 3, 4 and 6 determine the mask by positions
     "attenMaskOptional": " if sparseMode = 2|3|4|6 else bn...",
 }
 SEQUENCE = {"SBH": 0, "BSH": 1, "BSND": 1, "BNSD": -2}
 LEFT_UP, BAND, PREFIX, OF_POSITIONS = 2, 4, 6, (2, 3, 4, 6)
-LOWEST = -3.4028234663852886e38  # replaces a hidden score: the lowest float32
+LOWEST = -3.4028234663852886e38  # lowest float32: replaces a hidden score
 
 
 def heads(xp, x, layout):
@@ -69,13 +69,14 @@ def hides(xp, mask, prefix, preTokens, nextTokens, mode, rows, columns):
     if mode not in OF_POSITIONS:
         return mask
     i, j = xp.arange(rows, dtype=xp.int64)[:, None], xp.arange(columns, dtype=xp.int64)[None, :]
-    # distance from the diagonal, which ends in the lower right corner
+    # distance from the diagonal, which may end in the lower right corner
     ahead = j - i if mode == LEFT_UP else j - i - (columns - rows)
     if mode == BAND:
         return ((ahead > nextTokens) | (ahead < -preTokens))[None, None, None]
     if mode != PREFIX:
         return (ahead > 0)[None, None, None]
-    each = [(ahead > 0) & (j >= n) for n in prefix or (0,)]  # for no batch one, cut off later
+    # without a batch, use one prefix, which is cut off later
+    each = [(ahead > 0) & (j >= n) for n in prefix or (0,)]
     return xp.stack(each, axis=0)[: len(prefix), None, None]
 
 
@@ -128,7 +129,7 @@ def forward(
         k.shape[2],
     )
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
-    eight = xp.ones(8, dtype=s.dtype)  # one block of 32 bytes per row
+    eight = xp.ones(8, dtype=s.dtype)  # a row is repeated to fill a block of 32 bytes
     top = xp.max(s, axis=4, keepdims=True) * eight
     total = xp.sum(seen(xp, xp.exp(s - top[:, :, :, :, :1]), hidden), axis=4, keepdims=True) * eight
     p = dropped(xp, softmax(xp, s, top, total, hidden), dropMaskOptional, keepProb)

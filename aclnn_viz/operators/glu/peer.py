@@ -4,7 +4,7 @@ from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.glu import page
 from aclnn_viz.operators.peers import narrow
 
-# 1 - sigmoid(b) cancels where b is large
+# 1 - sigmoid(b) loses digits by cancellation where b is large
 ARRANGEMENTS = (changed(page, (("sigmoid(xp, -b)", "(1.0 - sigmoid(xp, b))"),)).backward,)
 ATEN = "glu_backward(gradOut, self, dim)"
 

@@ -34,7 +34,7 @@ def pixel(xp, row, column, size):
     """Return each pixel's flat number among all N * H * W, 0 outside, and whether it lies on the image."""
     height, width = size
     inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
-    # no format may round a pixel's number
+    # pixel numbers are whole: no format may round them
     row, column = xp.astype(row, xp.int64), xp.astype(column, xp.int64)
     first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
     index = xp.where(inside, first + (row * width + column), xp.zeros_like(first))
@@ -66,7 +66,8 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     ):
         index, inside = pixel(xp, row, column, size)
         if outputMask[0]:
-            # An extra pixel collects taps outside; a nan there must not reach the image.
+            # One additional pixel collects taps outside the image; a nan there must not reach the
+            # image.
             indices.append(xp.where(inside, index, xp.full_like(index, pixels)))
             spread.append(grad * xp.astype(xp.reshape(weight, (-1,)), grad.dtype))
         if outputMask[1] and interpolationMode != NEAREST:

@@ -110,7 +110,7 @@ def _backward(
     grads = {}
     if outputMask[0]:
         image = xp.zeros((planes.shape[0], pixels + 1), dtype=grad.dtype)
-        # One point after another, each with its taps in order.
+        # Add point by point, each point's taps in order.
         image = xp.scatter_add(
             image,
             xp.reshape(xp.stack(places, axis=-1), (-1,)),

@@ -105,7 +105,8 @@ CONTRACT = Contract(
     dtype_rows=declared_rows(OPERATOR),
     steps=STEPS,
     constraints=CONSTRAINTS,
-    workspace_size=lambda call: contiguous_copies(call, (*INPUTS, *OUTPUTS)),  # inferred
+    # inferred, not read in the vendor's sources
+    workspace_size=lambda call: contiguous_copies(call, (*INPUTS, *OUTPUTS)),
     kernel_inputs=kernel_inputs,
     kernel_outputs=lambda call, results: (
         moved(results, ("inputGrad",), 1, -1) if channels_last(call) else results

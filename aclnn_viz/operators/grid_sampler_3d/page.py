@@ -66,7 +66,8 @@ def backward(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignC
     ):
         index, inside = voxel(xp, place, size)
         if outputMask[0]:
-            # An extra voxel collects taps outside; a nan there must not reach the image.
+            # One additional voxel collects taps outside the image; a nan there must not reach the
+            # image.
             indices.append(xp.where(inside, index, xp.full_like(index, voxels)))
             spread.append(grad * xp.astype(xp.reshape(weight, (-1,)), grad.dtype))
         if outputMask[1] and interpolationMode != NEAREST:

@@ -40,7 +40,8 @@ KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
-# One data type for all: the tiling compares the six inputs. Inferred: the lookup lists no mixture.
+# All tensors have one data type, because the tiling compares the six inputs. Inferred: the lookup
+# lists no mixture.
 DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
 DTYPE_ROWS = (
     *alike(NAMES, *DTYPES, products=ATLAS_A2_A3),
@@ -70,7 +71,8 @@ def group_too_wide(call: Call) -> bool:
     return groups(call) > 0 and channels(call) // groups(call) > 4000
 
 
-# The tiling makes these checks, reports failures and continues with an empty plan that cannot be launched.
+# The tiling makes these checks; after a failure it continues with an empty plan that cannot be
+# launched.
 TILING = checks(
     OPERATOR,
     SOURCE,

@@ -28,7 +28,7 @@ KEPT = 1 << 20  # elements of a group per thread: some megabytes
 def swish_slope(z, s, zero, one, most):
     """Return d/dz of z * sigmoid(s * z), with one division: sigmoid(-|t|) is exp(-|t|) times sigmoid(|t|)."""
     t = s * z
-    # beyond, the slope is 0 or 1, and t * sigmoid(-t) would be inf * 0
+    # beyond these bounds the slope is 0 or 1, and t * sigmoid(-t) would be inf * 0
     t = -most if t < -most else (most if t > most else t)
     tail = exponential(-abs(t))
     large = one / (one + tail)
@@ -59,7 +59,8 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
                 x[unit, channel],
             )
             dzs = kept[channel if keeps else 0]
-            # A separate loop in one format: a vector holds twice as many numbers as in the sums' float64.
+            # A separate loop in float32: a vector holds twice as many numbers as in the float64
+            # of the sums.
             for i in range(positions):
                 dzs[i] = read(grads, i) * swish_slope(
                     (read(xs, i) - centre) * scale * factor + offset, s, zero, one, most
@@ -74,7 +75,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
-        # The parts of the gradient that the saved mean and rstd remove.
+        # The parts of the gradient that the change of the mean and of rstd removes.
         shift, projection = (
             real(gamma, shift / (channels * positions)),
             real(gamma, projection / (channels * positions)),

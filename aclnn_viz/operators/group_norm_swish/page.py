@@ -34,14 +34,14 @@ def forward(xp, x, gamma, beta, eps, swishScale):
 
 def sigmoids(xp, t):
     """Return sigmoid(t) and sigmoid(-t); 1 - sigmoid(t) would have no digits left for large t."""
-    tail = xp.exp(-xp.abs(t))  # never overflows
+    tail = xp.exp(-xp.abs(t))  # the exponent is never positive, so exp cannot overflow
     large, small = 1.0 / (1.0 + tail), tail / (1.0 + tail)
     return xp.where(t < 0.0, small, large), xp.where(t < 0.0, large, small)
 
 
 def swish_slope(xp, z, s=1.0):
     """Return d/dz of z * sigmoid(s * z)."""
-    # beyond, the slope is 0 or 1 in every format; t * sigmoid(-t) must not be inf * 0
+    # beyond these bounds the slope is 0 or 1 in every format; t * sigmoid(-t) would be inf * 0
     t = xp.guard(s * z, -2e4, 2e4)
     sigmoid, complement = sigmoids(xp, t)
     return sigmoid * (1.0 + t * complement)
@@ -54,8 +54,8 @@ def backward(xp, dy, mean, rstd, x, gamma, beta, swishScale):
     xhat = (x - mean) * rstd
     dz = dy * swish_slope(xp, xhat * gamma + beta, swishScale)
     dxhat = dz * gamma
-    along = xp.mean(dxhat * xhat, axis=GROUP, keepdims=True)  # the share of rstd's change
-    shift = xp.mean(dxhat, axis=GROUP, keepdims=True)  # the share of the mean's change
+    along = xp.mean(dxhat * xhat, axis=GROUP, keepdims=True)  # part of the gradient through rstd
+    shift = xp.mean(dxhat, axis=GROUP, keepdims=True)  # part of the gradient through the mean
     return {
         "dxOut": (dxhat - xhat * along - shift) * rstd,
         "dgammaOut": xp.sum(dz * xhat, axis=(0, 3))[..., None],

@@ -56,7 +56,7 @@ def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
     e = xp.exp(y * -swishScale) + 1.0
     inner = y - y / e
     dz = ((inner * swishScale if scaled else inner) + 1.0) / e * dy
-    # one number per channel
+    # means over positions: one number per channel
     shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))
     count = x.shape[2] * x.shape[3]
     c1, c2 = (

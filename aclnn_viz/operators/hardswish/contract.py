@@ -44,7 +44,7 @@ CONTRACT = Contract(
         "gradOutput, self must have 0 to 8 axes",
         "gradOutput, out must have the shape of self",
         EarlySuccess("empty", lambda call: call["self"].size == 0, SOURCE),
-        # A kernel that cannot be launched gives a null result inside the API.
+        # If the kernel cannot be launched, a function of the library returns null.
         Check(
             "kernel",
             lambda call: not any(row.matches(call) for row in DTYPE_ROWS),

@@ -167,7 +167,8 @@ CONTRACT = Contract(
             DOCUMENT,
         ),
     ),
-    workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),  # inferred
+    # inferred, not read in the vendor's sources
+    workspace_size=lambda call: SYSTEM_WORKSPACE + contiguous_copies(call, INPUTS),
     fills=lambda call: (
         {}
         if call["input"].size

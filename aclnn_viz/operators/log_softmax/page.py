@@ -8,10 +8,11 @@ AXES = {"self": "a.b", "result": "a.b", "gradOutput": "a.b", "output": "a.b", "o
 
 
 def forward(xp, self):
-    below = self - xp.max(self, axis=1, keepdims=True)  # its exp cannot overflow
+    # the difference is never positive, so exp cannot overflow
+    below = self - xp.max(self, axis=1, keepdims=True)
     return {"result": below - xp.log(xp.sum(xp.exp(below), axis=1, keepdims=True))}
 
 
 def backward(xp, gradOutput, output):
-    # The saved output, not x; rows whose exp does not sum to 1 are not renormalised.
+    # Use the saved output, not x; rows whose exp does not sum to 1 are not renormalised.
     return {"out": gradOutput - xp.exp(output) * xp.sum(gradOutput, axis=1, keepdims=True)}

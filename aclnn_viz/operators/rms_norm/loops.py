@@ -20,7 +20,7 @@ def rows(part, first, last, dy, x, rstd, gamma, dxOut, sums):
             for lane in range(min(LANES, n - start)):
                 i = start + lane
                 lanes[lane] += read(grad, i) * read(gamma, i) * (read(xs, i) * scale)
-        # The part of the gradient along x is lost, as scaling x changes rstd.
+        # Scaling x changes rstd inversely, so the gradient's part along x vanishes.
         projection = real(dxOut, lanes.sum() / n)
         for i in range(n):
             g, xhat = read(grad, i), read(xs, i) * scale

@@ -7,11 +7,11 @@ It takes the epsilon that gave the saved rstd; an rstd without such an epsilon i
 from aclnn_viz.errors import NotSupported, problem
 
 REFUSED = ("PyTorch's rms_norm takes no rstd, it computes that of x",)
-ROUNDINGS = 8  # approximate number of roundings in the forward pass that saved rstd
+ROUNDINGS = 8  # approximate number of roundings in the forward pass that computed the saved rstd
 
 
 def in_torch(torch, dy, x, rstd, gamma):
-    # dgammaOut has the format of rstd
+    # gamma gets the format of dgammaOut, which is that of rstd
     leaves = x.requires_grad_(), gamma.to(rstd.dtype).requires_grad_()
     y = torch.nn.functional.rms_norm(
         x, gamma.shape, leaves[1], epsilon(torch, x.detach(), rstd, gamma)

@@ -26,7 +26,7 @@ OPERATOR = Operator(
     },
     attributes={
         "scale": Attribute("double", 1.0, tries=(0.125,)),
-        # True is refused: the page builds no mask
+        # True is refused, because the page builds no mask
         "fixTriuMask": Attribute("bool", False, values=(False,), seen=False),
     },
     takes=("x", "mask", "scale"),

@@ -6,7 +6,7 @@ from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import narrow
 from aclnn_viz.operators.scaled_masked_softmax import page
 
-# as Megatron's scaled_masked_softmax.h has it: two terms that nearly cancel for y near 1
+# Megatron's scaled_masked_softmax.h subtracts two terms that nearly cancel for y near 1
 ARRANGEMENTS = (
     changed(page, (("y * (gradOutput - xp.sum(", "gradOutput * y - (y * xp.sum("),)).backward,
 )

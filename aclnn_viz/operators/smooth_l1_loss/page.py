@@ -10,7 +10,8 @@ AXES = {"self": "e", "target": "e", "loss": "e", "gradOut": "e", "gradInput": "e
 
 
 def width(beta):
-    return beta if beta != 0.0 else 1.0  # with beta 0 no difference is inside
+    # beta = 0 leaves no quadratic part; 1 avoids a division by 0
+    return beta if beta != 0.0 else 1.0
 
 
 def forward(xp, self, target, reduction, beta, count):

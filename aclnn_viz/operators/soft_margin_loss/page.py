@@ -14,5 +14,5 @@ def forward(xp, self, target, reduction, count):
 
 
 def backward(xp, gradOutput, self, target, reduction, count):
-    # Not exp(-t x) / (1 + exp(-t x)), which is nan if exp overflows.
+    # exp(-t x) / (1 + exp(-t x)) would be nan where exp overflows.
     return {"out": -share(gradOutput, reduction, count) * target / (1.0 + xp.exp(target * self))}

@@ -12,5 +12,5 @@ def forward(xp, self):
 
 
 def backward(xp, gradOutput, output):
-    # The saved output, not x; rows that do not sum to 1 are not renormalised.
+    # Use the saved output, not x; rows that do not sum to 1 are not renormalised.
     return {"out": output * (gradOutput - xp.sum(gradOutput * output, axis=1, keepdims=True))}

@@ -16,5 +16,5 @@ def forward(xp, x):
 def backward(xp, yGrad, x):
     a, b = x[:, 0], x[:, 1]
     s = sigmoid(xp, a)
-    slope = s * (1.0 + a * sigmoid(xp, -a))  # of silu; 1 - s would cancel for large a
+    slope = s * (1.0 + a * sigmoid(xp, -a))  # slope of silu; 1 - s would cancel for large a
     return {"out": xp.stack([yGrad * b * slope, yGrad * a * s], axis=1)}

@@ -9,5 +9,5 @@ def in_torch(torch, gradOutput, self, betaOptional):
     return torch.ops.aten.silu_backward(wide(gradOutput), betaOptional * wide(self))
 
 
-# as in SiLU's peer: it cancels for large z
+# 1 - sigmoid(z), as in SiLU's peer, cancels for large z
 ARRANGEMENTS = (changed(page, (("z * sigmoid(xp, -z)", "z * (1.0 - sigmoid(xp, z))"),)).backward,)

@@ -2,7 +2,7 @@
 interpolate does.
 """
 
-# the peer refuses the same
+# the peer of the other resamplings refuses the same calls
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 
