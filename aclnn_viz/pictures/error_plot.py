@@ -17,10 +17,10 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import number
 from aclnn_viz.words.messages import message, tr
 
-FLOOR = 0.01  # ulps; smaller errors are drawn here
-DOTS = 4000  # most dots per kind, evenly chosen, with the largest error
-WINDOWS, LEAST_ELEMENTS = 16, 8  # number, and least elements of a window
-TALL = 330  # pixels
+FLOOR = 0.01  # errors below this number of ulps are drawn at it
+DOTS = 4000  # most dots per kind: evenly chosen, and the largest error
+WINDOWS, LEAST_ELEMENTS = 16, 8  # number of windows; fewest elements of a window
+TALL = 330  # height of the plot in pixels
 GREY = 4
 
 

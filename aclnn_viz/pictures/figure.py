@@ -31,11 +31,11 @@ from aclnn_viz.tables import columns, wrapped
 COLUMNS, DPI = DRAWING["columns"], 100
 POINT = 72 / DPI  # Matplotlib's points per pixel
 OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
-# pixels: a line of words, a headline above the panels, free space between panels
+# pixels: height of a line of words, of a headline above the panels, space between panels
 LINE, HEADLINE, GAP = 15, 17, 10
-DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # width in pixels of a small letter, and of letters in titles
+DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # widths in pixels: a digit, a letter, a bold letter of titles
 SMALL_PRINT = 8
-ACROSS = {"normal": 1.28, "bold": 1.12}  # width in letters per point and pixel
+ACROSS = {"normal": 1.28, "bold": 1.12}  # width of a Chinese letter per point and pixel, by weight
 
 
 def figure(picture, theme: str = "light"):
@@ -51,7 +51,7 @@ def figure(picture, theme: str = "light"):
     look, wide = THEMES[theme], picture.width
     seen = [
         panel for panel in picture.panels if not panel.more
-    ]  # a still picture omits folded panels
+    ]  # panels that a reader must unfold are left out
     placed = laid_out([_grown(panel, wide) for panel in seen])
     heights = {}
     for panel, row, _ in placed:
@@ -146,7 +146,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     )
     under = LINE * (bool(places[0]) + bool(panel.x.label)) + 4
     above = LINE * (len(titles) + rows) + GAP
-    space = wide - inner - GAP - DIGIT, height - above - under  # size of the axes
+    # width and height of the axes, in pixels
+    space = wide - inner - GAP - DIGIT, height - above - under
     size = whole, drawn.get_figheight() * DPI
     start, space = _squared(panel, left + inner, space) if panel.square else (left + inner, space)
     axes = drawn.add_axes(
@@ -198,7 +199,7 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
     """Name the marks above the axes, `across` in a row."""
     named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
     order = [text for text in dict.fromkeys(labels) if text in named]
-    # each band covers the earlier ones
+    # later bands cover earlier ones
     bands = [mark.label for mark in panel.marks if isinstance(mark, Band) and mark.label]
     handles = [
         tuple(named[one] for one in bands[: bands.index(text) + 1])
@@ -437,7 +438,7 @@ def _rule(axes, mark, look):
         axes.axvline(mark.at, **style)
         share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
         late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
-        line = 10 * len(axes.texts)  # below the labels of earlier rules
+        line = 10 * len(axes.texts)  # place the label below those of earlier rules
         place, moved, transform = (
             (mark.at, 1.0),
             (-4 if late else 4, -10 - line),

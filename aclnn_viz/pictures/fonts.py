@@ -23,12 +23,12 @@ def chinese() -> str:
     """Return the first font of this machine that has Chinese glyphs, or an empty text."""
     from matplotlib.font_manager import findSystemFonts, fontManager
 
-    # Matplotlib stores a list at its first run: a font may be newer
+    # Matplotlib caches its list of fonts: a font may be newer than the list
     if not (known := _known(fontManager)):
         for path in filter(FILES.search, findSystemFonts()):
             fontManager.addfont(path)
         known = _known(fontManager)
-    # a font without a bold face also serves for titles, without a message from Matplotlib per picture
+    # a font without a bold face also serves for titles, without Matplotlib's warning per picture
     if known:
         logging.getLogger("matplotlib.font_manager").addFilter(
             lambda record: "font weight" not in record.getMessage()

@@ -15,7 +15,7 @@ EXACT = CLASSES.index("exact")
 STEPS = message(
     "Steps of the format from the rounded truth to the output; nan: only one of the two is"
 )
-STRIP = 180  # pixels of the panel of a run
+STRIP = 180  # height of a run's panel, in pixels
 
 
 @legible

@@ -113,7 +113,7 @@ class Blocks:
     wrong: np.ndarray
     high: float
     words: tuple = ()
-    kind: int = 8  # kind of stripes and frames
+    kind: int = 8  # kind of the stripes and frames
     opacity: float = 1.0
 
 

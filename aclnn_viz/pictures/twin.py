@@ -23,7 +23,7 @@ from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
 BANDS = {"low": message("{name}: lower end"), "high": message("{name}: upper end")}
-PLACES_WRITTEN = 64  # places that are written out; for more, only least, greatest and mean
+PLACES_WRITTEN = 64  # most places that are written out; of more, only least, greatest and mean
 
 
 def in_words(panels) -> list[str]:
@@ -95,7 +95,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
     at, columns = marks[0][1], {}
     for mark, x, parts in marks:
         for part, values in parts.items():
-            if part == "low" and not np.ptp(values):  # a base line without information
+            if part == "low" and not np.ptp(values):  # a constant base line says nothing
                 continue
             name = mark.label or panel.y.label or part
             if x.size < at.size:
@@ -136,7 +136,7 @@ def _notes(panel: Panel) -> list[str]:
     for y in sorted(rows, reverse=high > low):
         row = sorted(rows[y], key=lambda mark: mark.x)
         said = [" ".join(mark.text.split("\n")).rstrip() for mark in row]
-        if panel.x.label or across:  # places along the axis have a meaning
+        if panel.x.label or across:  # name places only if the axis has labels
             said = [
                 _named(across.get(mark.x, number(mark.x)), text)
                 if panel.x.label or mark.x in across
