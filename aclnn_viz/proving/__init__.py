@@ -42,7 +42,7 @@ def prove(what, *, shapes=None, labels=None, page=None) -> "Result":
     >>> av.prove("rms_norm").holds
     True
     """
-    from aclnn_viz.proving.proofs import prove  # loads SymPy only when something is proved
+    from aclnn_viz.proving.proofs import prove  # imported late, because it loads SymPy
 
     return prove(what, shapes=shapes, labels=labels, page=page)
 

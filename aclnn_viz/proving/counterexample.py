@@ -12,15 +12,16 @@ import numpy as np
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.words.messages import tr
 
-# for differences, whose error is about its fourth power plus a rounding error of 2**-36
+# step of differences, whose error is about STEP**4 plus a rounding error of 2**-36
 STEP = 2.0**-16
-CLOSE, SMOOTH = 1e-7, 1e-3  # tolerances for two numbers, and for the slopes on both sides
+# tolerance of two numbers; tolerance of the slopes on both sides of a point
+CLOSE, SMOOTH = 1e-7, 1e-3
 SIZES = (1, 2, 3)
-TRIED, FEWEST = 120, 120  # sizes, and draws, of one combination of options
-DRAWS = 24  # random draws that check a proved claim, over all options
+TRIED, FEWEST = 120, 120  # most sizes tried, and most draws, for one combination of options
+DRAWS = 24  # random draws that check a proved claim, over all options together
 ENTRIES = 24  # entries of one input whose derivatives are checked
-AGAIN = 10**6  # the first seed of additional draws
-# values of attributes
+AGAIN = 10**6  # seed of the first additional draw
+# values of whole, real and positive attributes
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)
 # numbers where pages branch, and simple ones for the reader
 SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
@@ -72,7 +73,7 @@ def search(subjects) -> Counterexample | None:
     ):
         known = _drawn(subject, sizes, seed)
         if _wrong(subject, sizes, known):
-            # more draws: special numbers may fail in smaller sizes
+            # more draws in smaller sizes, where special numbers may fail
             for less, lengths in islice(_sizes(subject), ENTRIES):
                 for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
                     smaller = _drawn(subject, lengths, again)
@@ -151,7 +152,7 @@ def _drawn(subject, sizes, seed):
             continue
         shape = tuple(int(n.subs(sizes)) if hasattr(n, "subs") else n for n in given[0])
         if min(shape, default=0) < 0:
-            return None  # windows that do not fit
+            return None  # the windows do not fit these lengths
         if name in subject.labels:
             length, beside = subject.labels[name]
             known[name] = rng.integers(0, int(length.subs(sizes)), shape)
@@ -271,8 +272,8 @@ def _derivative(loss, of, value, index, middle):
     smooth = np.isfinite(derivative) and all(
         abs(sides[a] - sides[b]) < SMOOTH * scale for a, b in ((0, 1), (2, 0), (3, 1))
     )
-    # With twice the step, the difference between the sides of a smooth function doubles, but not at a kink; if the slope itself
-    # has a kink, the derivative changes with the step.
+    # With twice the step, the difference of the sides doubles for a smooth function, not at a
+    # kink; if the slope has a kink, the derivative changes with the step.
     jump = abs(2 * (sides[0] - sides[1]) - (sides[2] - sides[3])) + abs(near - far)
     return (derivative, scale + jump / CLOSE) if smooth else (None, 1.0)
 

@@ -41,7 +41,7 @@ class Derivation:
     shapes: dict = field(repr=False)
     labels: dict = field(repr=False)
     wrt: tuple = field(repr=False)
-    outputs: dict = field(repr=False)  # of forward, with their lengths
+    outputs: dict = field(repr=False)  # outputs of forward, with their lengths
 
     @property
     def latex(self) -> str:
@@ -266,7 +266,7 @@ class _Path:
     def _outputs_kept(self, saved):
         known = {}
         for name, a in self.outputs.items():
-            # the output needs an array separate from the input or named array
+            # an output that is an input or has a name needs a separate array
             if a.op in ("input", "number") or a.name in known:
                 a = self.xp.made(
                     "adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol
@@ -385,7 +385,7 @@ class _Path:
             self.made = getattr(self, "made", {}) | {
                 name: xp.input(name, tuple(a.lengths), made.kind)
             }
-        except Exception:  # a step without a formula of entries is shown as computed
+        except Exception:  # an operation without a formula of entries is shown as computed
             equation, printed = (
                 None,
                 r"\mathtt{%s} = \texttt{%s}" % (name, text.replace("_", r"\_")),
@@ -418,7 +418,7 @@ class _Path:
                 i: (0, n - 1) for axis, own in zip(index, made.axes) for i, n in zip(axis, own)
             }
             return bool(proves_equal(made.at(made.axes, index), 0, in_range=ranges | xp.granted))
-        except Exception:  # without a proof the expression is kept
+        except Exception:  # an expression that is not proved to vanish is kept
             return False
 
 

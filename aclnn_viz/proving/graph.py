@@ -19,7 +19,7 @@ from aclnn_viz.proving.letters import (
 )
 from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact
 
-#: Arithmetic written out in formulas if its result has no name.
+#: Arithmetic that formulas write out where its result has no name.
 ARITHMETIC = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
@@ -30,7 +30,7 @@ ARITHMETIC = {
     "log": log,
 }
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
-# longest number, in digits, that is multiplied out; longer ones are kept as written
+# most digits of a number that is multiplied out
 WRITTEN = 8
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
@@ -49,7 +49,7 @@ class Noted(LetteredArray):
     symbol: Expr = None
     place: int = 0
     name: str = ""
-    given: bool = False  # an input, or a saved output
+    given: bool = False  # whether the array is an input or a saved output
 
     value = property(lambda self: self.symbol)
 
@@ -191,7 +191,8 @@ class NotedArrays(LetteredArrays):
     def _guarded(self, x, ends, named):
         return self.made("guard", (x.symbol,), x.lengths, x.kind, (ends, named), x.symbol)
 
-    # At a tie all of these take the derivative from below, so that functions that are smooth as a whole stay so.
+    # At a tie these functions take the derivative from below, so that sums of them that are
+    # smooth stay smooth.
 
     def abs(self, x):
         x = self.lift(x)

@@ -8,11 +8,11 @@ from aclnn_viz.proving.paths import BY_VALUE, Impossible, OneOrMore, Path, Still
 from aclnn_viz.proving.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import loss_of, pieces, place_in
 
-# regions of a theorem at most: with more, as in the samplers, points between them would take minutes
+# most regions of a theorem: for more, as in the samplers, points between them would take minutes
 REGIONS = 6
-TRIED = 2  # regions beside the first in which a kink is searched
+TRIED = 2  # further regions in which a kink is searched
 LARGE_EXPRESSION = 60  # operations of the largest expression that is divided
-TRUTHS_TRIED = 5  # truth symbols in a value at a kink, each tried as 0 and as 1
+TRUTHS_TRIED = 5  # most truth symbols in a value at a kink, each tried as 0 and as 1
 
 
 def kinks(traced, output, of):
@@ -66,7 +66,7 @@ def turns(traced, output, of):
                         _right(traced, of, entry, piece, index, (*path.taken[:k], s))[0]
                         for s in (0, 1, -1)
                     )
-                    if None in (above, below):  # it lies elsewhere
+                    if None in (above, below):  # the kink lies elsewhere
                         continue
                     tries[turned] = TRIED + 1
                     if not zero == above == below:

@@ -10,7 +10,7 @@ from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
-# kinds of results; the others have the widest kind of their operands
+# kinds of results; any other operation has the widest kind of its operands
 KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)
 
 

@@ -127,7 +127,7 @@ def _declaration(
         if n.is_Symbol or n.is_Integer:
             return str(n).upper()
         if n.is_Mul and all(f.is_Symbol or f.is_Integer for f in n.args):
-            return f"({str(n).upper()})"  # one axis of the page
+            return f"({str(n).upper()})"  # the letter of one axis of the page
         return formulas.setdefault(str(n).upper(), f"L{len(formulas)}")
 
     def tensor(x):

@@ -9,8 +9,8 @@ from aclnn_viz.proving.reverse import INLINED, tidy
 from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import BOOL, INT, REAL
 
-SUM, PRODUCT, ATOM = 2, 3, 4  # precedence of a text; comparisons have the lowest, 1
-# operations that may be repeated instead of named
+SUM, PRODUCT, ATOM = 2, 3, 4  # precedences in a written formula; a comparison has the lowest, 1
+# operations that may be written several times instead of named
 PLAIN = ("number", "constant", "new axis", "place", "input")
 CALLED = {
     "sqrt": "root",
@@ -33,7 +33,7 @@ CALLED = {
     "astype": "whole",
     "where": "chosen",
 }
-WIDE = 112  # longest line, in characters
+WIDE = 112  # most characters of a line
 
 
 class Writer:

@@ -20,7 +20,8 @@ from derivations.prover.ranges import is_nonnegative
 
 MOVED = "broadcast", "permuted", "reshape", "part"  # operations that only move entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # operations without comparisons
-# naming: arrays computed alike share a name, equal expressions do, no names; the cheapest first
+# ways of naming, the cheapest first: equal work has one name, equal expressions have one name, no
+# names
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 
 
@@ -95,7 +96,7 @@ class Path:
         return self.reached[deps]
 
     def __call__(self, array, e, index):
-        if array.made_by in MOVED:  # moved entries were rewritten before
+        if array.made_by in MOVED:  # the moved entries are already rewritten
             return e.xreplace(self.sizes) if self.sizes else e
         e = e if array.made_by in ARITHMETIC else self.settled(e)
         if self.unmoved.keeps(array, e):
@@ -156,7 +157,7 @@ class Path:
 
     def _side(self, d):
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
-        # the sign would then differ from entry to entry
+        # the sign would differ from entry to entry
         if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:
             return None
         for known, side in zip(self.signs, self.taken):

@@ -22,7 +22,7 @@ from aclnn_viz.words.messages import message, tr
 from derivations.prover.expressions import NotUnderstood
 from derivations.prover.notation import latex
 
-PRINTED = 120  # operations of the largest formula that is shown
+PRINTED = 120  # a larger formula, counted in operations, is not shown
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class Result:
             if self.holds
             else []
         )
-        # a code block, because * would mean emphasis
+        # a code block, because * is emphasis in Markdown
         text = "\n".join(f"- {line.strip()}" for line in listed) or "\n".join(
             ["```text", *rest, "```"]
         )
@@ -224,7 +224,7 @@ def _attempted(subject, held):
                 [str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]
             ).strip(", ")
             problems = theorems.unsound(traced)
-            # for two functions; an operator's options may omit gradients
+            # this holds for two functions; an operator may omit gradients
             if all(out == f"d{of}" for out, of in subject.gradient_of.items()):
                 problems += [
                     f"backward gives {out}, the gradient of no input"
@@ -246,7 +246,7 @@ def _attempted(subject, held):
                 else:
                     found.append(_theorem(traced, output, of, options))
     except Exception as error:
-        # the page's own Python may fail in any way over arrays without numbers
+        # the page runs on arrays without numbers and may raise anything
         found.append(
             Theorem(
                 "backward",

@@ -9,7 +9,7 @@ from aclnn_viz.proving.steps import Refused
 from aclnn_viz.proving.symbolic import REAL
 
 INLINED = ("add", "sub", "mul", "truediv", "pow")
-OUTER = {  # derivative of a function by its operand z, given its value u
+OUTER = {  # derivative of each function by its operand z; u is the function's value
     "exp": lambda u, z: u,
     "sqrt": lambda u, z: 1 / (2 * u),
     "log": lambda u, z: 1 / z,
@@ -17,7 +17,7 @@ OUTER = {  # derivative of a function by its operand z, given its value u
     "expm1": lambda u, z: u + 1,
     "log1p": lambda u, z: 1 / (1 + z),
 }
-LARGE_EXPRESSION = 90  # operations of the largest expression that is factored
+LARGE_EXPRESSION = 90  # a larger expression, counted in operations, is not factored
 
 
 class Reverse:

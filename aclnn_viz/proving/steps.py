@@ -93,7 +93,7 @@ class Truth(Step):
 class Above(Truth):
     """The indicator of d > 0."""
 
-    LOWEST = 1  # the least integer d for which it is 1
+    LOWEST = 1  # least integer d for which the step is 1
     of_number = staticmethod(lambda d: d > 0)
 
 
@@ -272,7 +272,7 @@ def chosen(c, a, b):
         if isinstance(size, Magnitude) and (a.has(size) or b.has(size)):
             above, below = _in(a.xreplace({size: w}), d, w), _in(b.xreplace({size: -w}), d, w)
             if _same(above, below):
-                # both contain the same exponential
+                # `above` and `below` contain the same exponential
                 return (above if size.args[0] == d else below).xreplace({w: d})
         a, b = a.xreplace({c: S.One}), b.xreplace({c: S.Zero})
     return c * a + negated(c) * b

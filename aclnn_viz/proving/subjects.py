@@ -37,7 +37,7 @@ class Subject:
     name: str
     forward: Callable
     backward: Callable
-    preludes: tuple  # of forward and of backward, None without one
+    preludes: tuple  # preludes of forward and of backward; None without one
     inputs: dict
     attributes: dict
     saved: dict
@@ -216,7 +216,7 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
     """
     try:
         taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
-    except ValueError as error:  # a class or a builtin
+    except ValueError as error:  # some classes and builtins have no signature
         raise TypeError(
             problem(
                 "two functions have parameters",
@@ -275,7 +275,7 @@ def _outputs(forward, inputs, attributes):
     try:
         made = Traced(subject, lambda e: True).forward
     except Exception as error:
-        # the page's own Python may fail in any way over arrays without numbers
+        # the page runs on arrays without numbers and may raise anything
         raise ValueError(
             problem(
                 "forward uses operations that the prover knows for arrays of any size",
@@ -359,7 +359,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
             for tensor in op.tensors.values()
             for pattern in patterns_of(tensor.shape)
         ):
-            fixed[name] = 1  # for axes that follow an axis of length one
+            fixed[name] = 1  # such a name places axes behind an axis of length 1
         elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
         elif "Array" in a.c_type:

@@ -75,7 +75,7 @@ OPERATIONS = {
     "ne": lambda a, b: negated(equal(a, b)),
 }
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
-FAR = 1e4  # beyond usual numbers, as is its reciprocal
+FAR = 1e4  # a number beyond usual ones, as is its reciprocal
 
 
 class SymbolicArray(LetteredArray):
@@ -176,7 +176,7 @@ class SymbolicArrays(LetteredArrays):
     @staticmethod
     def of_page(frame):
         """Return "line {} of page.py" if a frame runs the page, else ""."""
-        # only a page's `float` is that of its namespace
+        # only pages run with this class's `float`
         own = hasattr(frame.f_globals.get("float"), "__self__")
         return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
 
@@ -467,7 +467,7 @@ class SymbolicArrays(LetteredArrays):
     def _reshaped(self, x, wanted):
         """Reshape: group old lengths and new axes where their products meet; within a group an index is a flat number."""
         old, axes, groups, spare = [n for axis in x.axes for n in axis], [], [], []
-        for n in wanted:  # an axis whose length is a product of whole old lengths keeps these
+        for n in wanted:  # a new axis that is a product of whole old axes keeps them
             taken, left = [], list(old)
             while left and not spare and not same_length(taken, [n]):
                 taken.append(left.pop(0))
@@ -665,7 +665,7 @@ class SymbolicArrays(LetteredArrays):
         chosen, axes, index = self._along(x, axis, keepdims)
         lengths = [n for a in chosen for n in x.axes[a]]
 
-        # the same in every case of a proof, so that equal work gives equal sums
+        # the same index names in every case, so that equal work gives equal sums
         bound = [fresh_index("s") for _ in lengths]
 
         def entry(*i):

@@ -38,7 +38,7 @@ from derivations.prover.gradient import gradient
 from derivations.prover.normal_form import normal_form
 from derivations.prover.ranges import Ranges, is_nonnegative
 
-# operations without comparisons
+# operations without comparisons, which are smooth
 SMOOTH = {
     "input",
     *ARITHMETIC,
@@ -52,7 +52,7 @@ SMOOTH = {
     *MOVED,
 }
 DIVIDED = "what is divided by is not 0"
-MAX_CASES = 400  # sign combinations of compared numbers in one equation, at most
+MAX_CASES = 400  # most combinations of signs of compared numbers in an equation
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _claim(traced, output, of, piece, index, at, path):
         ),
         lines=lines,
     )
-    # a comparison within a sum shows its dependence on the entry only in the derivative
+    # only the derivative shows how a comparison within a sum depends on the entry
     left, _ = _derived(claim)
     if any(total.has(*TRUTHS) for total in left.atoms(Sum)):
         claim = replace(claim, left=path.settled(normal_form(left, Ranges(claim.ranges))))
