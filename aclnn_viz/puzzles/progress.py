@@ -46,8 +46,10 @@ def keep(name: str, solved: bool) -> str:
         with open(path, "ab+") as file:
             if file.seek(0, os.SEEK_END):
                 file.seek(-1, os.SEEK_END)
-                line = line if file.read() == b"\n" else "\n" + line  # after an incomplete line
-            file.write(f"{line}\n".encode())  # in one write, so that no other process comes between
+                # the last line may be incomplete
+                line = line if file.read() == b"\n" else "\n" + line
+            # one write, so that no other process writes in between
+            file.write(f"{line}\n".encode())
     except ImportError as error:
         return str(error)
     except OSError as error:

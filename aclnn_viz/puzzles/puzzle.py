@@ -45,7 +45,8 @@ class Reads(NamedTuple):
     index: tuple[int, ...]
 
 
-CODE = '<pre style="white-space: pre; overflow-x: auto">{}</pre>'  # no line is broken
+# keeps long lines of code unbroken
+CODE = '<pre style="white-space: pre; overflow-x: auto">{}</pre>'
 
 
 class Source(str):

@@ -12,9 +12,9 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import tr
 
-ROW, COLUMNS = 26, 20  # pixels of a row of cells, columns of a row of panels
-WIDE = 800  # pixels: words stay readable even in a narrow window
-FEWEST_ULPS = 1e-3  # start of a logarithmic axis
+ROW, COLUMNS = 26, 20  # height of a row of cells in pixels; columns of a row of panels
+WIDE = 800  # width in pixels, so that words stay readable in a narrow window
+FEWEST_ULPS = 1e-3  # least ulps on a logarithmic axis
 
 
 def outputs_of(kernel, one) -> tuple[dict[str, np.ndarray], dict[str, Miss]]:

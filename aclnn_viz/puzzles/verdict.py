@@ -25,12 +25,12 @@ from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
 
-# relative to the largest element: far above float64 rounding of these sums, far below any mistake
+# tolerance relative to the largest element: far above float64 rounding, far below any mistake
 CLOSE = 1e-9
-SECONDS = 5.0  # limit of one call
-SECONDS_OF_KERNEL = 20.0  # limit of a whole kernel
+SECONDS = 5.0  # time limit of one call, in seconds
+SECONDS_OF_KERNEL = 20.0  # time limit of a whole kernel, in seconds
 NUDGE = message("hint(1) gives a nudge")
-PRINTED = 6  # elements of an input in a message
+PRINTED = 6  # most elements of an input that a message prints
 
 
 class Reply:

@@ -14,7 +14,8 @@ from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.tiles import TileFault, faults, launch
 from aclnn_viz.words.messages import kept, message, named
 
-LAUNCH = ("cores", "schedule")  # the options of an experiment that belong to the launch
+# options of an experiment that belong to the launch, not to the case
+LAUNCH = ("cores", "schedule")
 
 
 @dataclass(frozen=True, eq=False)
