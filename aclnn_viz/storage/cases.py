@@ -31,7 +31,7 @@ from aclnn_viz.storage.sources import Archive, Folder, Source
 
 FORMAT = "aclnn-viz cases 2"
 INDEX, CHECKSUM = "cases.json", "cases.json.sha256"
-LARGEST = 8 << 30  # limit in bytes for all files together
+LARGEST = 8 << 30  # limit of all files together, in bytes
 LONGEST_INDEX = 64 << 20
 _NAME = re.compile(r"\w{1,100}", re.ASCII)
 _KINDS = {
@@ -217,7 +217,7 @@ class StoredCases:
         place = f"{entry['folder']}/{name}"
         try:
             content = self.source.read(place, file["bytes"])
-        except TooLargeError as error:  # the index states its length
+        except TooLargeError as error:  # the index states the length of the file
             raise AlteredError(str(error)) from None
         if checksums(content) != {"bytes": file["bytes"], "sha256": file["sha256"]}:
             raise self.source.broken(AlteredError, f"{place} does not have its checksum")

@@ -32,9 +32,9 @@ from aclnn_viz.storage.readers import (
 from aclnn_viz.storage.sources import Archive
 
 INDEX, TENSORS = "dump.json", "dump_tensor_data"
-LARGEST = 1 << 30  # limit in bytes for a tensor, and for an index
+LARGEST = 1 << 30  # limit of a tensor and of an index, in bytes
 LONGEST_PICKLE = 1 << 16
-DEPTH = 6  # limit of folder levels in the search for an index
+DEPTH = 6  # most levels of folders searched for an index
 MORE = "dump the run again, or copy it again from where it was written"
 STORAGES = {
     f"torch {name}Storage": dtype
@@ -72,7 +72,7 @@ def _need_described(name: str, array: np.ndarray, described: dict) -> None:
                 MORE,
             )
         )
-    crc = described.get("md5")  # msProbe's name for a CRC-32
+    crc = described.get("md5")  # msProbe stores a CRC-32 under the name "md5"
     if (
         isinstance(crc, str)
         and len(crc) == 8
@@ -81,7 +81,7 @@ def _need_described(name: str, array: np.ndarray, described: dict) -> None:
         raise AlteredError(problem(f"{name} has the checksum that {INDEX} says", "another", MORE))
     for key, extreme in (("Max", np.max), ("Min", np.min)) if array.size else ():
         wanted = described.get(key)
-        # an int may have any size
+        # JSON may hold an integer of any size
         if (
             isinstance(wanted, (int, float))
             and abs(wanted) < np.inf
@@ -287,7 +287,7 @@ def from_pt(path: Path) -> np.ndarray:
             raise ValueError(
                 f"shape {shape}, strides {strides} and offset {offset} in {count} numbers"
             )
-    except Exception as error:  # damaged or malicious content may raise anything
+    except Exception as error:  # a damaged or malicious file may raise anything
         raise archive.broken(AlteredError, f"data.pkl: {error}"[:300]) from None
     if max(count, prod(shape)) * dtype.itemsize > LARGEST:
         raise archive.broken(
@@ -312,7 +312,7 @@ def from_pt(path: Path) -> np.ndarray:
                 flat[offset:], shape, [step * dtype.itemsize for step in strides]
             ).copy()
         )
-    except ValueError as error:  # too many axes for an array, or too long ones
+    except ValueError as error:  # the tensor has too many axes for an array, or too long ones
         raise archive.broken(AlteredError, f"shape {shape}: {error}"[:300]) from None
 
 
@@ -321,7 +321,7 @@ def _described(content: bytes):
     stack, marks, memo = [], [], {}
     for code, value, _ in pickletools.genops(content):
         match code.name:
-            case "PROTO" | "BINPERSID":  # a storage stays the tuple that names it
+            case "PROTO" | "BINPERSID":  # a storage remains the tuple that names it
                 pass
             case "MARK":
                 marks.append(len(stack))
@@ -342,7 +342,8 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            # tuples that contain a tuple twice could nest without end
+            # a tuple in the memo is refused: tuples that contain a tuple twice could nest without
+            # end
             case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):
                 stack.append(memo[value])
             case "REDUCE":

@@ -26,11 +26,11 @@ from aclnn_viz.storage.readers import (
     regular,
 )
 
-COPIES = 3  # copies of an array while it is read from a file
+COPIES = 3  # number of copies of an array in memory while it is read from a file
 PACKED, EXPANSION = (
     1 << 26,
     64,
-)  # bytes of a compressed array, and its bytes per stored byte
+)  # largest bytes of a compressed array; largest expansion per stored byte
 _FORMS = "a .npy file, a .npz file and the name of an array in it, or a .bin file with its dtype"
 
 
@@ -222,7 +222,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
             yield archive
     except FileNotFoundError:
         raise
-    except Exception as error:  # damaged content may make the archive reader raise anything
+    except Exception as error:  # a damaged file may make the archive reader raise anything
         text = (
             error
             if isinstance(error, StoredError)
@@ -315,7 +315,7 @@ def _converted(value) -> np.ndarray:
     try:
         return np.from_dlpack(value)
     except Exception:
-        # for formats that DLPack or NumPy lacks, the array interface serves as well
+        # the array interface serves for formats that DLPack or NumPy lacks
         if not hasattr(value, "__array__"):
             raise
         return np.asarray(value)

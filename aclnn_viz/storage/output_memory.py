@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-FILL = ContextVar("FILL", default=0xFF)  # a nan in every format
+FILL = ContextVar("FILL", default=0xFF)  # fill byte that makes a nan in every format
 
 
 def fresh(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:

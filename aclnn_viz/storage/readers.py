@@ -62,7 +62,7 @@ def regular(path: Path, follow: bool = True) -> BinaryIO:
     except FileNotFoundError:
         raise
     except OSError as error:
-        # a forbidden link, a socket, or a file instead of a folder
+        # the path is a forbidden link, a socket, or has a file instead of a folder
         raise FileKindError(f"{path.name}, which is no readable file ({error.strerror})") from None
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -95,7 +95,8 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
             raise TooLargeError(
                 f"{path.name} with {size} bytes, where at most {limit} are expected"
             )
-        return file.read(size)  # not the limit, which would allocate its memory
+        # read(limit) would allocate memory for the limit
+        return file.read(size)
 
 
 def parsed(text: str | bytes):

@@ -131,7 +131,8 @@ def add(path: Path, content: bytes) -> None:
     """Write a file of a folder in the making: completely or not at all, and onto the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
     own = path.with_name(path.name + UNFINISHED)
-    own.unlink(missing_ok=True)  # from a killed process: no other process writes in this folder
+    # a killed process left this file; no other process writes in this folder
+    own.unlink(missing_ok=True)
     with _named(path):
         with open(own, "xb") as file:
             file.write(content)

@@ -17,7 +17,7 @@ from aclnn_viz.storage.readers import (
     regular,
 )
 
-_ENCRYPTED = 1  # a flag bit of an archive member
+_ENCRYPTED = 1  # flag bit of an encrypted archive member
 
 
 class Source(ABC):
@@ -35,7 +35,7 @@ class Source(ABC):
             raise self.broken(AlteredError, f"no {member}") from None
         except StoredError as error:
             raise self.broken(type(error), str(error)) from None
-        except Exception as error:  # damaged content may make a parser raise anything
+        except Exception as error:  # a damaged file may make a parser raise anything
             raise self.broken(AlteredError, f"{member}: {type(error).__name__}: {error}") from None
 
     def broken(self, kind: type[StoredError], why: str) -> StoredError:
@@ -93,6 +93,6 @@ class Archive(Source):
             )
         with regular(self.path) as file:
             file.seek(info.header_offset)
-            # after the name and the extra field
+            # the content follows the name and the extra field
             file.seek(sum(struct.unpack("<26x2H", file.read(30))), os.SEEK_CUR)
             return file.read(info.file_size)
