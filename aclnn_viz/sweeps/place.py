@@ -32,7 +32,7 @@ def kit() -> str:
     from importlib.metadata import version
 
     state = hashlib.sha256(_kit().encode())
-    for name in registry.outside():  # a person may edit these while the session runs
+    for name in registry.outside():  # a user may edit these folders while the session runs
         state.update(registry.sources(name).encode())
     return f"{version('aclnn-viz')}+{state.hexdigest()[:12]}"
 
@@ -52,8 +52,8 @@ def _kit() -> str:
 
 
 CALL = 60.0  # time limit of a call of a user's kernel, in seconds; devices have none
-OPTIONS = "soc", "cann", "plan", "root", "custom"  # options for opening a device
-_here = threading.local()  # a device belongs to the thread that opened it
+OPTIONS = "soc", "cann", "plan", "root", "custom"  # options with which a device is opened
+_here = threading.local()  # each thread opens a separate device
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 CASES = "SELECT operator, outcome, note, count(*) FROM cases WHERE run = ? GROUP BY operator, outcome, note"
 SECONDS = "SELECT total(seconds) FROM cases WHERE run = ?"
 SOFTWARE = "SELECT DISTINCT software FROM cases WHERE run = ? ORDER BY 1"
-# one row per operator, output, format and mode
+# places: one row per operator, output, format and mode
 PLACES = """
 SELECT operator, output, dtype, mode, count(*), sum(verdict = 'wrong'), max(used), max(max_ulp), max(mere)
 FROM cases JOIN outputs USING (key) WHERE run = ? GROUP BY operator, output, dtype, mode"""
@@ -13,7 +13,8 @@ SELECT operator, output, dtype, mode, wrong, used, recipe, note FROM (SELECT *, 
   (PARTITION BY operator, output, dtype, mode ORDER BY verdict = 'wrong' DESC, used DESC, key) AS number
   FROM cases JOIN outputs USING (key) WHERE run = ?) WHERE number = 1 ORDER BY wrong DESC, used DESC"""
 _SHARED = "cases AS c JOIN other.cases AS d ON c.run = ? AND d.run = ? AND d.recipe = c.recipe"
-# the outputs that two runs share, with their changes; places by the share of newly wrong cases, the worst first
+# outputs that two runs share, with their changes; places with the largest share of newly wrong
+# cases come first
 _PAIRS = f"""
 SELECT c.operator, o.output, c.dtype, c.mode, c.recipe, o.bits != p.bits AS bits, o.verdict = 'wrong' AND p.verdict != 'wrong' AS
   broken, p.verdict = 'wrong' AND o.verdict != 'wrong' AS mended

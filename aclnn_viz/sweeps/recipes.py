@@ -213,7 +213,8 @@ def _suite(ops, seeds: int) -> Source:
     by_operator = [tuple(suites.recipes(op)) for op in ops]
 
     def make():
-        for seed in range(seeds):  # every operator comes early, so that errors show early
+        # every operator occurs with the first seed, so that errors show early
+        for seed in range(seeds):
             for suite in by_operator:
                 for number, case in enumerate(suite):
                     yield recipe(case, 1000 * seed + number)

@@ -16,7 +16,7 @@ from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, 
 from aclnn_viz.tables import GREEN, RED, as_html, as_text, page
 from aclnn_viz.words.messages import english, language_here, linked, message, ntr, tr
 
-WORST = 3  # cases shown of each operator
+WORST = 3  # wrong cases shown of each operator
 CHANGES = 12  # places named in a comparison
 REASONS = 4  # reasons for unjudged cases, of each operator
 KERNEL = "FILE.py:FUNCTION"
@@ -91,12 +91,13 @@ class Report:
     seconds: float
     software: list[str]
     outcomes: Counter
-    reasons: dict[str, Counter]  # of unjudged cases, by operator
+    reasons: dict[str, Counter]  # number of unjudged cases by reason, for each operator
     places: dict[Where, Numbers]
-    worst: list[tuple[str, str]]  # a title and the recipe
+    worst: list[tuple[str, str]]  # title and recipe of the worst cases
     against: "Report | None" = None
     changes: dict[Where, Change] = field(default_factory=dict)
-    moved: list[tuple] = field(default_factory=list)  # operator, outcome before and now, cases
+    # changed cases: operator, outcome before, outcome now, number
+    moved: list[tuple] = field(default_factory=list)
     ran: int = 0  # cases run by the call that returns this report
     known: int = 0  # cases already in the store
 

@@ -44,7 +44,8 @@ class Drive:
                 if not self._out:
                     return
                 for future in wait(self._out, return_when=FIRST_COMPLETED).done:
-                    if future in self._out:  # an earlier result may have run it again
+                    # the case may have been submitted again after an earlier result
+                    if future in self._out:
                         for row in self._results(future, self._out.pop(future)):
                             self.store.add(self.run, row)
                             self.ran += 1
@@ -88,7 +89,7 @@ class Drive:
             for lost in recipes:
                 try:
                     yield self._submit(lost).result()
-                except BrokenExecutor:  # this case killed its worker again, so it is the cause
+                except BrokenExecutor:  # a case that kills its worker twice is the cause
                     self._renewed()
                     yield died(lost)
         except Exception as error:

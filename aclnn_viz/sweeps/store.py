@@ -114,7 +114,7 @@ class Store:
                     "stays done",
                 )
             ) from error
-        # a text may hold invalid bytes
+        # stored text may hold invalid bytes
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             kind = ForeignError if "not a database" in str(error) else AlteredError
             raise kind(problem(ASKED, f"{self.path}: {error}", COPY)) from error

@@ -27,7 +27,7 @@ RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = OUTCOMES = (
     message("unsupported"),
     message("died"),
 )
-# Warnings and modules belong to all threads of a process, so only one runs a case at a time.
+# Warnings and modules are shared by a process's threads, so one case runs at a time.
 _one_at_a_time = threading.Lock()
 
 
@@ -65,7 +65,7 @@ def identity(place: Place) -> str:
 
 def work(place: Place, recipe: str) -> Row:
     """Draw, run and judge the case of a recipe."""
-    here, start = place.opened(), time.perf_counter()  # reopens a device that died
+    here, start = place.opened(), time.perf_counter()  # opens a device again that stopped working
     with _one_at_a_time, warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", ConstraintWarning)
         row = _row(here, recipe)
