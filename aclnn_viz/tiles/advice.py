@@ -57,7 +57,8 @@ def _longest(run: Run, blocks) -> Message | None:
         if isinstance(memory, UnifiedBuffer) and one.name.startswith("DataCopy")
     ]
     commonest = Counter(block.length for block in blocks).most_common(1)[0][0]
-    tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK  # a run may stop before any copy
+    # a run may stop before its first copy
+    tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK
     growing = sum(block.length for block in blocks if block.length >= tile)
     if not tile or not growing:
         return None

@@ -25,7 +25,7 @@ from aclnn_viz.tiles.platforms import (
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
-CALLS = 1 << 16  # bytes for a core's records, behind global memory
+CALLS = 1 << 16  # bytes for the records of a core, behind global memory
 # Enumerations that start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = (
     int8_t,
@@ -71,7 +71,7 @@ class Calls:
     def __init__(self, launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
         self.noted = memoryview(launched.shared)[launched.top + core.index * CALLS :]
-        # objects that the kernel refers to by number: pipes, queues, buffers, tensors
+        # objects that a kernel names by number: pipes, queues, buffers, tensors
         self.made: list = []
         self.tensors: dict[tuple, LocalTensor | GlobalTensor] = {}
         self.heads: dict[bytes, tuple] = {}
@@ -133,7 +133,7 @@ class Calls:
                 )
             elif letter == "p":
                 convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
-            elif convert is None:  # equal in every call
+            elif convert is None:  # an argument that is equal in every call
                 value = None
                 if letter == "s":
                     value = bytes(iter(each.__next__, ord("\n"))).decode()

@@ -18,7 +18,7 @@ from aclnn_viz.errors import place_of, printable, problem
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
 AMBIGUOUS = re.compile(r"reference to [‘'](\w+)[’'] is ambiguous")
-# Patterns of the compiler's messages, with the text of asked, got and fix.
+# Pattern of a compiler's message; text of asked, got and fix.
 REFUSALS = (
     (
         re.compile(
@@ -43,9 +43,9 @@ REFUSALS = (
         "write it with others, or judge the results of the device with av.check",
     ),
 )
-ROOTS = ".git", ".gitignore", "LICENSE"  # names in the top folder of a repository
-SECONDS, KIBIBYTES = 120, 4 << 20  # limits; a compiler that exceeds them never ends
-# The limit of memory also holds for processes that the compiler starts.
+ROOTS = ".git", ".gitignore", "LICENSE"  # names that mark the top folder of a repository
+SECONDS, KIBIBYTES = 120, 4 << 20  # time and memory limits; a compiler beyond them may never end
+# The memory limit also holds for processes that the compiler starts.
 LIMITED = "sh", "-c", f'ulimit -v {KIBIBYTES} && exec "$@"', "sh"
 
 
@@ -55,7 +55,7 @@ class CompileError(ValueError):
 
 def compiler() -> str:
     """Return the C++ compiler of this machine; raise ValueError if there is none, or the system is not Linux."""
-    # processes share memory by memfd_create and communicate over SOCK_SEQPACKET
+    # memfd_create and SOCK_SEQPACKET exist on Linux only
     if sys.platform != "linux":
         raise ValueError(
             problem(
@@ -135,7 +135,7 @@ def kept(key: Iterable, name: str, make: Callable[[Path], object]) -> Path:
         with tempfile.TemporaryDirectory(dir=folder.parent) as building:
             (new := Path(building, name)).mkdir()
             make(new)
-            with suppress(OSError):  # another process was first
+            with suppress(OSError):  # another process compiled it first
                 new.rename(folder)
     return folder
 

@@ -77,7 +77,8 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     The lanes behind a block that is no multiple of 32 bytes hold no data unless `pad` fills them.
     """
     core, size, most = current(), dst.dtype.itemsize, (2097151, 2**32 - 1)
-    if isinstance(params, DataCopyParams):  # the older form: the same units, 16-bit fields
+    # the older parameters have the same units in 16-bit fields
+    if isinstance(params, DataCopyParams):
         params, most = DataCopyExtParams(*params), (65535, 65535)
     need(
         params,
@@ -197,7 +198,7 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         )
         if end > start
     ]
-    # By default the lanes behind a block repeat its first element; a padding value replaces it.
+    # Lanes behind a block repeat its first element unless a padding value is given.
     padded = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
     value = np.asarray(pad.paddingValue).astype(dst.dtype) if padded else source[..., :1]
     lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]

@@ -49,7 +49,7 @@ from aclnn_viz.tiles.program import Program, Tiling
 from aclnn_viz.words.messages import Message, message, tr
 
 INCLUDE = Path(__file__).parent / "include"
-# With these macros of a CPU run, a source omits code for the device alone, such as launches.
+# These macros of a CPU run remove code for the device alone, such as launches.
 FLAGS = (
     "-std=c++17",
     "-O0",
@@ -62,9 +62,9 @@ FLAGS = (
 SECONDS, STEPS, BYTES = 60.0, 1 << 20, 4 << 30
 STARTS = 10.0  # seconds until the first entry is ready
 PRINTED = 1 << 16  # limit of the shown output of a kernel, in bytes
-# bytes between tensors in global memory, so that an address beyond a tensor is in none
+# bytes between tensors, so that an address beyond a tensor is in no other
 APART = 1 << 16
-# Names of C's library that entries also have: such an entry is renamed.
+# Names of the C library that an entry may also have; such an entry is renamed.
 OF_C = {
     *dir(math),
     *(
@@ -75,7 +75,7 @@ OF_C = {
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
 NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # name of a parameter
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
-# Parts of a tiling struct: its macros, constants for its arrays, and conditions.
+# Parts of a tiling struct: macros, constants for its arrays, and conditions.
 DEFINED = re.compile(
     r"BEGIN_TILING_DATA_DEF.*?END_TILING_DATA_DEF;?|^#(?:if|el|endif)[^\n]*|^#define \w+ [^\\\n]*$|^\s*(?:static |inline )*const(?:expr)? [^;{(]*;",
     re.DOTALL | re.MULTILINE,
@@ -230,7 +230,7 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     host, text = hosts[op := fitting[0]]
     header = '#include "kernel_tiling/kernel_tiling.h"\n'
     if host.name not in _headers(file, folder):
-        # without other code of the host, which the kernel cannot compile
+        # leave out other code of the host, which the kernel cannot compile
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
@@ -327,7 +327,7 @@ class Source:
                     stdout=printed,
                     stderr=subprocess.DEVNULL,
                 )
-            except OSError as error:  # the machine lost power during the build
+            except OSError as error:  # a file left empty by a loss of power cannot run
                 raise ValueError(
                     problem(
                         "a program in the cache is whole",
@@ -367,7 +367,7 @@ class Source:
         kinds = self._kinds[name]
         matches = [NAME.search(parameter.strip()) for parameter in written.split(",")]
         names = [match[1] if match else f"argument_{place}" for place, match in enumerate(matches)]
-        if len(names) != len(kinds):  # macros hide the parameters' names
+        if len(names) != len(kinds):  # a macro hides the names of parameters
             names = [f"argument_{place}" for place in range(len(kinds))]
         return CppKernel(self.file, self.binary, name, line, tuple(zip(names, kinds)))
 
@@ -482,7 +482,7 @@ class _Arranged(CppKernel):
                 )
             ) from None
         left = len(list(taken))
-        if left > 1:  # the workspace may be omitted
+        if left > 1:  # a caller may omit the workspace
             raise TypeError(
                 problem(
                     f"{self.name} takes each tensor and output",
@@ -493,7 +493,7 @@ class _Arranged(CppKernel):
         return super().opened(machine, values)
 
 
-# Causes of a crash that start.h reports.
+# Descriptions of crashes that start.h reports.
 CRASHES = {
     "buffer": message(
         "the kernel reads or writes through a pointer into the Unified Buffer (GetPhyAddr), after this call"
@@ -515,7 +515,7 @@ class Launched:
                 )
             )
         self.kernel, self.machine, self.steps = kernel, machine, 0
-        # start, memory, separate array
+        # regions of tensors: start, memory, separate array
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
         # bytes of each argument, or the offset of a pointer's target
         self.values: list[bytes | int] = []
@@ -576,7 +576,7 @@ class Launched:
         """Return the starts of pointers' targets in shared memory with their memories, and the total size. Fills `values`."""
         regions, top, known = [], APART, {}
         for (name, kind), value in zip(self.kernel.parameters, arguments):
-            if kind[0] == "p" and id(value) in known:  # two pointers to one tensor
+            if kind[0] == "p" and id(value) in known:  # two pointers to the same tensor
                 self.values.append(known[id(value)])
             elif kind[0] == "p" and value is not None:
                 known[id(value)] = top
@@ -638,7 +638,7 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            # the cause of a crash may come first
+            # the line with the cause of a crash may come first
             for core, word in map(str.split, text.decode().splitlines()):
                 (self.ends if word.lstrip("-").isdigit() else self.whys)[int(core)] = (
                     int(word) if word.lstrip("-").isdigit() else word

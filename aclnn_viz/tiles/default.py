@@ -24,9 +24,10 @@ from aclnn_viz.cases import case
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.program import Program, Tiling
 
-KEPT, QUEUED = 9216, 2  # bytes for Select with a margin; buffers of a queue
+KEPT, QUEUED = 9216, 2  # bytes for Select, with a margin; buffers per queue
 EVENT_IDS = 8  # per pair of pipes; each buffer of an input queue holds one
-#: The Ascend C code of a step on vectors; {x} is the result, {a} and {b} are vectors, {n} replaces {b} for a number.
+#: Ascend C code of a vector step; {x} is the result, {a} and {b} are vectors, {n} replaces {b}
+#: for a number.
 STEPS = {
     "add": "Add({x}, {a}, {b}, lanes)",
     "subtract": "Sub({x}, {a}, {b}, lanes)",
@@ -61,8 +62,9 @@ WITH_NUMBER = {
     for name, text in STEPS.items()
     if text.startswith("Compare")
 }
-EITHER = {"add", "multiply", "minimum", "maximum"}  # a number may be the first operand of these
-SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}  # infix operators
+EITHER = {"add", "multiply", "minimum", "maximum"}  # operations whose first operand may be a number
+# operations with an infix operator
+SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 PROGRAM = '''"""{aclnn} as tiles, written from its page."""
 
 from aclnn_viz.tiles.ascendc import *
@@ -227,7 +229,7 @@ def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
         return "0"
     if row and not wide and size == prod(whole) // row:
         return f"start // {row}"
-    if wide and own == whole[len(whole) - len(own) :]:  # it may be broadcast along leading axes
+    if wide and own == whole[len(whole) - len(own) :]:  # the tensor is broadcast along leading axes
         return "start" if size == prod(whole) else f"start % {size}"
     raise NotStraight.of(
         f"{value.name} {shape} beside {whole}, broadcast along other axes than the leading ones"

@@ -185,5 +185,5 @@ def value_of(text: str):
     """
     try:
         return json.loads(text)
-    except (ValueError, RecursionError):  # also for numbers and nesting beyond Python's limits
+    except (ValueError, RecursionError):  # numbers and nesting may be beyond Python's limits
         return text

@@ -16,7 +16,7 @@ class Kind:
     fix: str
     on_read: str = ""
     on_write: str = ""
-    warns: bool = False  # a device continues, and the numbers may be right or wrong
+    warns: bool = False  # whether a device would continue, with right or wrong numbers
 
 
 KINDS = {
@@ -143,7 +143,7 @@ KINDS = {
         message("correct the pointer or the loop after the last call that this message names")
     ),
 }
-MEANT = {kind: kind for kind in KINDS}  # the message for a plain text
+MEANT = {kind: kind for kind in KINDS}  # message of each kind, by its plain text
 
 
 @dataclass(frozen=True)

@@ -112,7 +112,7 @@ def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
     core = _issue(
         "ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp
     )
-    clock = core.snapshot(V)  # as in ReduceMax without an index, stored by the scalar unit
+    clock = core.snapshot(V)  # the scalar unit stores the index, as in ReduceMax
     for pipe in range(len(clock)):
         core.wait(pipe, clock)
 

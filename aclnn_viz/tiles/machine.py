@@ -40,7 +40,7 @@ PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
-# actions of one other core, and of several
+# what one other core does, and what several do
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
 PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
@@ -116,7 +116,7 @@ class Instruction:
     def land(self):
         """Execute the instruction, and record its turn."""
         self.run()
-        self.run = None  # it holds views of memories and objects of the program
+        self.run = None  # drop views of memories and objects of the program
         if self.core.machine.landed is not None:
             self.core.machine.landed.append(self)
 
@@ -130,23 +130,23 @@ class Core:
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0
         self.platform, self.auto = machine.platform, machine.auto
-        # all of it: TPipe may use bytes that the host's function does not count
+        # the whole buffer: TPipe may use bytes that the host's function does not count
         self.ub = UnifiedBuffer(machine.platform.unified_buffer, machine.precise)
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
         # (event, id) -> the clock, and the line that set the flag
         self.flags: dict[tuple, tuple[list[int], int]] = {}
-        self.ids: dict[tuple, tuple] = {}  # (event, id) -> its holder
-        self.fetched: set[tuple] = set()  # (event, id) that FetchEventID returned
+        self.ids: dict[tuple, tuple] = {}  # holder of each (event, id)
+        self.fetched: set[tuple] = set()  # each (event, id) that FetchEventID returned
         self.atomic = self.ended_at = self.reduced = self.extreme = None
         self.pipes: list = []  # the TPipes, for checks at the end
-        self.cached: set = set()  # memories with lines in the scalar unit's cache
+        self.cached: set = set()  # memories of which the scalar unit's cache holds lines
         self.formats: dict[
             tuple, np.dtype
-        ] = {}  # (memory, span) -> horizon of the latest tensor there
-        self.moved = 0  # bytes between global memory and the Unified Buffer
-        self.at: tuple[str, int] | None = None  # file and line of a program outside Python
+        ] = {}  # (memory, span) -> horizon of the latest tensor at that span
+        self.moved = 0  # bytes copied between global memory and the Unified Buffer
+        self.at: tuple[str, int] | None = None  # file and line, for a program outside Python
 
     def __enter__(self):
         _local.core = self
@@ -267,13 +267,13 @@ class Core:
 
     def wait_for(self, name: str, reads=()):
         """Let the scalar unit wait until everything ordered before has landed."""
-        horizon = [self.count[S], *self.seen[S][1:]]  # the scalar unit's stores are in order
+        horizon = [self.count[S], *self.seen[S][1:]]  # the scalar unit's own stores are in order
         instruction = Instruction(
             self, S, self.count[S], name, self.where(), horizon, None, reads, [], False
         )
         for memory, span in reads:
             self._check(instruction, memory, span, False)
-            # for other cores; this core has already read
+            # this core has read already; the note is for other cores
             if memory is not self.ub:
                 memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, instruction)
@@ -306,7 +306,7 @@ class Core:
                 return
             state = span.view(memory.state, memory.unit)
             if least == UNWRITTEN:
-                # a Unified Buffer has no name
+                # global memory has a name, a Unified Buffer has none
                 missing, whose = int((state == UNWRITTEN).sum()), getattr(memory, "name", None)
                 self.hazard(
                     "dirty atomics" if writing else "unwritten",
@@ -415,17 +415,17 @@ class Machine:
                 )
             )
         self.exact, self.precise = precision == "exact", flag("precise", precise)
-        self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, and their places
+        self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, with file and line
         self.platform, self.schedule, self.auto = platform, schedule, sync == "auto"
         self.hazards, self.trace, self.without = Hazards(), [] if traced else None, without
         self.landed: list[Instruction] | None = [] if traced else None
         self.hazardous: set[tuple[int, int, tuple[str, int]]] = set()
-        # the lines of the program with a wait, and those whose call only waits
+        # lines of the program that wait, and lines that do nothing else
         self.waits: set[int] = set()
         self.own_waits: set[int] = set()
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
-        self.launched = None  # the processes of a kernel outside Python
+        self.launched = None  # processes of a kernel outside Python
 
     def run(self, kernel: Callable, arguments):
         """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raise what a program raises."""
@@ -556,7 +556,7 @@ class _Worker:
             self.back.release()
 
 
-_idle: list[_Worker] = []  # starting a thread takes longer than many kernels
+_idle: list[_Worker] = []  # threads kept for reuse: starting one takes longer than many kernels
 
 
 class _Thread:

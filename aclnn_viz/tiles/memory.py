@@ -18,11 +18,11 @@ from aclnn_viz.tiles.platforms import bfloat16_t, half
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-# in this order, the minimum of a span tells whether all of it is data
+# the order lets the minimum of a span tell whether all of it is data
 UNWRITTEN, PADDING, WRITTEN = range(3)
-POISON = 0xFF  # a nan in every floating format
+POISON = 0xFF  # fill byte that makes a nan in every floating format
 NARROW = half, bfloat16_t
-_CORES = 1024  # stamps are epoch * _CORES + core + 1
+_CORES = 1024  # a stamp is epoch * _CORES + core + 1
 _MANY = _CORES - 1
 CACHE = 64  # bytes of a line in the scalar unit's cache
 
@@ -93,7 +93,7 @@ def meet(span: Span, other: Span) -> bool:
     )
 
 
-@lru_cache(1 << 12)  # tiles repeat their spans
+@lru_cache(1 << 12)  # cached, because tiles repeat their spans
 def _meet(span: Span, other: Span) -> bool:
     start = min(span.start, other.start)
     marks = np.zeros(max(span.end, other.end) - start, bool)
@@ -101,7 +101,7 @@ def _meet(span: Span, other: Span) -> bool:
     return bool(other._replace(start=other.start - start).view(marks).any())
 
 
-_spare: dict[int, list[tuple]] = defaultdict(list)  # size -> memories of finished cores
+_spare: dict[int, list[tuple]] = defaultdict(list)  # memories of finished cores by size, for reuse
 
 
 class UnifiedBuffer:
@@ -117,9 +117,10 @@ class UnifiedBuffer:
             self.bytes, self.marks = np.empty(size, np.uint8), bytearray(size)
         self.bytes[...] = POISON
         self.bytes = Bytes.of(self.bytes) if precise else self.bytes
-        self.state = np.frombuffer(self.marks, np.uint8)  # the same memory as an array
+        self.state = np.frombuffer(self.marks, np.uint8)  # an array on the memory of `marks`
         self.state[...] = UNWRITTEN
-        self.writes: list[dict[Span, int]] = [{} for _ in PIPES]  # the latest comes last
+        # spans written per pipe; the latest is the last
+        self.writes: list[dict[Span, int]] = [{} for _ in PIPES]
         self.reads: list[dict[Span, int]] = [{} for _ in PIPES]
         self.last_write, self.last_read = [0] * 4, [0] * 4
         self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}  # cache of LocalTensor.operand
@@ -198,7 +199,7 @@ class GlobalMemory:
         self.name, self.array, self.read_only = name, array, written
         self.bytes = array.reshape(-1).view(np.uint8)
         self.size, self.unit = self.bytes.size, array.itemsize
-        # bytes of its allocation behind it, and whether the tensor owns them
+        # bytes behind the tensor in its allocation; whether the tensor owns them
         self.room, self.padded = 0, False
         self.state = None if written else self.unwritten()
         # Verb -> stamp of the last such access, and 4 * position + pipe; created at the first access.
@@ -294,7 +295,7 @@ class GlobalMemory:
 
     def note(self, span: Span, pipe: int, position: int, writing: bool, core, atomic: bool):
         if self.read_only and not writing:
-            return  # without writes there, a read cannot conflict
+            return  # a read cannot conflict in memory that is never written
         verb = "reads" if not writing else "adds to" if atomic else "writes"
         if verb not in self.records:
             count = (self.size + self.room) // self.unit
@@ -309,7 +310,7 @@ class GlobalMemory:
         else:
             mine = held == stamp
             held[...] = np.where((held > floor) & ~mine, floor + _MANY, stamp)
-            # a scalar read ends at once
+            # a scalar read ends at once, so no position is stored
             at[...] = 4 * position + pipe if position else np.where(mine, at, 0)
 
     def least(self, span: Span) -> int:

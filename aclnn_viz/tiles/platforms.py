@@ -64,13 +64,14 @@ _CALLS = {
     "ShiftLeft ShiftRight": "int16_t uint16_t int32_t uint32_t",
     "Duplicate Brcb Copy Gather GatherMask": _MOVED,
     "CreateVecIndex": "int16_t half int32_t float",
-    "Compare CompareScalar": "half float int32_t",  # int32_t only for EQ
+    "Compare CompareScalar": "half float int32_t",  # int32_t has only EQ
     "Select": "half float",
     "ReduceSum ReduceMax ReduceMin WholeReduceSum WholeReduceMax WholeReduceMin BlockReduceSum BlockReduceMax "
     "BlockReduceMin PairReduceSum RepeatReduceSum": "half float",
     "SetAtomicAdd": "int8_t int16_t half bfloat16_t int32_t float",
 }
-# Round modes of the pairs that Cast takes: N none, R rint, F floor, C ceil, A round (ties away), Z trunc, O odd.
+# Rounding modes for each pair of types of Cast: N none, R rint, F floor, C ceil, A round (ties
+# away), Z trunc, O odd.
 _CASTS = {
     "half>float bfloat16_t>float int16_t>float int8_t>half uint8_t>half int32_t>int16_t int32_t>int64_t "
     "int64_t>int32_t": "N",
@@ -86,8 +87,8 @@ class Arch:
     """One NPU architecture. Programs may not use the `reserved` bytes of the Unified Buffer."""
 
     reserved: int
-    buffers: int  # limit of buffers per TPipe
-    events: int  # number of ids per event
+    buffers: int  # most buffers of a TPipe
+    events: int  # ids of each event
     calls: dict[str, str]
     casts: dict[str, str]
 
@@ -125,7 +126,7 @@ class Platform:
     product: Product
     arch: Arch
     cores: int
-    unified_buffer: int  # bytes
+    unified_buffer: int  # size of the Unified Buffer, in bytes
 
     @classmethod
     def of(

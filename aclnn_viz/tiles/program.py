@@ -65,7 +65,7 @@ class HazardError(RuntimeError):
         self.run = run
 
     def __str__(self) -> str:
-        return self.args[0][:]  # in English, as every exception
+        return self.args[0][:]  # exceptions are in English
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class Run:
 
     outputs: dict[str, np.ndarray]
     hazards: tuple[Hazard, ...]
-    warnings: tuple[Hazard, ...]  # warnings that a device ignores
+    warnings: tuple[Hazard, ...]  # warnings, with which a device continues
     approximate: dict[str, tuple[str, int]]  # calls documented as inexact, with file and line
     trace: list[Instruction] | None
     ub_bytes: int
@@ -149,7 +149,7 @@ class Run:
     tiling: Tiling
     platform: Platform
     waits: tuple[int, ...]
-    waits_of_its_own: tuple[int, ...]  # waits whose call does nothing else
+    waits_of_its_own: tuple[int, ...]  # lines whose call only waits
     landed: list[Instruction] | None
     buffers: tuple[tuple[Block, ...], ...]
     hazardous: frozenset[tuple[int, int, tuple[str, int]]]
@@ -458,7 +458,7 @@ def workspace_of(tiling: Tiling) -> GlobalMemory:
 def _look_back(machine: Machine, kernel, outputs):
     code = kernel.__code__
     if any(core.ended_at is None for core in machine.cores):
-        return  # the hazard of a stopped core says more than its missing outputs
+        return  # the hazard of a stopped core says more than missing outputs
     for name, memory in outputs.items():
         missing = np.flatnonzero(memory.state == UNWRITTEN)
         if missing.size:

@@ -29,7 +29,7 @@ from aclnn_viz.tiles.vector import (
 from aclnn_viz.words.messages import message
 
 _ADD, _MAX, _MIN = np.add, np.maximum, np.minimum
-# Neutral elements: -0 + x is x for each x, +0 + -0 would lose the sign.
+# Neutral element of each reduction: -0 + x is x for each x; +0 would change -0.
 _NEUTRAL = {_ADD: -0.0, _MAX: -np.inf, _MIN: np.inf}
 KINDS = {"Sum": _ADD, "Max": _MAX, "Min": _MIN}
 
@@ -114,7 +114,7 @@ def _reduce(name, function, dst, src, tmp, form):
             out[0] = tree(tree(elements, function), function)
 
     core.vector(name, run, [read], writes)
-    if in_turn:  # the scalar unit reads the sum and stores it: all later pipes wait for it
+    if in_turn:  # the scalar unit stores the sum, so all later pipes wait for it
         clock = core.snapshot(V)
         for pipe in (S, V, MTE3):
             core.wait(pipe, clock)
@@ -161,7 +161,7 @@ def _whole(
     for (block, blocks, lane, width), _ in boxes:
         lanes[block : block + blocks, lane : lane + width] = True
     held = [*lanes.reshape(shares, -1).any(1).tolist(), False]
-    results = []  # A share without a lane keeps its value.
+    results = []  # shares without lanes keep their values
     for share in range(shares):
         if held[share] and not (share and held[share - 1]):
             end = held.index(False, share)
@@ -458,7 +458,7 @@ def GatherMask(
         seen = core.seen[S]
         core.wait(
             S, core.snapshot(V)
-        )  # the vector unit reads the elements in order; the scalar unit gets only their number
+        )  # the vector unit reads the elements in its order; the scalar unit gets only their number
         core.scalar_read("GatherMask", core.ub, span)
         core.seen[S] = seen
         chosen, spans = (

@@ -46,9 +46,9 @@ class Late:
     """Nothing lands before something waits for it; the youngest lands first."""
 
     def __init__(self):
-        self.ready: list = []  # a heap of (priority, number, instruction)
-        self.waiting: dict = defaultdict(list)  # (core, pipe, position) -> instructions
-        self.landed: dict = {}  # core -> positions up to which each pipe has landed
+        self.ready: list = []  # heap of landable instructions: (priority, number, instruction)
+        self.waiting: dict = defaultdict(list)  # instructions that wait, by (core, pipe, position)
+        self.landed: dict = {}  # for each core, the position up to which each pipe has landed
         self.number = 0
 
     def order(self, cores: list) -> list:
@@ -99,7 +99,7 @@ class Late:
         """Land the instructions that the scalar unit waits for, and no more."""
         landed = self.landed.setdefault(core, [0] * 4)
         if all(map(ge, landed, instruction.horizon)):
-            return  # the usual case: everything has landed
+            return  # in the usual case everything has landed already
         needed, aside = self.needed(core, instruction.horizon), []
         while any(landed[pipe] < needed[pipe] for pipe in PIPES):
             entry = heapq.heappop(self.ready)
@@ -130,7 +130,8 @@ class Seeded(Late):
 
     def reach(self, core, instruction: Instruction):
         super().reach(core, instruction)
-        while self.ready and self.random.random() < 0.5:  # instructions without a waiter may land
+        # let some instructions land for which nobody waits
+        while self.ready and self.random.random() < 0.5:
             self.land(heapq.heappop(self.ready)[2])
 
 
@@ -322,7 +323,7 @@ class Search:
     def _races(self):
         """Add a run for each pair whose order no wait enforces, starting with the steps before the other."""
         steps = [node.chosen for node in self.nodes]
-        before: list[set[int]] = []  # steps that must precede each step in this run
+        before: list[set[int]] = []  # for each step, the steps that must precede it
         for j, later in enumerate(steps):
             earlier: set[int] = set()
             for i in range(j - 1, -1, -1):

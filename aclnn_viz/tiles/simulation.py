@@ -23,7 +23,7 @@ class Job(NamedTuple):
     """An instruction in the simulation; `size` is in bytes, cycles, or elements of the scalar unit."""
 
     horizon: tuple[int, ...]
-    stores: int  # number of earlier stores of the scalar unit
+    stores: int  # number of earlier stores by the scalar unit
     size: float
     epoch: int = 0
     bypass: bool = False
@@ -75,7 +75,7 @@ class Simulated(NamedTuple):
     core: float
     busy: dict[str, float]
     spans: list  # (core, pipe, position, start, end, (core, pipe, position) waited for)
-    memory: float  # used share of the bandwidth of global memory
+    memory: float  # share of the bandwidth of global memory that is used
 
 
 class _Simulation:
@@ -101,16 +101,16 @@ class _Simulation:
             (self.cost["start"] + self.cost["skew"] * c / max(n - 1, 1)) * self.clock
             for c in range(n)
         ]
-        # (time, core, event, pipe, position)
+        # heap of events: (time, core, event, pipe, position)
         self.timed = [(self.begin[c], c, self.START, -1, 0) for c in range(n)]
-        # inbound copies that share memory: (work at their end, core, position)
+        # inbound copies that share the memory: (work at end, core, position)
         self.sharing: list = []
         self.waiting: list[list[int]] = [[] for _ in cores]
         self.active = [False] * n
         # (core, pipe, position) -> [start, end, waited for]
         self.at: dict[tuple, list] = {}
         self.now = self.work = self.filled = self.used = 0.0
-        self.under_way = [0, 0]  # inbound copies, through the L2 and past it
+        self.under_way = [0, 0]  # number of inbound copies through the L2, and past it
         self.writes = 0
 
     def run(self):

@@ -21,7 +21,7 @@ from aclnn_viz.words.messages import message
 class Tensor:
     """Access of the scalar unit to a tensor, element by element."""
 
-    alone: dict = {}  # arguments of span() for one element
+    alone: dict = {}  # arguments with which span() gives one element
 
     def GetValue(self, index: int):
         """Read one element by the scalar unit, as a number of its format."""
@@ -225,7 +225,9 @@ class LocalTensor(Tensor):
             return operand
         span, _ = operand = self.part(name, writing, count * self.dtype.itemsize)
         if self.start % BLOCK == 0 and self.block.start <= self.start and span.end <= self.end:
-            core.ub.operands[key] = operand  # it passed all checks
+            core.ub.operands[key] = (
+                operand  # the next use skips the checks that this operand passed
+            )
         return operand
 
 
@@ -320,7 +322,7 @@ class TPipe:
     def __init__(self):
         self.core = current()
         self.core.pipes.append(self)
-        self.core.ids.clear()  # a new TPipe has all ids free
+        self.core.ids.clear()  # all event ids are free for a new TPipe
         self.top, self.buffers, self.queues = 0, [], []
 
     def InitBuffer(self, buffer, *numbers: int):
@@ -350,7 +352,7 @@ class TPipe:
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         if self.top + num * length > self.core.ub.size:
             taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
-            self.buffers += blocks  # to answer questions about its size
+            self.buffers += blocks  # the message below lists these buffers, too
             self.core.stop(
                 "unified buffer full",
                 message(

@@ -20,9 +20,9 @@ from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
-GOOD = 16384  # bytes of a copy that reach a good bandwidth (guide, 尽量一次搬运较大的数据块)
-MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # start of a file of times
-SAME = 0.05  # relative differences below it are reported as invisible
+GOOD = 16384  # bytes of a copy that use the bandwidth well (guide, 尽量一次搬运较大的数据块)
+MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # first bytes of a file of times
+SAME = 0.05  # smaller relative differences are reported as invisible
 
 
 class Slot(NamedTuple):
@@ -86,7 +86,7 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
         return timed(run, costs, l2, bypass)
     slots: list[Slot] = []
     floor = ended = epoch = 0
-    free: dict[tuple, int] = {}  # (core, pipe) -> the first free step
+    free: dict[tuple, int] = {}  # first free step of each (core, pipe)
     # (core, pipe, position) -> step, and the last instruction of its pipe so far
     at: dict[tuple, tuple[int, Instruction]] = {}
     for instruction in sorted(run.trace, key=lambda entry: entry.epoch):

@@ -168,7 +168,7 @@ def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tu
         for (tensor, writing), (block_step, repeat_step) in zip(operands, strides):
             size = tensor.dtype.itemsize
             start, near = block * block_step + lane * size, block_step
-            if size < widest:  # Its lanes are contiguous, and fill fewer than 8 blocks.
+            if size < widest:  # lanes are contiguous and fill fewer than 8 blocks
                 start, near = (block * per_block + lane) * size, per_block * size
             shape, steps = (repeats, blocks), (repeat_step, near)
             spans.append(tensor.span(name, writing, width * size, shape, steps, offset=start))
@@ -206,8 +206,9 @@ def operands(
     ], params[len(tensors)] == 0 and repeats > 1
 
 
-SUMS = {"Add", "Sub", "Mul", "Max", "Min"}  # These may store their result in place of src1.
-KEPT = {half, float32, int32_t}  # in these formats
+# these instructions may store their result in place of src1
+SUMS = {"Add", "Sub", "Mul", "Max", "Min"}
+KEPT = {half, float32, int32_t}  # formats in which `SUMS` may do so
 
 
 def overlap(core, name: str, write: Span, read: Span):
@@ -291,7 +292,8 @@ def need_format(core, name: str, dtype):
 
 
 WRAP = {"Add", "Sub", "Mul", "Adds", "Muls"}
-MIXED = {"Axpy", "MulAddDst"}  # these add products of half to float (types on their pages)
+# instructions that may add products of half to float (types on their pages)
+MIXED = {"Axpy", "MulAddDst"}
 
 
 def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
@@ -304,7 +306,7 @@ def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
         return
     need_apart(core, name, dst, lanes)
     parts = [[view for _, view in run] for run in lanes]
-    if in_turn:  # a running sum: each repeat reads the previous result
+    if in_turn:  # a running sum, in which each repeat reads the previous result
         parts = [
             [view[repeat] for view in part] for part in parts for repeat in range(len(part[0]))
         ]
@@ -378,8 +380,9 @@ def _unary(name, function):
     )
 
 
-# Right bits of the fraction after an approximate instruction. Its page says that half misses 1e-3 and float 1e-4, relative
-# and absolute; near 1 a table of these bits does, with errors of 2**-8 and 2**-12. Source: docs/zh/api/SIMD-API, their pages.
+# Right bits of the fraction after an approximate instruction. The pages state errors of 1e-3 for
+# half and 1e-4 for float; near 1, a table of these bits errs by 2**-8 and 2**-12. Source:
+# docs/zh/api/SIMD-API.
 APPROXIMATE = {half: 7, float32: 11}
 
 
@@ -533,7 +536,8 @@ def Cast(dst, src, mode: RoundMode, *form):
 
     def run():
         for (_, out), (_, elements) in lanes:
-            kept = out.dtype == elements.dtype and dst.dtype != src.dtype  # both in float32
+            # both formats are held in float32, so the numbers stay
+            kept = out.dtype == elements.dtype and dst.dtype != src.dtype
             out[...] = elements if kept else converted(elements, dst.dtype, mode)
 
     core.vector("Cast", run, [read for _, (read, _) in lanes], [write for (write, _), _ in lanes])
@@ -543,7 +547,7 @@ def _need_safe_overlap(core, dst, src, wide: Span, narrow: Span):
     """Record a hazard if a widening Cast in place overwrites unread elements: the source must lie at the upper end."""
     if wide.start < narrow.end and narrow.start < wide.end:
         ratio = dst.dtype.itemsize / src.dtype.itemsize
-        last = max(-(-wide.length // 256) - 1, 0) * 256  # the start of the result's last repeat
+        last = max(-(-wide.length // 256) - 1, 0) * 256  # start of the last repeat of the result
         if (
             ratio > 1
             and narrow.start - wide.start < last * (1 - 1 / ratio)
