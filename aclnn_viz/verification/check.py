@@ -34,7 +34,7 @@ class Check:
     operator: str
     name: str
     scope: str
-    unit: str  # of the value, such as "times unit roundoff times scale"
+    unit: str  # unit of the value, such as "times unit roundoff times scale"
     run: Callable
 
     def __call__(self) -> Row:

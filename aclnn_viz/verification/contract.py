@@ -20,9 +20,10 @@ from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check
 from aclnn_viz.words.messages import message
 
-MEMORY = 1 << 26  # generated operators need a workspace of 16 MiB
+MEMORY = 1 << 26  # device memory in bytes: generated operators need a workspace of 16 MiB
 NULL, INVALID = 161001, 161002
-# the library returns any error status; of a device: the kit refuses a call that would give wrong numbers
+# any error status of the library; for a device, a call that the kit refuses because numbers would
+# be wrong
 REFUSED = "refused"
 
 

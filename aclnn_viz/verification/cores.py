@@ -30,7 +30,8 @@ def run_check(number: int, *those) -> Row:
 
 def begin(folders: tuple) -> None:
     """Initialize a worker process: load the operators from folders."""
-    # SymPy's objects live long: with Python's default of 700, garbage collection takes a quarter of the time
+    # SymPy's objects live long: at Python's default of 700, garbage collection takes a quarter of
+    # the time
     gc.set_threshold(500_000)
     for folder in folders:
         operator(folder)
@@ -42,16 +43,16 @@ def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterat
 
     Processes, because SymPy is pure Python; spawned, because this process may have threads.
     """
-    # for the workers; SymPy's default of 1,000 costs a twentieth of the time
+    # the workers inherit it; SymPy's default of 1,000 costs a twentieth of the time
     os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")
     others = multiprocessing.active_children()
     with Processes(os.cpu_count(), begin, registry.folders()) as pool:
         numbers = range(len(checks(parts, names)))
         try:
-            # the slowest checks are last in the list, and start first
+            # the slowest checks end the list and start first
             started = [pool.submit(run_check, number, parts, names) for number in reversed(numbers)]
             yield [future.result for future in reversed(started)]
-        except BaseException:  # running checks are not awaited
+        except BaseException:  # do not wait for running checks
             for child in set(multiprocessing.active_children()) - set(others):
                 child.terminate()
             raise

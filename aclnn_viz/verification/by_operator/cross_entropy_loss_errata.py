@@ -9,7 +9,8 @@ from aclnn_viz.operators.products import A2
 from aclnn_viz.verification import contract
 from aclnn_viz.verification.contract import Run
 
-EVEN = np.log(np.full((2, 2), 0.5))  # two rows, two classes of equal probability
+# log-probabilities of two rows with two equally probable classes
+EVEN = np.log(np.full((2, 2), 0.5))
 status = partial(
     contract.status,
     "cross_entropy_loss",

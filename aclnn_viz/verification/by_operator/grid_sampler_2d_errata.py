@@ -72,7 +72,8 @@ def coefficients(t: float, signed: bool) -> list[float]:
 
 def weight_slopes() -> np.ndarray:
     """Return minus the derivatives of the four weights at t = 1/4, from differences of the forward pass on unit impulses."""
-    impulses = np.eye(9)[:, None, :]  # nine images of nine pixels; x = u / 4 - 1
+    # nine images of nine pixels, each with a single 1; x = u / 4 - 1
+    impulses = np.eye(9)[:, None, :]
 
     def weights(u):
         return sample(impulses, u / 4 - 1, interpolationMode=BICUBIC)[2:6]
@@ -82,7 +83,7 @@ def weight_slopes() -> np.ndarray:
 
 def bicubic_outside(factor: float) -> float:
     """Return gridGrad of ROW at u = -1/2 with border: factor * -(coefficients . clamped pixels)."""
-    pixels = ROW[[0, 0, 0, 1]]  # -2, -1, 0, 1 clamped
+    pixels = ROW[[0, 0, 0, 1]]  # pixels -2, -1, 0, 1, clamped to the image
     return factor * -float(np.dot(coefficients(0.5, signed=True), pixels))
 
 

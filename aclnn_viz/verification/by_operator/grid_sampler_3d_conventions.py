@@ -8,7 +8,7 @@ from aclnn_viz.operators import operator
 
 # the differences 2, 4, 8, 16 make all slopes distinct
 VOXELS = np.array([1.0, 3.0, 7.0, 15.0, 31.0])
-SIZES = {True: 5, False: 4}  # planes, by alignCorners
+SIZES = {True: 5, False: 4}  # number of planes, by alignCorners
 TRILINEAR, NEAREST = 0, 1
 ZEROS, BORDER, REFLECTION = 0, 1, 2
 

@@ -19,7 +19,7 @@ from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.verification.conventions.model import Convention
 from aclnn_viz.words.messages import linked, message
 
-STEP = 2.0**-20  # for differences in float64: half of its digits
+STEP = 2.0**-20  # step of float64 differences: half of the digits
 UNKNOWN = message("the kit's tables do not say")
 
 

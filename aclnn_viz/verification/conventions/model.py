@@ -13,7 +13,7 @@ from aclnn_viz.verification.errata.model import citing, shown
 from aclnn_viz.words.messages import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
-PYTORCH = "2.13.0"  # the version of the recorded values
+PYTORCH = "2.13.0"  # PyTorch version with which the values were recorded
 SILENT = "says nothing"
 
 

@@ -93,7 +93,7 @@ def _source(text: str) -> str:
 
 
 def _cited(text: str) -> str:
-    # the separator between file names, which are not translated
+    # only the separator is translated, not the file names
     return tr(text).replace("; ", tr("; "))
 
 

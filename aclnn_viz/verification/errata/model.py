@@ -113,7 +113,7 @@ class Counterexample:
             and distance(documented, judge) >= 1000 * self.tolerance
         )
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
-        # Digits below the tolerance are noise of the differences; adding 0 turns -0 into 0.
+        # Digits below the tolerance are noise of the differences, and -0 + 0 is 0.
         return Evidence(
             holds,
             (
@@ -222,9 +222,9 @@ class Erratum:
         )
 
 
-# Derivatives by differences of forward passes, which judge the counterexamples
+# Derivatives by differences of forward passes, by which counterexamples are judged
 
-# gives central differences of order-one functions an error of about 1e-10, far below 1e-6
+# central differences of functions of order one then err by about 1e-10, far below 1e-6
 STEP = 2.0**-17
 
 
