@@ -55,7 +55,8 @@ class Choice(Moving):
 LANGUAGES = ("en", "zh")
 VARIABLE = "ACLNN_VIZ_LANG"
 PLACE = Path(__file__).parent
-# A translated message; a plural has its first form and the first translation, Chinese having only one.
+# A translated message. Of a plural, the first form and the first translation count, because
+# Chinese has one form.
 _ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
@@ -113,7 +114,7 @@ def _known(name: str) -> str:
     )
 
 
-@cache  # a picture calls this for every message
+@cache  # cached, because a picture calls this for every message
 def _of_the_process() -> str:
     asked = os.environ.get(VARIABLE, "")
     if asked and not _known(asked):
@@ -131,7 +132,7 @@ def _of_the_process() -> str:
 
 @cache
 def _catalogue(name: str) -> dict[str, str]:
-    from json import loads  # a quoted text has JSON's form
+    from json import loads  # quoted texts are JSON strings
 
     # a text may continue on the next line
     found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))
@@ -174,11 +175,11 @@ class Message(str):
     def __str__(self):
         return self[:] if language_here() == "en" else tr(self)
 
-    def __repr__(self):  # shown in lists of messages
+    def __repr__(self):  # lists of messages show this text
         return repr(str(self))
 
     def __format__(self, spec: str):
-        return format(self[:], spec)  # as a part of another English text
+        return format(self[:], spec)  # an English text may contain this one
 
     def said(self, values: dict) -> str:
         """Return the message in the chosen language, with further values."""
@@ -188,7 +189,8 @@ class Message(str):
 class Name(Message):
     """A name that a program passes: English in every language, followed by its meaning in other languages."""
 
-    __str__, __repr__ = str.__str__, str.__repr__  # programs pass these names on
+    # programs pass names on, so they stay untranslated
+    __str__, __repr__ = str.__str__, str.__repr__
 
     def said(self, values: dict) -> str:
         meaning = tr(self.key)
@@ -257,7 +259,7 @@ def linked(link: str, parts) -> str:
     'x and y and z'
     """
     parts = [*parts] or [""]
-    while len(parts) > 1:  # neighbours first: a chain of a thousand would nest too deep
+    while len(parts) > 1:  # join neighbours first: a chain of a thousand would nest too deep
         pairs = [message(link, some=some, more=more) for some, more in zip(parts[::2], parts[1::2])]
         parts = pairs + parts[2 * len(pairs) :]
     return parts[0]
