@@ -12,7 +12,7 @@ from pathlib import Path
 
 MARK = "ACLNN_VIZ_CHILD"  # an environment variable that child processes inherit
 DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
-PATIENCE = 10.0  # seconds against processes that start others while being ended
+PATIENCE = 10.0  # seconds in which processes may start others while they are being ended
 
 
 def environment() -> dict[str, str]:
@@ -53,12 +53,12 @@ class Child(subprocess.Popen):
             start_new_session=True,
             **how,
         )
-        with suppress(OSError):  # macOS has no /proc
+        with suppress(OSError):  # the process of Linux's /proc; macOS lacks the folder
             *_, self.started = _stat(self.pid)
         if limits:
             import resource  # only Unix has this module
 
-            with suppress(ProcessLookupError):  # it may have ended
+            with suppress(ProcessLookupError):  # the process may have ended already
                 for kind, most in limits.items():
                     resource.prlimit(self.pid, kind, (most, most))
 
@@ -83,7 +83,7 @@ class Child(subprocess.Popen):
         found = []
         # without /proc only the session ends
         for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
-            with suppress(OSError):  # it has ended, or belongs to another user
+            with suppress(OSError):  # the process has ended, or belongs to another user
                 state, session, started = _stat(one)
                 # An exiting process has no environment but still holds memory. Most are older, and so not its own.
                 if (

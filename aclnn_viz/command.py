@@ -32,8 +32,10 @@ class _Output(io.FileIO):
 
 def command() -> int:
     """Run the command of this process, and return its exit status."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until a handler exists
-    # after a closed stream: no file of ours may take its number
+    # block interrupts until their handler exists
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    # fill closed standard streams with /dev/null, so that no opened file takes the number of a
+    # stream
     while (handle := os.open(os.devnull, os.O_RDWR)) < 3:
         pass
     os.close(handle)
@@ -48,13 +50,14 @@ def command() -> int:
             line_buffering=sys.stdout.line_buffering,
         )
     for stream in filter(None, (sys.stdin, sys.stdout, sys.stderr)):
-        # for characters that a terminal's encoding lacks, and logs in another encoding
+        # replace characters that a terminal's encoding lacks, and bytes of logs in another
+        # encoding
         stream.reconfigure(errors="replace")
 
     from aclnn_viz.children import MARK, end_with_parent
     from aclnn_viz.errors import problem
 
-    if MARK in os.environ:  # for the server for agents, which may be killed
+    if MARK in os.environ:  # the server for agents may kill this process
         end_with_parent()
     cli = import_module(CLI)
     if closed:
@@ -95,7 +98,7 @@ def _supervised(work: Callable[[], int], alone: bool) -> int:
     _unblocked()
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     _answer(signal.SIG_IGN)
-    os.set_blocking(reader, False)  # a process that the child started may hold the other end
+    os.set_blocking(reader, False)  # a process that the child started may keep the other end open
     with suppress(BlockingIOError):
         if said := os.read(reader, 1):
             return said[0]
@@ -117,7 +120,7 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     end_with_parent()
 
     def interrupt(*_):
-        _answer(signal.SIG_IGN)  # a second interrupt must not disturb the end that the first caused
+        _answer(signal.SIG_IGN)  # a second interrupt must not disturb the exit
         raise KeyboardInterrupt
 
     try:

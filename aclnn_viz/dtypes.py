@@ -62,7 +62,7 @@ class FloatFormat:
     def largest_ordinal(self) -> int:
         """Return the ordinal of the largest value, infinity included."""
         if self.infinite:
-            # all exponent bits set
+            # the ordinal of inf: all exponent bits are set
             return (1 - 2 * (self.min_exponent - 1)) << (self.significand_bits - 1)
         return (1 << (self.bits - 1)) - 2
 
@@ -76,7 +76,7 @@ FLOAT32 = FloatFormat("float32", "FLOAT32", "ACL_FLOAT", 0, 32, 24, -126)
 FLOAT64 = FloatFormat("float64", "DOUBLE", "ACL_DOUBLE", 11, 64, 53, -1022)
 #: The formats that operators take.
 FORMATS = (FLOAT16, BFLOAT16, FLOAT32, FLOAT64)
-#: The dtypes of tensors that are not floating, and their aclDataType.
+#: For each dtype that is not floating: its aclDataType.
 PLAIN = {"bool": 12, "uint8": 4, "int8": 2, "int16": 6, "int32": 3, "int64": 9}
 # Ascend 950 has these formats; no operator here takes them.
 FLOAT8_E5M2 = FloatFormat("float8_e5m2", "FLOAT8_E5M2", "ACL_FLOAT8_E5M2", 35, 8, 3, -14)
@@ -85,7 +85,7 @@ FLOAT8_E4M3 = FloatFormat(
 )
 KNOWN = (*FORMATS, FLOAT8_E5M2, FLOAT8_E4M3)
 
-STRETCH = 1 << 15  # elements whose temporaries fit a core's second-level cache
+STRETCH = 1 << 15  # elements of a part whose temporary arrays fit a core's second-level cache
 
 _BY_NAME = (
     {f.name: f for f in KNOWN}
@@ -109,13 +109,13 @@ def float_format(dtype) -> FloatFormat:
         return _BY_NAME[dtype]
     got = dtype if isinstance(dtype, type) else getattr(dtype, "dtype", dtype)
     if isinstance(got, np.dtype) and got in _BY_DTYPE:
-        return _BY_DTYPE[got]  # most calls: a dtype builds its name each time
+        return _BY_DTYPE[got]  # most calls pass a known dtype; a name costs time
     try:
         if got is None:  # NumPy reads None as float64
             raise TypeError
         return _BY_NAME[np.dtype(got).name]
     except (KeyError, TypeError, ValueError, SyntaxError):
-        # the last case is a text with a comma, which NumPy reads as several dtypes
+        # the type is unknown, or a text with a comma, which NumPy reads as several dtypes
         raise ValueError(
             problem(
                 "dtype must be a floating format",
@@ -184,7 +184,7 @@ def round_to(values, dtype) -> np.ndarray:
     """
     fmt, values = float_format(dtype), numbers("values", values)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
-    # a signalling nan raises the flag
+    # a signalling nan sets the invalid flag
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         if fmt.bits < 16:
             return _rounded(values.astype(np.float64), fmt)
@@ -238,7 +238,7 @@ def ordinals(values, dtype=None) -> np.ndarray:
 
 def _ordinals(values: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     number = values.view(f"i{fmt.bits // 8}").astype(np.int64)
-    negative = number >> 63  # -1 or 0
+    negative = number >> 63  # -1 for negative numbers, else 0
     number &= (1 << (fmt.bits - 1)) - 1
     missing = number > fmt.largest_ordinal
     number ^= negative

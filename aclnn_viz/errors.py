@@ -87,7 +87,7 @@ def loaded(place, load: Callable):
         return load()
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit included
+    except BaseException as error:  # a file that is loaded may even raise SystemExit
         text = " ".join("".join(traceback.format_exception_only(error)).split())
         raise ValueError(
             problem(f"{place} must load before it is used", text, "mend that file")
@@ -98,7 +98,8 @@ def place_of(path) -> Path:
     """Return a path; raise TypeError unless it is a text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
-    # Half a character names no file; U+DC80 to U+DCFF represent bytes of a name that is not UTF-8.
+    # Half a character names no file, except U+DC80 to U+DCFF, which stand for bytes that are not
+    # UTF-8.
     if re.search(r"^\Z|[\0\ud800-\udc7f\udd00-\udfff]", str(path)):
         raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
     return Path(path)

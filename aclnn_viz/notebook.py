@@ -5,7 +5,7 @@ import sys
 from collections.abc import Iterable
 from importlib.util import find_spec
 
-AFTER = 2.0  # seconds before the bar appears
+AFTER = 2.0  # seconds until a progress bar appears
 
 
 def noted(

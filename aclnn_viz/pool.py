@@ -17,7 +17,8 @@ class Processes(ProcessPoolExecutor):
     """
 
     def __init__(self, count: int, begin: Callable, *arguments):
-        resource_tracker.ensure_running()  # else the first process starts it and unblocks interrupts
+        # otherwise the first process would start the tracker, which unblocks interrupts
+        resource_tracker.ensure_running()
         super().__init__(
             count, get_context("spawn"), initializer=_begun, initargs=(begin, *arguments)
         )
@@ -40,7 +41,7 @@ def uninterrupted():
     """Delay interrupts, and block them in processes that start meanwhile, which leave them to the parent."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    # libraries' threads could receive them
+    # threads of libraries do not block interrupts and could receive one
     before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
     try:
         yield

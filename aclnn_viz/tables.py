@@ -9,7 +9,7 @@ import textwrap
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
-# colours of the line beside a verdict: right, wrong, open; a sign repeats the meaning
+# colours of the line beside a verdict: right, wrong, open; a sign repeats each
 GREEN, RED, GREY = "#3d9a5b", "#d6455a", "#7f7f7f"
 # tables with at least so many rows get a filter field where scripts may run: in trusted outputs of JupyterLab, and in pages
 LONG_TABLE = 20
@@ -69,7 +69,7 @@ def as_html(
     """
 
     def row(cells, tag):
-        # an empty cell is no header
+        # a header cell needs a text
         tags = [(tag if cell != "" else "td", html.escape(str(cell))) for cell in cells]
         return (
             "<tr>"
@@ -96,7 +96,8 @@ def as_html(
     )
 
 
-GENERATOR = '<meta name="generator" content="aclnn-viz">'  # in pages that may be replaced
+# marks pages that the kit wrote and may replace
+GENERATOR = '<meta name="generator" content="aclnn-viz">'
 
 
 def page(title: str, body: str, style: str, language: str) -> str:
@@ -105,7 +106,8 @@ def page(title: str, body: str, style: str, language: str) -> str:
     return f'<!doctype html><html lang="{language}"><head>{head}</head><body style="{style}">{body}</body></html>'
 
 
-WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")  # Chinese letters and their punctuation
+# Chinese characters and punctuation, which are wide
+WIDE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]")
 # Parts of a line that stay together: wide letters and words, with marks that may not start or end a line.
 _PIECES = re.compile(
     rf"\s*[（“《]*(?:{WIDE.pattern}|(?:(?!{WIDE.pattern})\S)+)[，。；：、！？）”》]*"
