@@ -95,6 +95,6 @@ def _row(names):
     return reduce(lambda some, more: said("{some}; {more}", some=some, more=more), rest, first)
 
 
-chapters()  # makes each chapter an attribute of the package
+chapters()  # importing the chapters makes them attributes of the package
 
 __all__ = ["chapters", "evaluate", "evidence", "proves_equal", "theorems"]

@@ -155,7 +155,7 @@ def reflection_on_cells(flipped=-1, negative=-1):
     **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}},
 )
 def flat_zone_at_the_mirror(slope_in_zone=0, margin=0):
-    last = Symbol("w", integer=True, nonnegative=True)  # W - 1
+    last = Symbol("w", integer=True, nonnegative=True)  # W - 1, the last pixel
     s = T / (2 * (1 + T))
     where = "distance to the pixel s = t/(2(1+t)) < 1/2"
     held = [(clip(last + s, last)[0], last + margin), (clip(-s, last)[0], -margin)]

@@ -95,7 +95,7 @@ def documented():
     }
 
 
-# In blocks, the columns of A and of B have separate names.
+# In blocks, columns of A and columns of B have different names.
 
 p, b = symbols("p b", integer=True, positive=True)  # the numbers of columns of A and B
 top, top_a, top_b = symbols("max maxA maxB", real=True)

@@ -58,7 +58,7 @@ WEIGHTS = {
     0: linear_weights(t),
     1: [S.One],
     2: cubic_weights(t, DOCUMENTED_A),
-}  # by interpolationMode
+}  # by interpolationMode: nearest, bilinear, bicubic
 
 
 @book.theorem(

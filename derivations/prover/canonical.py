@@ -9,8 +9,8 @@ from sympy import Add, Dummy, Integer, Mul, Pow, S, Sum, default_sort_key, exp, 
 from derivations.prover.expressions import CANONICAL, NotUnderstood, freshen, insert
 from derivations.prover.ranges import is_nonnegative
 
-MAX_UNROLLED = 16  # sums with numeric limits up to this length are written out
-MAX_ORDERED = 4  # indices of one product whose orders are all tried, at most
+MAX_UNROLLED = 16  # most terms of a sum with numeric limits that is written out
+MAX_ORDERED = 4  # most indices of one product whose orders are all tried
 
 
 def closed(factors, bounds, normalise):
@@ -57,7 +57,7 @@ def positive_factor(e):
         for term in Add.make_args(e):
             coefficient, power = term.as_independent(s, as_Add=False)
             by_power[power] = by_power.get(power, 0) + coefficient
-        # power: (positive number, rest)
+        # power -> (positive number, rest)
         parts = {power: total.primitive() for power, total in by_power.items()}
         rests = {rest for _, rest in parts.values()}
         if len(rests) == 1 < len(parts) and all(power.is_positive for power in parts):
@@ -191,7 +191,7 @@ def _alternatives(body, indices):
     if len(indices) <= MAX_ORDERED:
         return list(permutations(indices))
     marker, other = (Dummy("mark", dummy_index=CANONICAL - k, integer=True) for k in (1, 2))
-    # too many to try: sort each by its place among indices without names
+    # too many orders to try: sort each index by its place among indices without names
     alike = {v: other for v in indices}
     return [
         tuple(sorted(indices, key=lambda v: default_sort_key(body.xreplace({**alike, v: marker}))))

@@ -13,8 +13,9 @@ from derivations.prover.rational import is_rationally_zero, operations, terms
 from derivations.prover.sentences import SAID, Sentence
 from derivations.prover.vocabulary import as_expression, require_granted
 
-MAX_EXPANDED = 30000  # terms of a rational identity at most, after the normal form gave up
-MAX_SHOWN = 60  # operations of a difference that a reason shows, at most
+# most terms of a rational identity that is expanded after the normal form gave up
+MAX_EXPANDED = 30000
+MAX_SHOWN = 60  # most operations of a difference that a reason shows
 
 
 class Answer(int):
@@ -111,7 +112,7 @@ def _compared(a, b, ranges):
     except TooLarge:
         if (a - b).has(Sum, KroneckerDelta) or terms(a - b) > MAX_EXPANDED:
             raise
-        # only the expansion of fractions failed, and fractions may stay unexpanded
+        # fractions could not be expanded and may stay so
         difference = a - b
     if difference.has(nan, zoo):
         return Answer("not understood: a pole: the difference is not finite")

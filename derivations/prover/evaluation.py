@@ -40,7 +40,7 @@ def evaluate(e, values, indices=(), digits=None):
         given = [_Entries(name, values[name], number) for name in names]
         modules = "mpmath" if digits else "numpy"
         function = lambdify([*map(Symbol, names), *indices], e, modules)
-        # integers, too, become numbers of mpmath: Python would divide its own in float64
+        # mpmath's numbers for integers, too, because Python would divide integers in float64
         if digits:
             function.__globals__["range"] = lambda low, high: map(
                 number, range(int(low), int(high))
@@ -60,7 +60,7 @@ class _Entries:
     def __init__(self, name, values, number):
         values = np.asarray(values)
         self.name, self.ndim = name, values.ndim
-        self.values = values.astype(object)  # Python numbers, which mpmath accepts
+        self.values = values.astype(object)  # an array of Python numbers, which mpmath accepts
         self.number = int if values.dtype.kind in "iu" and number is np.float64 else number
 
     def __getitem__(self, index):

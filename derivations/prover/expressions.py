@@ -42,10 +42,11 @@ from sympy.core.function import AppliedUndef
 from sympy.functions.elementary.piecewise import ExprCondPair
 from sympy.logic.boolalg import Boolean
 
-UNRULED = (log, sin, cos, tanh, sign, floor, ceiling, Min, Mod)  # accepted, without identities
+# accepted functions for which no identities are known
+UNRULED = (log, sin, cos, tanh, sign, floor, ceiling, Min, Mod)
 _FUNCTIONS = (exp, Abs, Max, *UNRULED)
-CANONICAL = 10**12  # numbers of canonical indices are above those of SymPy's own dummies
-_FIRST_NAME = 2 * CANONICAL  # numbers of new names are above both
+CANONICAL = 10**12  # canonical indices have larger numbers than SymPy's own dummies
+_FIRST_NAME = 2 * CANONICAL  # new names have larger numbers than canonical indices
 _BINDS_NOTHING = (Add, Mul, Pow, Function, Boolean, ExprCondPair, Tuple)
 
 

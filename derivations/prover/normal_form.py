@@ -38,7 +38,7 @@ from derivations.prover.expressions import (
 )
 from derivations.prover.ranges import Ranges
 
-MAX_TERMS = 4000  # an expansion beyond these limits is given up: not proved
+MAX_TERMS = 4000  # a larger expansion is given up: not proved
 MAX_POWER = 8
 MAX_DELTAS = 40
 
@@ -73,7 +73,8 @@ class NormalForm:
             )
         return self.memo[e]
 
-    # Opening: an expression becomes a list of terms (factors, {index: last}); every index starts at 0.
+    # Opening: an expression becomes a list of terms (factors, {index: last}), with indices from
+    # 0.
 
     def _terms(self, e):
         if isinstance(e, Add):
@@ -96,7 +97,7 @@ class NormalForm:
         return terms
 
     def _opened(self, e):
-        e = freshen(e, self.names)  # one product may open the same sum several times
+        e = freshen(e, self.names)  # a product may contain the same sum several times
         if any(low.has(*e.variables) for _, low, _ in e.limits):
             raise NotUnderstood(f"a lower limit that depends on another index: {e}")
         shift = {v: v + low for v, low, _ in e.limits if low != 0}
@@ -136,7 +137,7 @@ class NormalForm:
         monomial = common_monomial(base)
         if not (exponent.is_Integer or monomial.is_positive):
             monomial = S.One
-        # term by term, so that the powers cancel
+        # divide term by term, so that powers cancel
         base = multiplied(Add(*[term / monomial for term in base.args]))
         factor, base = (S.One, base) if exponent.is_Integer else positive_factor(base)
         return (

@@ -56,7 +56,7 @@ def notated(name):
     for suffix, wide in (("bar", "overline"), ("hat", "widehat"), ("tilde", "widetilde")):
         if name.endswith(suffix) and len(name) > len(suffix):
             base = notated(name[: -len(suffix)])
-            # a wide accent for a whole word
+            # a word of several letters gets a wide accent
             return rf"\{wide if 'math' in base else suffix}{{{base}}}"
     if name in GREEK:
         return rf"\{name}"

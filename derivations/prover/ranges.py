@@ -71,7 +71,7 @@ def _checked(granted):
             first, last = limits
             checked[index] = (as_expression(first), as_expression(last))
             if not isinstance(index, IndexedBase):
-                as_expression(index)  # refuses names that bound indices may get
+                as_expression(index)  # refuses names that the prover gives to bound indices
         except (TypeError, ValueError, NotUnderstood) as error:
             raise TypeError(_problem(limits)) from error
     return checked

@@ -26,7 +26,7 @@ from derivations.prover.ranges import is_nonnegative
 
 MAX_ATOMS = 60
 MAX_OPS = 6000
-MODULUS = 2**61 - 1  # a prime, and 3 modulo 4
+MODULUS = 2**61 - 1  # a prime that is 3 modulo 4
 
 
 def is_rationally_zero(e):
@@ -82,7 +82,7 @@ def _is_zero_termwise(e):
             groups.setdefault(sums[0].limits, []).append(term / sums[0] * sums[0].function)
         else:
             loose.append(term)
-    if len(groups) == 1 and loose:  # write c as the sum of c / length
+    if len(groups) == 1 and loose:  # a constant c becomes the sum of c / length
         limits = next(iter(groups))
         lengths = [last + 1 for _, _, last in limits]
         if all(is_nonnegative(length - 1) for length in lengths):
@@ -130,7 +130,7 @@ class _Atoms:
     def _root(self, base, degree):
         root = Pow(base, Rational(1, degree))
         if root not in self.symbols:
-            radicand = self.rational(base)  # lists the roots inside the radicand first
+            radicand = self.rational(base)  # list the roots inside the radicand first
             self.roots.append((self._symbol(root), degree, radicand))
         return self.symbols[root]
 
@@ -145,7 +145,7 @@ class _Atoms:
                 for root, _, radicand in self.roots:  # roots inside a radicand come first
                     values[root] = _square_root(_modulo(radicand, values))
                 return _modulo(e, values) != 0
-            except ValueError:  # no root, or division by 0
+            except ValueError:  # a root does not exist, or a division by 0
                 continue
         return False
 

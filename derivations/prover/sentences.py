@@ -2,7 +2,7 @@
 
 import sys
 
-#: Texts for steps, for titles with a name, and for theorems and their mutants.
+#: English texts for steps, titles with a name, theorems and their mutants.
 SAID = {
     "step": "**{title}.** {why}",
     "define": "Define {name}",
@@ -17,7 +17,7 @@ SAID = {
     "refused": "    rejected, as it must be: {claims}",
     "through": "    PROVED, THOUGH FALSE: {claims}",
 }
-#: Beginnings of refusals; a colon and the expression follow.
+#: Beginnings of refusals; each continues with a colon and the expression.
 REASONS = (
     "a limit that is not known to be an integer",
     "a sum without lower and upper limit",
