@@ -44,7 +44,7 @@ SIZES = {
     ],
 }
 NAMES, DTYPES = ("medium", "large"), ("float32", "bfloat16", "float16")
-# seconds, seconds, least and most turns, seconds per case
+# seconds to settle, seconds of a turn, least and most turns, seconds per case
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
 AGAIN = 3
 TABLE = REPORTS / "bench.md"
@@ -97,7 +97,7 @@ def in_torch(op, inputs):
         )
 
     given = {name: tensor(value) for name, value in inputs.items()}
-    # PyTorch's function also runs forward, whose time does not count
+    # PyTorch's function also runs forward; leave out that time
     if op.name == "rms_norm":
         x, gamma = given["x"].requires_grad_(), given["gamma"].requires_grad_()
         y = torch.nn.functional.rms_norm(x, gamma.shape, gamma, 1e-6)

@@ -37,13 +37,14 @@ from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.faults.edits import edits
 
 DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED, EDITS = 400, 400, 0.01, 1, 40, 40
-SEED = 50_000  # another seed than that of the suites, never inspected
+SEED = 50_000  # a seed that no suite uses, whose cases nobody has inspected
 LENGTHS = (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 33)
 FORMATS = "float32", "float32", "float16", "bfloat16"
-LARGEST = 2**14  # limit of elements of a drawn input
+LARGEST = 2**14  # most elements of a drawn input
 ALONE = "A > {n:g}", "A < {m:g}", "A == {n:g}", "({n:g} < A) & (A < {m:g})", "A % {d} == {r:g}"
 RELATIONS = "A > B", "A == B", "A - B == {c}", "(A >= {d} * B) & (B > 0)"
-# x is a tensor with the shape of the first output, `at` the place on its last axis, of length n.
+# Elements that a fault changes: x is a tensor with the shape of the first output, `at` the place
+# on its last axis, of length n.
 ELEMENTS = (
     "x == 0",
     "x > {c}",
@@ -78,7 +79,7 @@ SPECIAL = (
     "sort(x, -1)",
 )
 
-#: By kind of condition, the reason why no case of a suite needs to meet it.
+#: For each kind of condition: why no case of a suite needs to meet it.
 WHY = {
     "lengths": "fewer than 7 in 1,000 drafts have that length, or it is from 17 on, where suites tell powers of two apart",
     "relations": "fewer than 14 in 1,000 drafts have lengths that lie so",
@@ -134,7 +135,7 @@ def change(rng, op, options, inputs) -> dict:
         return {}
     rows = np.random.default_rng(rng.randrange(2**31)).random((*old.shape[:-1], 1)) < 0.6
     new, tensor = evaluated(rng.choice(SPECIAL), old, rows=rows), op.tensors[name]
-    if isinstance(tensor.low, int | float):  # by the tensor's allowed values
+    if isinstance(tensor.low, int | float):  # the change depends on the tensor's allowed values
         new = np.clip(
             new, tensor.low, tensor.high if isinstance(tensor.high, int | float) else None
         )
@@ -377,7 +378,7 @@ def differs(out, other):
 
 
 def main() -> int:
-    for depth, level in DEPTHS.items():  # only the verdict is needed, not its reason
+    for depth, level in DEPTHS.items():  # only the verdict is printed, not its reason
         DEPTHS[depth] = replace(level, searching=0, shrinking=0)
     deep, names = "--deep" in sys.argv, [word for word in sys.argv[1:] if word[0] != "-"]
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -59,7 +59,7 @@ MOVE = (
   return taken;
 }"""
 )
-# Chromium delivers pointer movements at the start of a frame.
+# Chromium handles pointer movements at the start of a frame.
 MOVE_HAND = (
     "async ([moves, from, field, values]) => {"
     + WAIT
@@ -85,7 +85,7 @@ MOVE_HAND = (
 }"""
 )
 WARM = 3
-FRAME, WORDS = 16.0, 100.0  # limits in ms: a move of a traced picture, the words of Python
+FRAME, WORDS = 16.0, 100.0  # limits in ms: a move of a traced picture; Python's words
 
 
 def first_control(name: str) -> tuple[str, list]:
@@ -149,7 +149,8 @@ def by_hand(page, at: int, moves: int, field: str, shown: list) -> tuple[list[fl
     taken, words = [], []
     for k in range(at, at + moves, 20):
         if not (done := page.evaluate(MOVE_HAND, [20, k, field, shown])):
-            # only one move of 20 so far: the next block may start with its value, which gets no answer
+            # only one of 20 moves so far: the next block may start with its value, which gets no
+            # answer
             break
         taken += done[0]
         words.append(done[1])

@@ -128,7 +128,8 @@ def report(runs: list[tuple[ElementTree.Element, str]], where: str) -> tuple[str
     for root, commit in runs:
         cases = [case for case in root.iter("testcase") if last[identity(case)] is root]
         failures += [f"- {'.'.join(identity(case))}" for case in cases if failed(case)]
-        if all("surface" in properties(case) for case in cases):  # they are in the table of inputs
+        # the table of inputs lists these cases
+        if all("surface" in properties(case) for case in cases):
             continue
         started = datetime.fromisoformat(next(root.iter("testsuite")).get("timestamp"))
         summary.append([f"{started:%Y-%m-%d %H:%M}", commit, *counts(cases), seconds(cases)])

@@ -27,7 +27,7 @@ SECONDS = 90
 SKIP = re.compile(
     r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"
 )
-# other units, or Ascend 950
+# sources for other units, or for Ascend 950
 MATRIX = re.compile(
     r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b"
 )
@@ -37,7 +37,7 @@ def rows(x):
     return np.exp(x - x.max(-1, keepdims=True))
 
 
-# Results of named operators from inputs in float64, in the operator's order.
+# Right results of named operators, computed from float64 inputs in the operator's order.
 REFERENCES = {
     **{
         name.replace("_", ""): getattr(np, name)
@@ -232,7 +232,8 @@ def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
 
 def program(place: Path) -> tuple[str, str]:
     """Run a program by its README: generate data, run, verify, in a copy of its folder."""
-    with contextlib.ExitStack() as gone:  # at one path, so that the same source is compiled once
+    # one path for all, so that the same source is compiled once
+    with contextlib.ExitStack() as gone:
         folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", place.parent.name)
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(place.parent, folder)

@@ -71,7 +71,7 @@ def fresh(name: str) -> tuple:
                 TypeError,
                 ZeroDivisionError,
                 IndexError,
-            ):  # the operator does not take the case
+            ):  # the operator refuses the case
                 continue
             if all(part.truth.size for part in one.expected.values()):
                 found.append(one)
@@ -97,7 +97,7 @@ def measured(operator: str, tested, opaque: bool) -> dict:
         edits,
         anywhere,
         slots,
-    ):  # as in the process of a user who checks a kernel
+    ):  # measured in a fresh process, as for a user who checks a kernel
         remembered.cache_clear()
     start = time.process_time()
     result = check(operator, kernel)
@@ -154,7 +154,7 @@ def main() -> int:
             if (labels["slip"], opaque) not in done:
                 row = labels | measured(name, by_hand(name, number), opaque)
                 if row["outcome"] == "right":
-                    row["outcome"] = "missed"  # even by fresh cases
+                    row["outcome"] = "missed"  # fresh cases did not show the fault either
                 add(row)
     publish(REPORTS / "unseen.md", report(rows), True)
     return 0

@@ -16,8 +16,8 @@ from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words.messages import message, tr
 
-WIDE, TALL = 440, 275  # pixels of a card's picture, shown at half size
-COLOURS = 48  # number of colours in its palette
+WIDE, TALL = 440, 275  # width and height of a card's picture, in pixels; shown at half size
+COLOURS = 48  # colours of a card's palette
 FAMILIES = {
     "": message("Errors, calls and tiles"),
     "activations": message("Activations"),

@@ -31,7 +31,7 @@ MODULES = {
     "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
     "aclnn_viz/verification": "check contract numeric peers symbolic",
 }
-OWN_FILES = "faults plans".split()  # files in an operator's folder
+OWN_FILES = "faults plans".split()  # names of modules in an operator's folder
 SHOWN = (
     *(
         f"aclnn_viz/{package}/**/*.py"
@@ -61,9 +61,9 @@ MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "non
 WORD = re.compile(r"[^\W\d_]{2}")
 WORDS = re.compile(r"[^\W\d_]{2}\w*")
 NUMBERS = {"nan", "inf"}
-# a file of a published repository, as cited
+# a cited file of a published repository
 FILE = re.compile(r"(?:ops-\w+ )?[\w.-]+(?:/[\w.-]+){2,}(?:, commit \w{7})?")
-# A head that catalogue tools require; Babel's head would change with its version.
+# A head that tools for catalogues require; Babel's head would change with its version.
 HEAD = r"""# Translations use the terms of terms.toml, beside this file.
 msgid ""
 msgstr "Language: {}\nContent-Type: text/plain; charset=utf-8\nPlural-Forms: {}\n"
@@ -104,7 +104,7 @@ def module_of(path: Path):
 @cache
 def messages() -> dict:
     """Return {message: file} of all modules with messages; a message with a plural is a pair."""
-    found, kept = {}, names() - {"value"}  # "value" is also a word
+    found, kept = {}, names() - {"value"}  # "value" is a name and also a word
     speaking = [
         path
         for folder in ("aclnn_viz", "notebooks/gallery")

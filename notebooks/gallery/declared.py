@@ -102,7 +102,7 @@ def words(entry) -> set[str]:
         return set() if isinstance(entry, Message) else {entry}
     if isinstance(entry, tuple):
         return set().union(*map(words, entry))
-    # the claims of a lemma are texts of its theorem
+    # a lemma's claims are texts of its theorem
     if not dataclasses.is_dataclass(entry) or isinstance(entry, Lemma):
         return set()
     return set().union(
@@ -119,7 +119,7 @@ def of_faults() -> dict[str, str]:
     """Return {text: file} of all texts of faults and puzzles."""
     found = {}
     for op in operators():
-        # otherwise mechanical edits, whose texts describe code
+        # leave out mechanical edits, whose texts describe code
         named = faults(op) if registry.file("faults", op.name) else ()
         every = (*puzzles(), *detectives(), *tile_puzzles(), *tile_detectives())
         for kind, declared in {

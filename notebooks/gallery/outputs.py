@@ -30,8 +30,8 @@ from notebooks.gallery.pictures import SAME, distance, small
 
 LESSONS = Path(__file__).resolve().parents[1]
 PRELUDE = (Path(__file__).parent / "prelude.py").read_text(encoding="utf-8")
-# Texts that differ between runs: addresses, durations, times, temporary folders, and the number of runs of a tile
-# program fit into the seconds of a check.
+# Texts that differ between runs: addresses, durations, times, temporary folders, and how many
+# runs of a tile program a check makes.
 PASSING = [
     (r"0x[0-9a-f]{6,}", "0x..."),
     (r"(?a:\b)\d+(\.\d+)? (s|ms|µs)(?a:\b)", "... s"),
@@ -39,10 +39,10 @@ PASSING = [
     (r"(as tiles: |作为数据块程序：)(\d+ runs|运行\d+次).*", r"\1..."),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "..."),
 ]
-MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # before each text of a translation
+MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # mark before each text of a translation
 NUMBER = re.compile(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+")
-# NumPy's exp and log differ in a last bit between processors. A value hardly changes; an error, written as 3.1e-08, may
-# become another one. Words, signs and whole numbers are the same everywhere, and all of them without AVX-512.
+# Largest differences between processors, whose exp and log differ in a last bit: a value hardly
+# changes, an error may become another one. All else is equal without AVX-512.
 NEAR = {"value": 1e-3, "error": 0.1}
 
 
@@ -132,9 +132,9 @@ def kernel(**environment) -> Iterator[AsyncKernelClient]:
             env=os.environ
             | {"ACLNN_VIZ_DATA": folder, "COLUMNS": "120", "ACLNN_VIZ_LANG": "en"}
             | environment,
-            # The kernel warns of its transport, which never leaves this machine; the history belongs to the reader.
-            # Committed lessons cite PyTorch's values, as on a machine without it. Garbage searches through a tile machine's
-            # objects would take a tenth of the time.
+            # Silence the warning about transport, which stays on this machine; keep the reader's
+            # history clean; show PyTorch's recorded values; skip garbage collection, a tenth of
+            # the time.
             extra_arguments=[
                 "--log-level=ERROR",
                 "--HistoryManager.enabled=False",
@@ -180,7 +180,7 @@ def executed(
             if "text" in output:
                 output.text = settled(output.text)
             if {"text/html", "text/markdown"} & output.get("data", {}).keys():
-                # nobody sees the fields of an object
+                # no reader sees the fields of an object
                 output.data.pop("text/plain", None)
             for kind, value in output.get("data", {}).items():
                 if kind.startswith("text/"):
@@ -240,7 +240,7 @@ def differing(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _near(one: str, other: str) -> bool:
-    # 1.8e+308 is infinite
+    # 1.8e+308 would be infinite
     return isclose(float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"])
 
 

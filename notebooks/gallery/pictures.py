@@ -19,11 +19,13 @@ ROOT = Path(__file__).resolve().parents[2]
 PICTURES = ROOT / "notebooks" / "pictures"
 EXPLORERS = ("grid_sampler_2d",)
 CELL = 'import aclnn_viz as av\n\nav.explore("{name}")'
-CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')  # for the Chinese README, named .zh
-SIZE = {"width": 1280, "height": 1500}  # large enough for the whole cell
-# limit of distance between equal pictures: fonts and antialiasing give 0.01, another state 0.1 and more
+# the cell for the Chinese README; its picture's name ends in .zh
+CHINESE = CELL.replace("\n\n", '\n\nav.language("zh")\n')
+SIZE = {"width": 1280, "height": 1500}  # browser window, large enough for the whole cell
+# largest difference of equal pictures: fonts and antialiasing cause 0.01, another state 0.1 and
+# more
 SAME = 0.06
-COLOURS = 256  # number of colours in a palette: a third of the size
+COLOURS = 256  # colours of a palette, which reduce a picture to a third
 
 
 @contextmanager
@@ -59,7 +61,7 @@ def shown(browser, server, name: str, cell: str = CELL) -> Iterator:
 
 def screenshot(notebook) -> bytes:
     """Return the PNG of the first cell of a notebook."""
-    notebook.page.wait_for_timeout(500)  # time for fonts and layout
+    notebook.page.wait_for_timeout(500)  # wait for fonts and layout
     return small(notebook.page.locator(".jp-Notebook .jp-Cell").first.screenshot())
 
 

@@ -18,12 +18,12 @@ from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words import language
 from aclnn_viz.words.messages import meant, tr
 
-Widget.close_all()  # an explorer of another lesson would follow the language
+Widget.close_all()  # explorers of earlier lessons would follow a change of language
 pyplot.switch_backend(get_backend())
-# this hook draws each figure at the end of its cell, before the backend saves it
+# the hook draws figures at the end of a cell, before the backend saves them
 pyplot.uninstall_repl_displayhook()
 notebook.AFTER = 1e6  # lessons are committed without progress bars
-# later garbage searches skip all imports, which saves a tenth of the lessons' time
+# garbage searches skip all imports, which saves a tenth of the lessons' time
 gc.freeze()
 NO_LABEL = meant("", "no label")
 
@@ -110,4 +110,4 @@ def draw(wanted):
 
 
 Explorer._repr_mimebundle_ = still
-Figure._repr_pretty_ = words  # IPython would drop it when the inline backend loads
+Figure._repr_pretty_ = words  # set here, because IPython drops it when the inline backend loads

@@ -24,7 +24,7 @@ from notebooks.gallery.cards import gallery, thumbnail
 
 FRAME = '<iframe class="explorer" title="{title}" src="{up}/live/{page}.html{language}" loading="lazy"></iframe>'
 FOLDED = "<details><summary>{title}</summary><pre>{words}</pre></details>"
-# Sentences of the theme that Sphinx does not translate to Chinese.
+# Sentences of the theme for which Sphinx has no Chinese translation.
 THEME = {
     message("Next"),
     message("Previous"),
@@ -34,8 +34,8 @@ THEME = {
     message("Home"),
 }
 IN_WORDS = message("The picture in words")
-# The Chinese edition lies in zh/, and its pages in zh/docs/zh/ and zh/notebooks/zh/; all pages of one edition lie equally deep.
-# places in the text of the first page
+# marks in the text of the first page. The Chinese edition lies in zh/, its pages in zh/docs/zh/
+# and zh/notebooks/zh/; all its pages lie equally deep.
 BEGINNING, GALLERY = "<!-- beginning -->", "<!-- gallery -->"
 UP = {"en": "..", "zh": "../../.."}
 OTHER = {"en": ("zh/", "docs/zh/index", "中文"), "zh": ("", "docs/index", "English")}
@@ -69,10 +69,10 @@ def lesson(text: str):
     """Return a notebook with explorers in place of their still pictures, and with figures' words below them."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
-    # this lexer knows calls of the shell
+    # this lexer marks shell calls
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":  # the other edition is another site
+        if cell.cell_type == "markdown":  # links between editions lead to the other site
             cell.source = LINK[here].sub(
                 rf'<a href="{UP[here]}/{folder}/\2.html">\1</a>', cell.source
             )
@@ -116,7 +116,7 @@ def write_explorers(app) -> None:
             for cell in lesson.cells
             for output in cell.get("outputs", ())
         }
-        # start with the slowest, zoom
+        # start with zoom, which is slowest
         pages = sorted({(name, "") for name in explorers()} | shown - {None}, reverse=True)
         with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
             list(pool.map(partial(write_explorer, folder), pages))
