@@ -273,7 +273,7 @@ def _dmap(xp, found: Attention) -> Panel:
 
 
 def _kept(xp, found: Attention, n: int) -> Panel:
-    """Return the panel of kept keys, with the maximum before the last tile, and with the present one."""
+    """Return the panel of the weights of keys seen so far, under the maximum before the last tile and under the present one."""
     at, over = np.arange(float(n)), _keys(found)
     before, now = found.weights
     marks = (

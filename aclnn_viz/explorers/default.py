@@ -124,7 +124,7 @@ def _opening(op) -> tuple[int, ...]:
 
 
 def _blocks(op) -> int:
-    """Return the number of alike rows or planes in the main output."""
+    """Return how many rows or planes of equal size the main output has."""
     result = op.arrange_backward(**case(op).inputs).results[op.main]
     return prod(n for n, letter in zip(result.shape, op.page.AXES[op.main]) if letter != ".")
 
@@ -383,7 +383,7 @@ def _said(data: Data):
 
 
 def _has_stage(data: Data) -> bool:
-    """Return whether a response is drawn; else it is the reason."""
+    """Return whether the explorer draws a response, not only the reason why there is none."""
     return hasattr(data.answer, "panels")
 
 

@@ -265,7 +265,7 @@ def _arrows(xp, found: Indices) -> Panel:
 
 
 def _pile(xp, found: Indices) -> Panel:
-    """Return the rows at the chosen row's place, and below them the sum."""
+    """Return the panel of the rows that go to the chosen row's place, with their sum below."""
     (rows, left), there = found.arriving.shape, found.beside & (found.gone >= 1.0)
     order = xp.argsort(1.0 - double(xp, there), stable=True)
     pile = xp.take(xp.where(there[:, None], found.brought, np.nan), order, axis=0)

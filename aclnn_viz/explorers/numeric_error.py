@@ -141,7 +141,7 @@ def swarm(data: Data) -> Panel:
 
 
 def _seen(data: Data) -> int | None:
-    """Return the element under the glass: the middle one behind the wall, else the one with the largest error."""
+    """Return the element under the glass: the middle one of those beyond the bound, or else the element with the largest error."""
     behind = np.flatnonzero(data.cause == MISSED)
     if not behind.size:
         return data.focus

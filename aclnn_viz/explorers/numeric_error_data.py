@@ -308,7 +308,7 @@ def _computed(op, plan, fault, given) -> dict:
 
 
 def _causes(found, moved) -> np.ndarray:
-    """Return the first that holds: outside the envelope, undecided, as near as the format allows, within the inputs' effect."""
+    """Return the first cause that holds: outside the envelope, undecided, as near as the format allows, within the inputs' effect."""
     kind = np.select(
         [
             found.verdict == NOT_EXPLAINED,

@@ -73,7 +73,7 @@ def gathered(state, *_) -> dict:
 
 
 def _other(state) -> "Core | None":
-    """Return the core with the other number of buffers, None if the program does not support it."""
+    """Return the core with one buffer instead of two, or the reverse; None if the program does not support that."""
     values = {name: getattr(state, name) for name in MACHINE}
     other = Machine(**values | {"buffers": 3 - state.buffers, "fault": "none"})
     if program_of(other) is program_of(Machine(**values | {"fault": "none"})):
@@ -162,7 +162,7 @@ def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
 
 
 def _known(jobs, times, core: int) -> list[tuple[float, float]]:
-    """Return starts and ends from the timeline; an inbound copy's time counts from the previous copy's end."""
+    """Return starts and ends of instructions in the timeline; an inbound copy starts no earlier than the previous copy's end."""
     if times is None:
         return [(float(job.step), job.step + 1.0) for job in jobs]
     spans = defaultdict(list)

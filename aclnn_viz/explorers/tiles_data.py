@@ -253,7 +253,7 @@ def options(state: State) -> dict:
 
 
 def _sizes(value) -> bool:
-    """Return whether a value counts something, such as axes, and so belongs to its shape."""
+    """Return whether an attribute holds whole numbers, such as axes, which fit one shape only."""
     return any(type(each) is int for each in (value if isinstance(value, tuple) else (value,)))
 
 

@@ -211,7 +211,7 @@ def _shelf(scene: Scene, place):
 
 
 def _vector(scene: Scene, place):
-    """Yield V with its present tile, and arrows from its sources and to its results."""
+    """Yield the box of the vector unit with its present tile, and arrows from its sources and to its results."""
     xp, core, top = scene.xp, scene.core, place.shelf + 2.1
     own, at = scene.work[V]
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
@@ -366,7 +366,7 @@ def _waits(scene: Scene, used):
 
 
 def _said(scene: Scene) -> tuple[tuple, tuple]:
-    """Return the pointer's texts on instructions; a click on a copy makes it the late one."""
+    """Return the texts that the pointer shows on instructions; a click on a copy makes that copy late."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
         lasts = tr("{time} us", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
@@ -416,7 +416,7 @@ def why_idle(data: Data) -> str:
 
 
 def _sentences(data: Data, core: Core) -> list[str]:
-    """Return possible sentences about a moment."""
+    """Return the sentences that may describe a moment."""
     one = data.state.buffers == 1 and data.other is not None
     return [
         message("At this moment no pipe works."),

@@ -129,7 +129,7 @@ class Explorer(anywidget.AnyWidget):
             self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
-        """Return the data of the values, and the errors by field; a wrong field keeps its last good value.
+        """Return the data of the values and the errors by field; a field with a wrong value keeps its last good one.
 
         Raise StateError if that value does not fit with the others.
         """
@@ -150,7 +150,7 @@ class Explorer(anywidget.AnyWidget):
                 }
 
     def _send_words(self, values, data):
-        """Send the words of a picture, or none after an interrupt, never those of another state."""
+        """Send the words of the present picture; after an interrupt send none."""
         text = {"caption": "", "headline": [], "text": "", "notices": []}
         try:
             text = self.subject.words(data)

@@ -104,7 +104,7 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, least=0) -> Panel:
-    """Return a picture of a level, from a place of which the next one opens."""
+    """Return the panel of a level; one of its places opens the next level."""
     depth = [*LEVELS].index(data.state.level)
     opens = depth, *opens
     return Panel("zoom", title, tuple(marks), x, y, 20, height, least=least, opens=opens)

@@ -41,7 +41,7 @@ def panels(data: Data) -> list[Panel]:
 
 
 def _grey(data: Data) -> tuple[str, float, float]:
-    """Return the common scale of the image and the pixels read from it."""
+    """Return the grey scale that the image shares with the pixels read from it."""
     xp = data.xp
     return "picture", xp.minimum(xp.min(data.out), 0.0), xp.maximum(xp.max(data.out), 1.0)
 
@@ -252,7 +252,7 @@ def _curve(data: Data) -> Panel:
 
 
 def _lens(data: Data) -> Panel:
-    """Return the taps of the chosen point, with weights as areas."""
+    """Return the panel of the chosen point's taps, whose areas are their weights."""
     xp, state, (u, v) = data.xp, data.state, _centre(data)
     rows, columns = data.margin
     bicubic = state.interpolationMode == BICUBIC
@@ -373,7 +373,7 @@ def caption(data: Data):
 
 
 def _where(data: Data):
-    """Return the point's place, and its distance from the image, in words."""
+    """Return a sentence on the point's place and its distance from the image."""
     xp, size = data.xp, (data.state.width, data.state.height)
     u, v = data.hops[:, 0]
     before, behind = zip(*((-0.5 - at, at - n + 0.5) for at, n in zip((u, v), size)))
@@ -392,7 +392,7 @@ def _where(data: Data):
 
 
 def _padded(data: Data, names: dict):
-    """Return the effect of border or reflection on a point outside the image, in words."""
+    """Return a sentence on what border or reflection does to a point outside the image."""
     xp, across = data.xp, data.hops[0]
     if data.state.paddingMode != REFLECTION:
         return choose(

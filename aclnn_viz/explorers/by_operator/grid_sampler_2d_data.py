@@ -296,7 +296,7 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
 
 
 def _hops(xp, u, size: int, mode: int, aligned: bool):
-    """Return a coordinate, its image by the border or one mirror, and the image of that by a second mirror (3,)."""
+    """Return three coordinates: the point's, moved by the border or one mirror, and moved by a second mirror."""
     low, span = (0.0, size - 1.0) if aligned else (-0.5, float(size))
     hops = [u]
     for _ in range(2):
@@ -313,7 +313,7 @@ def _hops(xp, u, size: int, mode: int, aligned: bool):
 
 @lru_cache(32)  # few movements change the curve
 def _curve(size: int, margin: int, *modes) -> np.ndarray:
-    """Return the columns of points, the mean column that each reads, and nan there if it reads none, else the reverse."""
+    """Return three rows: columns of points, the mean columns of taps where pixels are read, and those where none is."""
     places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
     offset, factor = pixel_units(size, modes[2])
     taps = [np.stack(tap) for tap in sampling.taps(XP, offset + factor * places, size, *modes)]
@@ -337,7 +337,7 @@ def _taps(xp, here, image, *modes):
 
 @lru_cache(16)
 def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
-    """Return a margin around an image (rows, columns), and for each pixel of both the image's pixel that it reads, if any."""
+    """Return a margin around an image (rows, columns), and the image's pixel that each pixel of the whole reads, if any."""
     margin = _margin(*size)
     y, x = (
         sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
