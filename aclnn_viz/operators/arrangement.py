@@ -98,7 +98,7 @@ class Arrangement:
     kept: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:
-        """Return `bound` as the page takes it; raises TypeError or ValueError for what does not fit."""
+        """Return `bound` as the page takes it; raise TypeError or ValueError for a value that does not fit."""
         return self.given(page, bound, self.fitted(page, bound))
 
     def fitted(self, page, bound: dict) -> Fitted:
@@ -339,7 +339,7 @@ class Arrangement:
                 )
 
     def _split(self, arrays, patterns, sizes) -> None:
-        """Set how many axes trail if `like` has two free groups of axes; another tensor decides."""
+        """Set the number of trailing axes from another tensor if `like` has two free groups of axes."""
         like, pattern = arrays[self.like], patterns[self.like]
         unknown = [name for name in pattern.starred if name not in sizes]
         if len(unknown) < 2:
@@ -428,7 +428,7 @@ def asked(what: str, bound: dict) -> bool:
 
 
 def _taken(tensor: Tensor, array, attributes: dict) -> Pattern:
-    """Return the pattern of a tensor; a single number or a broadcast tensor takes it from its shape."""
+    """Return the pattern of a tensor; for a single number or a broadcast tensor it follows from the shape."""
     found = chosen(tensor.shape, attributes)
     number = array is None or array.shape in ((), (1,))
     return choices(tensor.shape)[0] if found.scalar and found.stretched and not number else found

@@ -138,7 +138,7 @@ def _row(op, p: Parameter, where: str = "") -> tuple[str, ...]:
 
 
 def _format(op, dtype: str) -> str:
-    """Return one of the tensor's possible formats."""
+    """Return a format that the tensor may have, as text."""
     of = (
         op.like if dtype == "same" else dtype.removeprefix("as ") if dtype.startswith("as ") else ""
     )

@@ -36,7 +36,7 @@ KINDS = {
     "derivation": "derivations",
     "reference": "tests",
 }
-#: Modules about an operator that state no facts: pattern of the name, by kind.
+#: For each kind of file that states no fact of an operator: the name pattern of the kit's module.
 BESIDE = {
     "derivation": "derivations.{}",
     "reference": "tests.reference.{}",

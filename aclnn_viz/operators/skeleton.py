@@ -290,7 +290,7 @@ class _Roles:
         self.patterns: dict[str, str] = {}
 
     def shaped(self, name: str, seen: tuple = ()) -> str:
-        """Return the pattern of a tensor of like shape, else a new one with any number of axes."""
+        """Return the pattern of a tensor with the same shape, or else a new pattern with any number of axes."""
         like = self.of.get(name) or {
             self.result: self.upstream,
             self.upstream: self.taken[0],
@@ -314,7 +314,7 @@ class _Roles:
 
 
 def _words(name: str, snake: str, declared: Prototype) -> dict[str, str]:
-    """Return the words of the templates."""
+    """Return the words that fill the gaps of the templates."""
     parameters = _inputs(declared)
     roles = _Roles(parameters)
     forward = [*roles.taken, *(p.name for p in roles.attributes if p.name != roles.mask)]

@@ -52,7 +52,7 @@ def _source(xp, x, size, paddingMode, alignCorners, simt):
 
 
 def _reflect(xp, u, size, alignCorners, simt):
-    """Reflect with mirrors counted by a reciprocal (A2, A3) or a division (950); at a mirror the count may be off by one."""
+    """Reflect a coordinate; mirrors are counted by a reciprocal (A2, A3) or a division (950), which may be off by one at a mirror."""
     low, span = (0.0, float(size - 1)) if alignCorners else (-0.5, float(size))
     if span == 0.0:
         return xp.zeros_like(u) * u, xp.zeros_like(u)

@@ -423,7 +423,7 @@ class Edit:
 
     @property
     def _shown(self) -> ast.AST:
-        """Return the statement's present text; an output of a page is taken from its dictionary."""
+        """Return the present text of the statement; for an output of a page, the text of its entry in the dictionary."""
         whole, part = self.change.node, self.statement
         if not (isinstance(whole, ast.Dict) and isinstance(part, ast.Dict)):
             return part

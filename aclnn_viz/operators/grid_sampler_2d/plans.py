@@ -134,7 +134,7 @@ def _kept(xp, x, simt):
 
 
 def _over_taps(xp, terms, simt):
-    """Return the sum of (channels, points) over taps and channels: taps innermost, in one chain, on Ascend 950."""
+    """Return the sum over taps and channels for each point; on Ascend 950 it is one chain, with taps innermost."""
     if simt:
         return xp.sum(xp.reshape(xp.stack(terms, axis=1), (-1, terms[0].shape[1])), axis=0)
     per_channel = terms[0]
