@@ -136,7 +136,7 @@ def check_runs(runs) -> None:
 
 
 def _plotted(title: str, runs: dict[str, Errors], marks, said=()) -> Picture:
-    """Return the picture of `marks(high, end)`, which names the largest error of the first run."""
+    """Return the picture of the marks that `marks(high, end)` makes, with the largest error of the first run by name."""
     e, statistic = next(iter(runs.values())), tr(STATISTIC)
     if any(e.nothing() for e in runs.values()):
         return framed(tr(NOTHING, output=tr(e.provenance.output)), runs, statistic)

@@ -100,7 +100,7 @@ def figure(picture, theme: str = "light"):
 
 
 def _grown(panel: Panel, wide: float) -> Panel:
-    """Return the panel with a height; without one it is as high as its axes are long."""
+    """Return the panel with a height, which follows from its axes if it has none."""
     if panel.height:
         return panel
     across, down = (abs(high - low) for low, high in limits(panel))
@@ -196,7 +196,7 @@ def _ticked(axes, panel: Panel, places: list) -> None:
 
 
 def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> None:
-    """Name the marks above the axes, `across` in a row."""
+    """Write the legend above the axes, with `across` names in a row."""
     named = {text: handle for handle, text in zip(*axes.get_legend_handles_labels())}
     order = [text for text in dict.fromkeys(labels) if text in named]
     # later bands cover earlier ones

@@ -61,7 +61,7 @@ def _points(mark) -> tuple[np.ndarray, dict]:
 
 
 def _together(marks) -> list[list[tuple]]:
-    """Return groups of marks (mark, places, values) whose places equal, or are among, the first mark's.
+    """Return groups of marks (mark, places, values); in a group all places are among those of the first mark.
 
     Points without a label on top of others are omitted.
     """
@@ -126,7 +126,7 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
 
 
 def _notes(panel: Panel) -> list[str]:
-    """Return words on a panel in reading order: a row of them is a line, top first, named by the axes' ticks."""
+    """Return the words on a panel in reading order: one line per row, top first, with the names of the axes' ticks."""
     rows, (_, (low, high)) = {}, limits(panel)
     for mark in panel.marks:
         if isinstance(mark, Note) and mark.text.strip():
