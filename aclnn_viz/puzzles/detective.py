@@ -136,7 +136,7 @@ class Detective:
         return [*lines, *found.diff.splitlines()]
 
     def _alibi(self, suspect: str) -> str:
-        """Return an experiment, shown or else from the suite, in which the suspect would give another result.
+        """Return an experiment, shown or from the suite, in which the suspect would have another result.
 
         An experiment that only one of the two kernels fails is preferred to one with different wrong numbers.
         """

@@ -101,7 +101,7 @@ class Puzzle:
         return (*map(_arrays, self._said.get("cases", ())), *map(self._own, drawn))
 
     def _own(self, inputs: dict) -> dict:
-        """Return those of the named inputs that the function takes."""
+        """Return the named inputs that the function takes."""
         names = table("puzzles", self.operator).get("names", {})
         return {name: inputs[names.get(name, name)] for name in signature(self.spec).parameters}
 

@@ -313,7 +313,7 @@ def right_answer(puzzle, inputs: dict) -> dict[str, np.ndarray]:
 
 
 def _worst(one: _Seen) -> str:
-    """Return the first wrong output, its worst element, and the inputs there."""
+    """Return the first wrong output, its worst element, and the inputs of that element."""
     name, mask = next((name, mask) for name, mask in one.wrong.items() if mask.any())
     actual, truth = one.outputs[name], one.truth[name]
     at = farthest(np.where(mask, distance(actual, truth), -1.0))
@@ -328,7 +328,7 @@ def _worst(one: _Seen) -> str:
 
 
 def _given(inputs: dict, shape=None, at=()) -> str:
-    """Return the inputs in words: an array of the output's shape by its element there, a long array by its shape."""
+    """Return the inputs in words: of an array with the output's shape one element, of a long array the shape."""
 
     def shown(value):
         if not isinstance(value, np.ndarray):
