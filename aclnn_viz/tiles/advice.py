@@ -49,7 +49,7 @@ def _memory(run: Run) -> Message:
 
 
 def _longest(run: Run, blocks) -> Message | None:
-    """Return the longest tile that fits; buffers that grow with the longest copy grow, others stay."""
+    """Return the longest tile that fits, if buffers that hold a whole tile grow with it and the others do not."""
     copies = [
         span.length
         for one in run.trace or ()
@@ -70,7 +70,7 @@ def _longest(run: Run, blocks) -> Message | None:
 
 
 def _spare(launched: Callable[..., Run], run: Run) -> list[int]:
-    """Return the lines of waits that can be omitted together, tried one after another."""
+    """Return the lines of waits that can be omitted together; each wait is tried in turn."""
     end, spare = time.monotonic() + SECONDS, []
     sync = "auto" if launched(sync="strict").hazards else "strict"
     for line in run.waits_of_its_own:

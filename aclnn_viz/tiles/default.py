@@ -238,7 +238,7 @@ def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
 
 @cache
 def _module(name: str, text: str) -> ModuleType:
-    """Return the program as a module with readable text, from which hazards quote lines."""
+    """Return the program as a module whose text is stored, so that hazards can quote its lines."""
     module = ModuleType(f"{__name__}_{name}_{crc32(text.encode()):08x}")
     module.__file__ = f"<{module.__name__}>"
     linecache.cache[module.__file__] = len(text), None, text.splitlines(True), module.__file__
@@ -248,7 +248,7 @@ def _module(name: str, text: str) -> ModuleType:
 
 
 def _written(op, lines, places: dict) -> str:
-    """Return the text of the program."""
+    """Return the text of the tile program, written from a page."""
     writing, passed = _Writing(lines, places), [*places, *lines.outputs]
     streamed = [key for key, place in places.items() if writing.streamed(key)]
     buffers = [(name, "* 4", "float32") for name in writing.all[False]] + [

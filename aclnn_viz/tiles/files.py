@@ -129,7 +129,7 @@ def on_files(
 
 
 def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, how: dict) -> Run:
-    """Return the outputs of a kernel or a project for files."""
+    """Run a kernel or a project on the arrays of files; return the run."""
     if isinstance(kernel, Project):
         return kernel.launch(
             *inputs,

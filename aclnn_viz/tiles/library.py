@@ -31,7 +31,7 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
 
 
 def _fill(out, values, kept: bool):
-    """Write values: shorter rows are filled with 0, or `kept` keeps the rest; one number per row fills the row."""
+    """Write rows of values: the rest of a short row becomes 0 or, if `kept`, stays; a single number fills its row."""
     if values.ndim == 2 and values.size:
         place = out.reshape(len(values), -1)
         if kept:

@@ -530,7 +530,7 @@ class Machine:
 
 
 class _Worker:
-    """A thread that runs kernels one after another, each only when resumed; `back` signals a pause."""
+    """A thread that runs kernels one after another whenever it is resumed; `back` signals a pause."""
 
     def __init__(self):
         self.go, self.back, self.run = threading.Lock(), threading.Lock(), None
@@ -606,7 +606,7 @@ class _Thread:
             self.worker.thread.join()
 
     def _threaded(self) -> bool:
-        """Return whether the thread is free for another kernel."""
+        """Run the kernel; return whether the thread is free for another one."""
         try:
             self.work()
         except BaseException as error:

@@ -447,7 +447,7 @@ class Project:
 
 
 def _own(folder: Path, pattern: str) -> list[Path]:
-    """Return the files that a person wrote in a folder, without hidden files and copies from a build."""
+    """Return the source files of a folder, without hidden files and copies from a build."""
     return [
         path
         for path in sorted(folder.rglob(pattern))

@@ -222,7 +222,7 @@ def RepeatReduceSum(
 
 
 def _parts(name, kind, shares=8):
-    """Return a call with `shares` results per repeat, None for one per two lanes."""
+    """Return an instruction with `shares` results per repeat; None means one result per two lanes."""
 
     def call(
         dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int

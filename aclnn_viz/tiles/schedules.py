@@ -337,7 +337,7 @@ class Search:
             before.append(earlier)
 
     def _reverse(self, i: int, j: int, steps: list[Step], before: list[set[int]]):
-        """Choose a first step of the reversed pair: a step between that does not need step i, or step j."""
+        """Choose the first step of a run that reverses the pair i, j: a step between them that does not need i, or j."""
         free = [k for k in range(i + 1, j) if i not in before[k]] + [j]
         first = [steps[k].key for k in free if not before[k] & set(free)]
         if not self.nodes[i].to_try & set(first):

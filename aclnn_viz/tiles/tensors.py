@@ -552,7 +552,7 @@ class TQue:
 
 
 class _Bound(NamedTuple):
-    """A position filled like one position and emptied like another."""
+    """A TPosition that a program fills like one position and empties like another."""
 
     filler: int
     emptier: int
