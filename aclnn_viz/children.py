@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 MARK = "ACLNN_VIZ_CHILD"  # an environment variable that child processes inherit
-DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+DIE_WITH_PARENT = 1  # number of prctl's PR_SET_PDEATHSIG on Linux
 PATIENCE = 10.0  # seconds in which processes may start others while they are being ended
 
 
@@ -81,7 +81,7 @@ class Child(subprocess.Popen):
 
     def _left(self) -> list[int]:
         found = []
-        # without /proc only the session ends
+        # without /proc, only the processes of the session are ended
         for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
             with suppress(OSError):  # the process has ended, or belongs to another user
                 state, session, started = _stat(one)

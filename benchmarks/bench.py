@@ -115,7 +115,7 @@ def cases(chosen):
         for dtype in DTYPES:
             for size, shapes in zip(NAMES, SIZES[op.name]):
                 for mode in op.modes:
-                    # PyTorch lacks the z-loss
+                    # leave out cases with z-loss, which PyTorch lacks
                     if "lseSquareScaleForZloss" not in mode or not mode["lseSquareScaleForZloss"]:
                         yield (
                             " ".join([op.name, *map(str, mode.values()), dtype, size]),

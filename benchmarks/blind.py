@@ -378,7 +378,8 @@ def differs(out, other):
 
 
 def main() -> int:
-    for depth, level in DEPTHS.items():  # only the verdict is printed, not its reason
+    # skip searching and shrinking, because only the verdict is printed
+    for depth, level in DEPTHS.items():
         DEPTHS[depth] = replace(level, searching=0, shrinking=0)
     deep, names = "--deep" in sys.argv, [word for word in sys.argv[1:] if word[0] != "-"]
     with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -32,7 +32,7 @@ POINTS = [(p, 0, P - 1), (q, 0, Q - 1)]
 CHANNELS = (c, 0, C - 1)
 
 CHAPTER, PARTS = 3, (coordinates, interpolation)
-# one mode without and one with padding: their steps have the texts of all modes
+# a mode without and a mode with padding: their steps contain the texts of all modes
 TEXT_MODES = (0, 0), (0, 1)
 book = Book("grid_sampler_2d")
 

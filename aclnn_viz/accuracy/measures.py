@@ -219,7 +219,8 @@ class Pairing:
         """Yield examine(start, stretch, stretch of the baseline or None) of every stretch, in order, from threads."""
 
         def one(start):
-            with np.errstate(all="ignore"):  # infinities and nans are counted: no warning is needed
+            # infinities and nans are counted, so NumPy need not warn of them
+            with np.errstate(all="ignore"):
                 return examine(start, *self._stretches(slice(start, start + LENGTH)))
 
         return run_all(one, range(0, self.size, LENGTH), self.size)

@@ -206,7 +206,8 @@ class Launch:
         self._workspace = (workspace, workspace_size) if workspace_size else (None, 0)
         self._fault = False
         self._used = []
-        self._regions = []  # (name, first address, address behind the last, written)
+        # memory regions: (name, first address, address behind the last, written)
+        self._regions = []
         for parameter in self._contract.parameters:
             if parameter.name in self._addresses and parameter.name not in self._outcome.untouched:
                 self._inspect(parameter.name, parameter.output)
@@ -334,7 +335,7 @@ class Launch:
                         address=f"{address:#x}",
                     )
                 )
-            # only a view that overlaps itself can be this large
+            # a larger view than the device's memory must overlap itself
             if view.size * itemsize > self._state.memory.capacity:
                 self._record(
                     message(

@@ -185,7 +185,7 @@ def driver_version() -> str | None:
     return found[1] if found else None
 
 
-class _SymbolInfo(ctypes.Structure):  # Dl_info of dlfcn.h
+class _SymbolInfo(ctypes.Structure):  # struct Dl_info of dlfcn.h
     _fields_ = [
         ("file", ctypes.c_char_p),
         ("base", ctypes.c_void_p),

@@ -135,7 +135,7 @@ def _double(value) -> float:
         raise _Refused("a number", "pass a float")
     try:
         return float(value)
-    except OverflowError:  # like a C constant that is too large for a double
+    except OverflowError:  # the number is too large for a double, which C would not compile
         return math.inf if value > 0 else -math.inf
 
 

@@ -176,7 +176,7 @@ class DeviceMemory:
         block = self.find(address)
         data = block.data
         low, high = byte_range(view, dtype.itemsize)
-        # offsets would overflow int64, so all bytes count as outside
+        # offsets would overflow int64, so all bytes count as outside the block
         if max(abs(low), abs(high)) >= 1 << 62:
             data, low = data[:0], 0
         elements = np.zeros(view.shape, np.int64)

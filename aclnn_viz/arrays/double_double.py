@@ -71,7 +71,7 @@ def divide(a, b):
     (ah, al), (bh, bl) = a, b
     q = ah / bh
     p, e, _ = two_product(q, bh)
-    rest, inexact = (ah - p) - e, 0.0  # exact, except for underflow
+    rest, inexact = (ah - p) - e, 0.0  # this remainder is exact, except for underflow
     if al is not None:
         rest, inexact = rest + al, np.abs(al)
     lost = None
@@ -146,7 +146,7 @@ def _reduced(high, low):
     """Return (p, s, n) with e**a = 2**n p (1 + s) and p = 2**(k / STEPS) from the table."""
     powers_high, powers_low, (c1, c2, c3, c4) = _tables()
     k = np.rint(high * (STEPS / 0.6931471805599453))
-    t = high - k * c1, None  # this product and the next two are exact
+    t = high - k * c1, None  # the products of k with c1, c2 and c3 are exact
     for part in (-k * c2, -k * c3, -k * c4):
         t = add(t, (part, None))[0]
     if low is not None:
@@ -165,7 +165,8 @@ def expm1_near_0(a):
 def exp_float64(x: np.ndarray) -> np.ndarray:
     """Return e**x in float64, within 2.2 units 2**-53 relative, by the same table and a shorter series."""
     ordinary = np.abs(x) < 700.0
-    if not np.all(ordinary):  # each half neither overflows nor vanishes before the product does
+    # each half of the power must neither overflow nor vanish before it is multiplied
+    if not np.all(ordinary):
         inside = np.where(np.abs(x) < 800.0, x, 0.0)
         return np.where(
             inside == x,
@@ -264,7 +265,7 @@ def _tables():
         power = power * root >> bits
     pairs = [_pair(power, bits) for power in powers]
     rest, parts = _log2(bits) // STEPS, []
-    # at most 30 bits each: products with k, of up to 23 bits, must be exact
+    # parts of at most 30 bits, because products with k, of up to 23 bits, must be exact
     for place in (40, 70, 100):
         parts.append(float(rest >> (bits - place)) * 2.0**-place)
         rest &= (1 << (bits - place)) - 1

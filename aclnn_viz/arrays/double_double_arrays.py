@@ -72,7 +72,7 @@ def _finished(xp, ufunc, operands, value, error):
                 if ufunc in (np.multiply, np.divide):
                     unsigned = (x.error > 0.0) & (np.abs(x.high) <= x.error * SLACK)
                     special = special & ~(unsigned & ~_any_nan(operands))
-        broken = ~finite | ~np.isfinite(high)  # also true where an intermediate result overflowed
+        broken = ~finite | ~np.isfinite(high)  # also marks results of which a step overflowed
         high, low = (
             np.where(broken, naive, high),
             np.where(broken, 0.0, 0.0 if low is None else low),
@@ -435,7 +435,7 @@ class PreciseArrays(ExactFunctions):
             place = np.arange(columns.size) - np.repeat(
                 starts, np.diff(np.append(starts, columns.size))
             )
-            # each odd number of a place is added to its left neighbour
+            # of each pair of terms of a place, add the second to the first
             second = np.flatnonzero(place % 2)
             if not second.size:
                 break

@@ -26,7 +26,7 @@ from aclnn_viz.errors import problem
 BLOCK_ELEMENTS = 1 << 17
 # smaller arrays use one thread, because starting threads costs more than it saves
 THREADED_ELEMENTS = 1 << 18
-# bytes; glibc maps larger freed blocks anew each time
+# bytes of the largest freed block that glibc keeps; larger ones are mapped anew each time
 LARGEST_MAPPED = (1 << 25) - (1 << 13)
 
 
@@ -46,7 +46,8 @@ class Arranged(NamedTuple):
     results: dict[str, Result]
     compute: np.dtype
     axes: dict[str, str]
-    prelude: Callable | None = None  # (xp, arrays) -> more arrays, from whole inputs
+    # function (xp, arrays) -> more arrays, called with whole inputs
+    prelude: Callable | None = None
     # whether a tensor has no elements; then no page runs, because sums of nothing are 0
     empty: bool = False
 

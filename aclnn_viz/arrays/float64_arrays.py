@@ -20,7 +20,7 @@ UNIT = 2.0**-53
 ROOM = 1.0 + 2.0**-20  # factor that covers rounding errors of bounds, and second-order terms
 EXP = 5.0  # error of the exponential in units: 2.2, or twice that for a square
 LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
-_AT_ONCE = 1024  # of a larger array, a few elements are checked first
+_AT_ONCE = 1024  # first check so many elements of a larger array
 _FLOOR = 2.0**-1021  # an error in units that covers underflow
 # up to this relative error, 1 / (1 - e) and exp(e) are 1 + e within a hundredth
 _LINEAR = 2.0**-10 / UNIT

@@ -79,7 +79,7 @@ class Functions(Guards):
     sqrt, log, expm1, log1p, tanh, erf, erfc = map(
         staticmethod, (np.sqrt, np.log, np.expm1, np.log1p, np.tanh, ERF, ERFC)
     )
-    round = staticmethod(np.rint)  # rounds ties to even
+    round = staticmethod(np.rint)  # np.rint rounds ties to even
 
     def clip(self, x, low=None, high=None):
         x = x if low is None else np.maximum(x, low)

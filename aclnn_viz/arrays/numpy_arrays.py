@@ -6,7 +6,7 @@ from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
-VALUES_BY_INDEX = 4096  # with more elements, one call per channel costs less than one index of all
+VALUES_BY_INDEX = 4096  # for more elements, one call per channel is cheaper than one index of all
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 

@@ -23,7 +23,7 @@ PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "p
 OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
 EXACT, LONGEST = 17, 4096  # lengths up to EXACT are distinguished, lengths from LONGEST are not
 FEWER = 4, 8  # factors of the relation "N times as large"
-AXES = 6  # only the last AXES axes of a tensor are distinguished
+AXES = 6  # relations distinguish only the last AXES axes of a tensor
 
 Atoms = dict[tuple[str, str], bool]
 

@@ -17,7 +17,7 @@ from aclnn_viz.storage.readers import machine_memory
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import meant, message, tr
 
-MOST_ELEMENTS = 1 << 36  # of a tensor, with lengths of 0 counted as 1
+MOST_ELEMENTS = 1 << 36  # most elements of a tensor, with lengths of 0 counted as 1
 BYTES = 16  # least memory for each element of the first tensor while a case is drawn, in bytes
 LEFT_OUT = meant("left out", "that is not given")
 

@@ -27,7 +27,7 @@ class Draw:
     def __init__(self, fmt: FloatFormat, seed: int, given: dict, kinks: bool = True):
         # `kinks`: whether elements may lie at kinks of a function
         self.format, self.kinks = fmt, kinks
-        # format of the tensors that stay wide for 16-bit operators
+        # tensors that stay wide in 16-bit operators have this format
         self.wide = FLOAT64 if fmt is FLOAT64 else FLOAT32
         self.rng = np.random.default_rng(seed)
         self.given = given
@@ -322,7 +322,7 @@ def kinks_of(op: Operator, name: str, known: dict) -> list:
     ]
 
 
-# Sizes
+# Lengths of axes
 
 
 def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
@@ -484,7 +484,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
     return resolved(sizes, op.sizes, attributes)
 
 
-# The suite
+# The suite of cases
 
 
 def suite(op: Operator) -> Iterator[dict]:

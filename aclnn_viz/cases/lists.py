@@ -209,7 +209,7 @@ def _attribute(where: str, entry: dict, number: int, note):
     return int(low) + number % (int(high) - int(low) + 1) if dtype == "int" else (low + high) / 2
 
 
-LARGEST = 1 << 27  # elements of one tensor
+LARGEST = 1 << 27  # most elements of one tensor
 KINDS = "a .json file as ATK has it"
 
 

@@ -82,10 +82,10 @@ def suite(op, seed: int = 0) -> Iterator[tuple[Recipe, Case]]:
         yield recipe, recipe.case(1000 * seed + number)
 
 
-# one more than each power of two that may be the length of a tile or of a core's share
+# lengths one above a power of two, which may be the length of a tile or of a core's share
 LONG_LENGTHS = tuple(2**k + 1 for k in range(7, 17))
 LONGEST = 2**20 + 1
-REMAINDERS = range(65, 129)  # every remainder modulo every number up to 64
+REMAINDERS = range(65, 129)  # these numbers have every remainder modulo each number up to 64
 TOTALS = (2**15, 2**18, 2**21)  # elements of a shape with equal axes
 
 

@@ -111,7 +111,7 @@ def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice
     return kept
 
 
-# Inputs
+# Candidates that read inputs wrongly
 def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
     """Yield candidates that read an attribute as another value, or leave out, exchange or shift tensors."""
     values: dict[str, dict] = {}
@@ -240,7 +240,7 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
             )
 
 
-# Outputs
+# Candidates that return outputs wrongly
 def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
     """Yield outputs with right numbers at other places (reversed, transposed, shifted, cut), or with those of another output or
     input.

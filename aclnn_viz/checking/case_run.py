@@ -31,7 +31,7 @@ FEW_SHARE, TWO = 0.1, 2
 ORDERS = 16.0
 # ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
 STEPS = 1.51
-SLACK = 8.0  # allowed difference in roundings
+SLACK = 8.0  # allowed difference of two computations, in roundings
 SINGLE = 2.0**-24
 LETTERS = 10  # letters of a description that weigh as much as one of a formula
 FORGOTTEN = 3

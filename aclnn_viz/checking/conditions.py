@@ -157,7 +157,7 @@ def _by_length(some, others) -> Condition | None:
     names = [name for name in here[0] if all(name in held for held in [*here, *there])]
 
     def tests() -> Iterator[tuple[str, str, Callable[[int], bool | None]]]:
-        # of conditions on one value, only the shortest lengths and ranks are useful
+        # only the shortest lengths and ranks are worth a condition on a single value
         for name in names:
             value, other = here[0][name], there[0][name]
             if value in SHORTEST or name.endswith(".ndim"):

@@ -106,7 +106,7 @@ class Counterexample:
     def call(self) -> str:
         """A line of Python that repeats the counterexample: a call of the kernel with these inputs, or, for large ones, by files."""
         if sum(np.size(value) for value in self.inputs.values()) > PRINTED * len(self.inputs):
-            # works for any source of the case
+            # a folder works for a case of any source
             return 'result.counterexample.write("folder"); av.check("folder", kernel)'
         arguments = [f"{name}={_literal(value)}" for name, value in self.inputs.items()]
         return f"kernel({', '.join(arguments)})"

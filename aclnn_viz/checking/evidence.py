@@ -188,7 +188,7 @@ class Evidence:
 
     seen: list[CaseRun] = field(default_factory=list)
     misbehaviour: dict[str, str] = field(default_factory=dict)
-    traces: dict[str, str] = field(default_factory=dict)  # tracebacks of errors
+    traces: dict[str, str] = field(default_factory=dict)  # traceback of each fault that is an error
     blamed: list[Ready | Prepared] = field(default_factory=list)  # cases with a fault of any kind
     # cases that the kernel or device does not support
     refused: list[Ready | Prepared] = field(default_factory=list)
@@ -198,7 +198,7 @@ class Evidence:
     undecided: int = 0  # number of undecided elements in the judged cases
     silent: int = 0  # number of cases on which the kernel returned nothing
     unrun: str = ""  # why some cases did not run
-    # in seconds of the whole check, including the preparation of cases
+    # seconds from the start of the check, including the preparation of cases
     first_failure: float | None = None
     start: float = field(default_factory=time.monotonic)
     earlier: float = 0.0  # seconds of earlier preparations of cases

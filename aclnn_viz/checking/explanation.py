@@ -82,7 +82,7 @@ def diagnose(
     """
     known = {
         fault: faulty_kernel(op, fault) for fault in faults(op.name) if not fault.edit
-    }  # the search tries edits
+    }  # leave out edits, which the search tries
     failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)
     passing = [run for run in seen if not run.misses]
     ordered = [*cheapest_first(failing), *passing]

@@ -27,9 +27,9 @@ REFUSALS = (NotImplementedError, StoredError)
 # guard bytes on either side of each input, and their value: a nan in every floating format, -1 in
 # integers
 GUARD, CANARY = 64, 0xFF
-FRAMES = 5  # of a traceback, at most
+FRAMES = 5  # most frames of a traceback that are shown
 FOLDER = Path(__file__).parent
-LONGEST = 500  # of an exception's text and of an output's name
+LONGEST = 500  # most characters of an exception's text and of an output's name
 OTHERS = 50  # unrequested outputs that are named; further ones are counted
 NOTHING = message("returns None where an array is expected")
 # fill bytes that give finite, distinct numbers in every format; tolerance to recognise them

@@ -198,7 +198,8 @@ class Source:
                 and node.func.attr == "at"
             )
             if not (isinstance(node, ast.Name) and node.id in local):
-                self._allowed(node, known.nonlocals | known.globals)  # builtins are unknown here
+                # the scan does not know builtins
+                self._allowed(node, known.nonlocals | known.globals)
         return name
 
     def _allowed(self, node: ast.AST, known: dict) -> None:
@@ -555,7 +556,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         # if several statements differ, compare all lines from the first to the last of them
         if after == before:
             old = ast.unparse(source.trees[name]).splitlines()
-            # at least 1, because both begin with the same name
+            # `start` is at least 1, because old and new begin with the same name
             start = len(commonprefix([old, new]))
             end = len(commonprefix([old[: start - 1 : -1], new[: start - 1 : -1]]))
             before, after = (

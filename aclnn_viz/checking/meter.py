@@ -50,7 +50,8 @@ def memory_given_back(large: bool) -> Iterator[None]:
     finally:
         if large:
             gc.collect()
-            with suppress(AttributeError, OSError):  # another system's C library
+            # the C library of another system lacks malloc_trim
+            with suppress(AttributeError, OSError):
                 ctypes.CDLL(None).malloc_trim(0)
 
 

@@ -34,7 +34,7 @@ ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
 ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
-# each variation; the first value is the reference
+# what is varied between runs; the first value is the reference
 ON_TILES = (
     (message("another number of cores"), "cores", 1, 2, 7),
     (message("another order"), "schedule", "eager", "late", 0, 1),
@@ -213,7 +213,8 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """Yield each variation with the two views that it compares."""
-    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH  # tile programs are slow
+    # tile programs are slow, so they get smaller batches
+    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH
     large, whole_batch = View(count=few), View(0, few, place=None)
     yield CALLS, rows, rows
     yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))

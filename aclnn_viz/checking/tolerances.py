@@ -255,7 +255,7 @@ def tolerance(
         for kernel in _samples(op, allowed)
         for point in points
     ]
-    for point, actual in samples:  # some orders of a sum overflow where others do not
+    for point, actual in samples:  # one order of a sum may overflow where another does not
         point.known[~np.isfinite(actual.astype(np.float64))] = False
     if not any(point.known.any() for point in points):
         raise ValueError(

@@ -99,7 +99,7 @@ def main(
     # choose the language before any help or error is printed
     asked, arguments = first.parse_known_args(arguments)
     if asked.lang:
-        os.environ[VARIABLE] = asked.lang  # inherited by the kernels of a JupyterLab
+        os.environ[VARIABLE] = asked.lang  # kernels of a JupyterLab inherit the language
         language(asked.lang)
     option.help = tr("the language of the output, and of the explorers that `lab` opens")
     parser = Parser(

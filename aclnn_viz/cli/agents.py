@@ -21,7 +21,7 @@ from typing import Any
 from aclnn_viz.children import Child, environment
 from aclnn_viz.errors import problem
 
-SECONDS, MEMORY = 300.0, 8 << 30  # limits of one command
+SECONDS, MEMORY = 300.0, 8 << 30  # limits of one command: seconds, bytes
 PRINTED = 1 << 16  # most characters of a program's output that are shown
 # most characters of a failed command's output, from its start and its end
 LINES = 2000
@@ -112,7 +112,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
         started.append(process)
         try:
             with suppress(ProcessLookupError):
-                # its child processes have separate limits
+                # the limit holds for the command alone; its child processes have separate limits
                 resource.prlimit(process.pid, resource.RLIMIT_AS, (MEMORY, resource.RLIM_INFINITY))
             said, errors = process.communicate(given, seconds)
         except subprocess.TimeoutExpired:

@@ -13,7 +13,7 @@ def sweep(options) -> int:
 
     workers = options.workers
     if workers is None and ".py:" in options.device:
-        workers = 1  # a kernel may end its process
+        workers = 1  # a worker process, because a kernel may end its process
     result = sweep(
         options.cases,
         options.device,

@@ -77,7 +77,7 @@ class Emulator:
         )
         schedule_of(self.schedule)
         self.handles: dict[int, Handle] = {}
-        self._line = cache(self._line)  # each lookup starts another program
+        self._line = cache(self._line)  # cached, because each lookup starts another program
 
     def serve(self, control: socket.socket) -> None:
         """Serve a program until it ends."""

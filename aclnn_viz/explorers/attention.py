@@ -87,7 +87,7 @@ class Attention:
     weights: tuple  # exp(score - maximum) of earlier keys, for the old and the new maximum
     P: np.ndarray
     dP: np.ndarray
-    D: np.ndarray  # (Sq, 1)
+    D: np.ndarray  # sum of P * dP for each query, shape (Sq, 1)
 
     @property
     def dS(self):
@@ -222,7 +222,8 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
-    twice = np.repeat(np.arange(n), 2)  # each place twice, for a step function with vertical edges
+    # each place occurs twice, for a step function with vertical edges
+    twice = np.repeat(np.arange(n), 2)
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead = xp.minimum(found.state.swept, 1.0)
     swept = (

@@ -81,7 +81,7 @@ def of(op) -> Subject:
     )
 
 
-# The state
+# The state of an explorer
 
 
 @cache
@@ -288,7 +288,7 @@ def _by_hand(op, state) -> dict:
     return {name: value for name, value in given.items() if value is not None}
 
 
-# The data
+# The data of an explorer
 
 
 def compute(op, state) -> Data:
@@ -363,7 +363,7 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
 
-# The panels
+# The panels of an explorer
 
 
 def panels(data: Data) -> list[Panel]:
@@ -401,7 +401,7 @@ def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
     return Panel(name, f"{name} {outer or list(values.shape)}{cut}", (heat,), over, up, 5, TALL)
 
 
-# In words
+# The picture in words
 
 
 def text(op, data: Data) -> str:

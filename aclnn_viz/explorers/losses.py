@@ -23,7 +23,7 @@ from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 LEAST, MOST = 0.002, 0.98  # share of a row's total that a hand can give to its classes
-NEAR = 0.01  # a smaller distance pulls hardly at all
+NEAR = 0.01  # at a smaller distance, the target pulls hardly at all
 TALL, LOW = 320, 122
 
 

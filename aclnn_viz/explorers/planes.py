@@ -95,9 +95,9 @@ class Plane:
     upstream: str
     output: str
     place: list[int]
-    weights: np.ndarray  # (outputs, rows, columns) of the input
-    gradient: np.ndarray  # (rows, columns) of the outputs
-    arrived: np.ndarray  # (rows, columns) of the input: sum over all outputs
+    weights: np.ndarray  # weight of each pixel in each output, shape (outputs, rows, columns)
+    gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
+    arrived: np.ndarray  # gradient of each pixel, summed over all outputs, shape (rows, columns)
     state: object
 
     @property

@@ -45,13 +45,13 @@ class Subject:
     # colours, [3:so], or be bold, [b:so]
     caption: Callable = None
     plays: Callable = lambda data: ()
-    # (gathered, data) for tracing, with which a page computes the picture without Python
+    # (gathered, data), with which a page computes the picture without Python
     live: tuple = ()
     # makes inputs by name that a traced picture keeps constant, from a state
     drawn_of: Callable = lambda state: {}
     kept: tuple[str, ...] = ()  # fields that do not change in a page
-    # for untraceable pictures: {field: values, () for all}; the page stores the pictures of all
-    # combinations
+    # for pictures that cannot be traced: {field: values, () for all}; the page stores the
+    # pictures of all combinations
     recorded: tuple[dict, ...] = ()
 
     def drawn(self, data) -> tuple[dict, list[dict]]:

@@ -167,7 +167,7 @@ class Job:
     reads: list
     hazardous: bool
     wrote: list  # the bytes written, one array per span of `writes`
-    waits: tuple  # for each pipe, the number of instructions that must finish before
+    waits: tuple  # for each pipe, the number of its instructions that must finish before this one
 
 
 @dataclass(frozen=True, eq=False)

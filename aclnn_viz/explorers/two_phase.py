@@ -262,7 +262,7 @@ def memory(data: Data) -> Panel:
     order = sorted(found.values(), key=lambda life: (life.shelf, life.column))
     shelves = [life.shelf for life in order]
     wide, last = 1.0 / (len(order) + 0.6 * QUEUE), len(listed) - 0.5
-    # gaps between shelves
+    # places of the gaps between shelves
     left = np.array([(k + 0.6 * shelf + 0.1) * wide for k, shelf in enumerate(shelves)])
     born, died, filled, share, column = (
         np.array([float(getattr(life, name)) for life in order])

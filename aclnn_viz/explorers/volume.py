@@ -40,7 +40,7 @@ class Volume:
     """The sample of a point in one channel, by corner (n,): places, weights and slopes; none outside."""
 
     state: object
-    voxels: np.ndarray  # (depth, height, width)
+    voxels: np.ndarray  # values of the voxels, shape (depth, height, width)
     at: list  # the point's place in voxels: x, y, z
     scales: list  # (offset, factor) from voxels to the grid's coordinates
     places: list  # x, y, z of each corner

@@ -28,7 +28,8 @@ LEVELS = {
     "tensor": meant("tensor", "tensor of a term"),
     "pipes": message("tile"),
 }
-GIVEN, ALONG, STEP, OUTPUT, CHOSEN, INK = 4, 3, 5, 6, 7, 9  # kinds of marks
+# kinds of marks: given, along an axis, step, output, chosen, ink
+GIVEN, ALONG, STEP, OUTPUT, CHOSEN, INK = 4, 3, 5, 6, 7, 9
 LEGEND = {
     GIVEN: message("input"),
     STEP: message("elementwise"),

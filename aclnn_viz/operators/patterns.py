@@ -195,7 +195,7 @@ class Pattern:
         return len(sizes[many]) if many else int(sizes.get(axis) != ())
 
     def _lengths(self, axis: str, sizes: Sizes) -> tuple[int, ...]:
-        if axis in sizes:  # the most frequent case
+        if axis in sizes:  # most axes are plain names with a known length
             return (sizes[axis],) if sizes[axis] != () else ()
         if axis[0] == "*":
             return sizes[axis[1:]]

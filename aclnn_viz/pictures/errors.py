@@ -16,7 +16,7 @@ from aclnn_viz.pictures.text import number
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
-WIDTH = 900  # pixels of a picture
+WIDTH = 900  # width of a picture in pixels
 STATISTIC = message("|output − truth| in ulps of the truth")
 NOTHING = message("{output}: no error to show")
 

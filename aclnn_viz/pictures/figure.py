@@ -29,7 +29,7 @@ from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import columns, wrapped
 
 COLUMNS, DPI = DRAWING["columns"], 100
-POINT = 72 / DPI  # Matplotlib's points per pixel
+POINT = 72 / DPI  # number of Matplotlib's points in a pixel
 OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
 # pixels: height of a line of words, of a headline above the panels, space between panels
 LINE, HEADLINE, GAP = 15, 17, 10

@@ -11,7 +11,8 @@ from aclnn_viz.pictures.text import choose
 
 DRAWING = tomllib.loads(Path(__file__).with_name("drawing.toml").read_text("utf-8"))
 HANDLE = DRAWING["handle"]
-# (name, light theme, dark theme, dash of the line, marker of Matplotlib, hatch)
+# each kind of mark: (name, colour in the light theme, in the dark theme, dash of the line,
+# Matplotlib's marker, hatch)
 KINDS = tuple(tuple(kind.values()) for kind in DRAWING["kinds"] + DRAWING["stage"])
 
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from aclnn_viz.pictures.palette import DRAWING, KINDS
 
-# (light, dark, dash of the line, marker, hatch) per kind of mark
+# each kind of mark: (light colour, dark colour, dash of the line, marker, hatch)
 SERIES = tuple(kind[1:] for kind in KINDS)
 
 

@@ -243,7 +243,7 @@ class _Path:
         self.names.add(found)
         return found
 
-    # Forward
+    # The forward pass
 
     def _traced(self):
         """Run forward over recorded arrays, and keep its local names with their last values."""
@@ -296,7 +296,7 @@ class _Path:
         for called, _, array in self.seen[:-1]:
             name(array, called)
 
-    # Backward
+    # The backward pass
 
     def _write(self, upstream, wrt, asked):
         gradients, zero = [], {}

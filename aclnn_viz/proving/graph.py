@@ -73,7 +73,7 @@ class NotedArrays(LetteredArrays):
     def __init__(self, decide):
         self.decide, self.arrays, self.known, self.nodes = decide, [], {}, {}
 
-    # Making arrays
+    # Functions that make arrays
 
     def made(self, op, takes, shape, kind, options=(), formula=None, symbol=None):
         takes, shape = tuple(takes), tuple(shape)
@@ -352,7 +352,7 @@ class NotedArrays(LetteredArrays):
         shape[axis] = Add(*(a.lengths[axis] for a in arrays))
         return self.made("concat", (a.symbol for a in arrays), shape, REAL, (axis,))
 
-    # Functions along axes
+    # Functions that work along axes
 
     def along(self, op, x, axis=None, keepdims=False):
         chosen = self.axes_of(x, axis)

@@ -87,7 +87,7 @@ class Writer:
         self.seen, self.used, self.needed = before
         return found
 
-    # Arrays
+    # Text of arrays
 
     def array(self, a):
         if a.op == "number":
@@ -237,7 +237,7 @@ class Writer:
 
     _max = _min = _sum
 
-    # Numbers and lengths
+    # Text of numbers and lengths
 
     def number(self, e, whole=False):
         if e.is_Integer:
@@ -274,7 +274,7 @@ class Writer:
             raise Refused(f"the length {e}, which no axis has")
         return self.text(e, True)[0]
 
-    # Formulas
+    # Text of formulas
 
     def text(self, e, whole=False):
         e = S(e)

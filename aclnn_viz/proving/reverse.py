@@ -165,7 +165,7 @@ class Reverse:
                     e = other
         return e
 
-    # One array
+    # The adjoint of one array
 
     def _total(self, u):
         total = Add(*self.adjoints[u])
@@ -214,7 +214,7 @@ class Reverse:
         if e != 0:
             self.adjoints[v].append(e)
 
-    # Sums
+    # Derivatives through sums
 
     def unspread(self, e, have, want):
         """Return the sum over the axes along which `want` has length 1 or is missing in `have`."""
@@ -285,7 +285,7 @@ class Reverse:
 
     _min = _max
 
-    # Moves
+    # Derivatives through moves of entries
 
     def exactly(self, e, shape):
         shape = tuple(shape)
@@ -403,7 +403,7 @@ class Reverse:
     def _zeros(self, shape):
         return self.xp.made("full", (S.Zero, *shape), shape, REAL).symbol
 
-    # Lookups
+    # Derivatives through lookups
 
     def _take(self, u, a, x, index):
         (axis,) = u.options

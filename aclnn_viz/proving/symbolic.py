@@ -209,7 +209,7 @@ class SymbolicArrays(LetteredArrays):
         self.assumed.update(dict.fromkeys(ends))
         return self.lift(x)
 
-    # Making arrays
+    # Functions that make arrays
 
     def made(self, axes, entry, kind, key, *parents, cases=None, deps=None, slopes=None):
         key = (*key, *(p.key for p in parents))
@@ -637,7 +637,7 @@ class SymbolicArrays(LetteredArrays):
             )
         return KroneckerDelta(index.at(axes, at), place)
 
-    # Functions along axes
+    # Functions that work along axes
 
     def _along(self, x, axis, keepdims):
         chosen = self.axes_of(x, axis)

@@ -274,7 +274,7 @@ def _places(e, entry, views):
     }
 
 
-# One equation
+# The proof of one equation
 
 
 def equation(claim):
@@ -387,7 +387,7 @@ def _proved(claim, labels):
     return proves_equal(left, right, in_range=claim.ranges)
 
 
-# Conditions of a proof
+# The conditions of a proof
 
 
 def unsound(traced):

@@ -169,7 +169,7 @@ def _take(own: Path, path: Path) -> None:
                 "name another place",
             )
         ) from None
-    except OSError:  # this file system has no links
+    except OSError:  # the file system cannot make links
         os.replace(own, path)
 
 

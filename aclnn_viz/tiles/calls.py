@@ -25,7 +25,7 @@ from aclnn_viz.tiles.platforms import (
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
-CALLS = 1 << 16  # bytes for the records of a core, behind global memory
+CALLS = 1 << 16  # bytes behind global memory for the records of a core
 # Enumerations that start.h and kernel_operator.h number: formats, enumerations, parameters.
 FORMATS = (
     int8_t,

@@ -62,7 +62,7 @@ FLAGS = (
 SECONDS, STEPS, BYTES = 60.0, 1 << 20, 4 << 30
 STARTS = 10.0  # seconds until the first entry is ready
 PRINTED = 1 << 16  # limit of the shown output of a kernel, in bytes
-# bytes between tensors, so that an address beyond a tensor is in no other
+# bytes between tensors, so that an address beyond one tensor lies in no other
 APART = 1 << 16
 # Names of the C library that an entry may also have; such an entry is renamed.
 OF_C = {
@@ -73,7 +73,7 @@ OF_C = {
     ).split(),
 }
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
-NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # name of a parameter
+NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # pattern of a parameter's name
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 # Parts of a tiling struct: macros, constants for its arrays, and conditions.
 DEFINED = re.compile(
@@ -517,7 +517,7 @@ class Launched:
         self.kernel, self.machine, self.steps = kernel, machine, 0
         # regions of tensors: start, memory, separate array
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
-        # bytes of each argument, or the offset of a pointer's target
+        # for each argument its bytes, or the offset of a pointer's target
         self.values: list[bytes | int] = []
         regions, top = self.laid_out(arguments)
         self.top = top = -(-top // APART) * APART

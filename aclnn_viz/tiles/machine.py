@@ -40,7 +40,7 @@ PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
 ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
-# what one other core does, and what several do
+# verbs for one other core, and below for several
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
 PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
@@ -135,7 +135,7 @@ class Core:
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
         self.issued: list[list[Instruction]] = [[] for _ in PIPES]
-        # (event, id) -> the clock, and the line that set the flag
+        # each (event, id) -> the clock, and the line that set the flag
         self.flags: dict[tuple, tuple[list[int], int]] = {}
         self.ids: dict[tuple, tuple] = {}  # holder of each (event, id)
         self.fetched: set[tuple] = set()  # each (event, id) that FetchEventID returned
@@ -144,7 +144,7 @@ class Core:
         self.cached: set = set()  # memories of which the scalar unit's cache holds lines
         self.formats: dict[
             tuple, np.dtype
-        ] = {}  # (memory, span) -> horizon of the latest tensor at that span
+        ] = {}  # horizon of the latest tensor at each (memory, span)
         self.moved = 0  # bytes copied between global memory and the Unified Buffer
         self.at: tuple[str, int] | None = None  # file and line, for a program outside Python
 

@@ -24,7 +24,7 @@ POISON = 0xFF  # fill byte that makes a nan in every floating format
 NARROW = half, bfloat16_t
 _CORES = 1024  # a stamp is epoch * _CORES + core + 1
 _MANY = _CORES - 1
-CACHE = 64  # bytes of a line in the scalar unit's cache
+CACHE = 64  # bytes of a line of the scalar unit's cache
 
 
 class Span(NamedTuple):
@@ -123,7 +123,8 @@ class UnifiedBuffer:
         self.writes: list[dict[Span, int]] = [{} for _ in PIPES]
         self.reads: list[dict[Span, int]] = [{} for _ in PIPES]
         self.last_write, self.last_read = [0] * 4, [0] * 4
-        self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}  # cache of LocalTensor.operand
+        # cached results of LocalTensor.operand
+        self.operands: dict[tuple, tuple[Span, np.ndarray]] = {}
 
     def unordered(
         self, span: Span, horizon, writing: bool, core=None, atomic: bool = False
@@ -204,8 +205,8 @@ class GlobalMemory:
         self.state = None if written else self.unwritten()
         # Verb -> stamp of the last such access, and 4 * position + pipe; created at the first access.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        # (core, line of 64 bytes) in the scalar units' caches -> "clean", "dirty" (written there), "old" (written by
-        # others since). Only lines that can change are kept.
+        # (core, line of 64 bytes) of the scalar units' caches -> "clean", "dirty" (the core
+        # wrote), "old" (others wrote later); only for lines that can change.
         self.lines: dict[tuple, str] = {}
 
     def __add__(self, offset: int) -> Address:

@@ -51,7 +51,7 @@ def fitting(op, inputs: dict) -> tuple[dict, dict]:
     return bound, results
 
 
-BLOCK = 32  # bytes: the unit of addresses in the Unified Buffer
+BLOCK = 32  # bytes of a block, the unit of addresses in the Unified Buffer
 REPEAT = 256  # bytes that a vector instruction processes in one step
 REPEATS = 255  # limit of repeats and strides, which have 8 bits
 
@@ -64,7 +64,7 @@ _CALLS = {
     "ShiftLeft ShiftRight": "int16_t uint16_t int32_t uint32_t",
     "Duplicate Brcb Copy Gather GatherMask": _MOVED,
     "CreateVecIndex": "int16_t half int32_t float",
-    "Compare CompareScalar": "half float int32_t",  # int32_t has only EQ
+    "Compare CompareScalar": "half float int32_t",  # int32_t only with the comparison EQ
     "Select": "half float",
     "ReduceSum ReduceMax ReduceMin WholeReduceSum WholeReduceMax WholeReduceMin BlockReduceSum BlockReduceMax "
     "BlockReduceMin PairReduceSum RepeatReduceSum": "half float",
@@ -88,7 +88,7 @@ class Arch:
 
     reserved: int
     buffers: int  # most buffers of a TPipe
-    events: int  # ids of each event
+    events: int  # number of ids of each event
     calls: dict[str, str]
     casts: dict[str, str]
 

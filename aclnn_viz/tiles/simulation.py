@@ -74,7 +74,7 @@ class Simulated(NamedTuple):
     task: float
     core: float
     busy: dict[str, float]
-    spans: list  # (core, pipe, position, start, end, (core, pipe, position) waited for)
+    spans: list  # entries: (core, pipe, position, start, end, (core, pipe, position) waited for)
     memory: float  # share of the bandwidth of global memory that is used
 
 
@@ -107,7 +107,7 @@ class _Simulation:
         self.sharing: list = []
         self.waiting: list[list[int]] = [[] for _ in cores]
         self.active = [False] * n
-        # (core, pipe, position) -> [start, end, waited for]
+        # each (core, pipe, position) -> [start, end, waited for]
         self.at: dict[tuple, list] = {}
         self.now = self.work = self.filled = self.used = 0.0
         self.under_way = [0, 0]  # number of inbound copies through the L2, and past it

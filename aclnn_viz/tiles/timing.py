@@ -20,7 +20,7 @@ from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
-GOOD = 16384  # bytes of a copy that use the bandwidth well (guide, 尽量一次搬运较大的数据块)
+GOOD = 16384  # copies of at least so many bytes use the bandwidth well (guide, 尽量一次搬运较大的数据块)
 MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # first bytes of a file of times
 SAME = 0.05  # smaller relative differences are reported as invisible
 
@@ -87,7 +87,7 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     slots: list[Slot] = []
     floor = ended = epoch = 0
     free: dict[tuple, int] = {}  # first free step of each (core, pipe)
-    # (core, pipe, position) -> step, and the last instruction of its pipe so far
+    # each (core, pipe, position) -> step, and the last instruction of its pipe so far
     at: dict[tuple, tuple[int, Instruction]] = {}
     for instruction in sorted(run.trace, key=lambda entry: entry.epoch):
         if instruction.epoch != epoch:
@@ -174,7 +174,7 @@ class Times:
     waits: dict[str, dict[str, float]]
     path: tuple[Span, ...]
     memory: float
-    # inbound and outbound bytes of the cores, repeats, cycles of the vector unit
+    # bytes in and out of the cores, repeats, cycles of the vector unit
     sizes: dict[str, float]
 
     @property

@@ -240,7 +240,7 @@ def differing(one: str, other: str) -> tuple[str, str] | None:
 
 
 def _near(one: str, other: str) -> bool:
-    # 1.8e+308 would be infinite
+    # isclose also takes infinities: 1.8e+308 becomes infinite
     return isclose(float(one), float(other), rel_tol=NEAR["error" if "e" in one else "value"])
 
 

@@ -69,7 +69,7 @@ def lesson(text: str):
     """Return a notebook with explorers in place of their still pictures, and with figures' words below them."""
     notebook, here = read(text), language()
     folder = "zh/notebooks/zh" if here == "en" else "notebooks"
-    # this lexer marks shell calls
+    # this lexer colours shell calls in cells
     notebook.metadata["language_info"] = {"name": "python", "pygments_lexer": "ipython3"}
     for cell in notebook.cells:
         if cell.cell_type == "markdown":  # links between editions lead to the other site

@@ -12,7 +12,7 @@ from aclnn_viz.errors import problem
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
-FEW_POINTS = {"grid_shape": (2, 3)}  # for pictures that must stay small
+FEW_POINTS = {"grid_shape": (2, 3)}  # a small grid, for pictures that must stay small
 
 
 def draw(source: Draw, shape) -> dict:

@@ -321,7 +321,7 @@ def _input_grad(data: Data) -> Panel:
     return Panel("inputGrad", "inputGrad", (heat,), BARE, BARE, 4, 104, square=True)
 
 
-# In words
+# The picture in words
 
 
 def caption(data: Data):

@@ -150,20 +150,20 @@ class Data:
     xp: object
     state: State
     inputs: dict  # inputs of op.backward
-    surround: np.ndarray  # (H + 2 margin, W + 2 margin): the image continued by the padding mode
+    # the image continued by the padding mode, shape (H + 2 margin, W + 2 margin)
+    surround: np.ndarray
     margin: tuple[int, int]  # width of the continued border: rows, columns
     pixels: np.ndarray  # the points in pixels (column, row), before padding
     out: np.ndarray  # output, shape (Hout, Wout)
     inputGrad: np.ndarray  # gradient of the image, shape (H, W)
     gridGrad: np.ndarray  # gradient of the grid, shape (Hout, Wout, 2)
     outputs: dict  # outputs of op.backward
-    taps: np.ndarray  # (K, 7): row, column, weight, d weight/dx, d weight/dy, inside, pixel value
-    read: np.ndarray  # (2, 2): mean column and row of the taps, and their slopes
-    hops: (
-        np.ndarray
-    )  # (2, 3): per axis the chosen point, behind one mirror or the border, behind two
-    curve: np.ndarray  # (3, PLACES): columns of points, columns read, columns where none is read
-    flights: np.ndarray  # (2, Hout * Wout): places of the moving gradients
+    # for each of K taps: row, column, weight, d weight/dx, d weight/dy, inside, pixel value
+    taps: np.ndarray
+    read: np.ndarray  # mean column and mean row of the taps, each with its slope
+    hops: np.ndarray  # for each axis: the chosen point, its image by one mirror or the border, its image by two mirrors
+    curve: np.ndarray  # columns of points, columns read, columns where none is read
+    flights: np.ndarray  # places (row, column) of the moving gradients
 
     @property
     def chosen(self) -> tuple:

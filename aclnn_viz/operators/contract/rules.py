@@ -42,7 +42,7 @@ from aclnn_viz.operators.products import READ, WITH_BFLOAT16, Version
 from aclnn_viz.operators.shapes import formats_of
 from aclnn_viz.words.messages import Message, message
 
-SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that the tiling of each generated operator requests
+SYSTEM_WORKSPACE = 16 * 1024 * 1024  # bytes that each generated operator's tiling requests
 GENERATED = (
     "nnopbase individual_op/api/individual_op_api.cpp and individual_op/executor/indv_executor.cpp"
 )

@@ -105,7 +105,7 @@ def taps(xp, x, size, interpolationMode, paddingMode, alignCorners):
         ]
     u, slope = source(xp, x, size, paddingMode, alignCorners)
     if interpolationMode == NEAREST:
-        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # rounds ties to even
+        return [(xp.round(u), xp.ones_like(u), xp.zeros_like(u))]  # xp.round rounds ties to even
     first = xp.floor(u)
     t = u - first
     return [(first, 1.0 - t, -slope), (first + 1.0, t, slope)]

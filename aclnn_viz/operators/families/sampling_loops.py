@@ -106,7 +106,7 @@ def place(u, along, count, size, stride, how, index, weight, slope):
                 index[k, p] = tap * stride if tap >= 0.0 and tap < size else -1.0
         return
     for p in range(count):
-        # rounds ties to even
+        # np.rint rounds ties to even
         u[p], t = (
             np.rint(u[p]) if interpolation == NEAREST else np.floor(u[p]),
             u[p] - np.floor(u[p]),

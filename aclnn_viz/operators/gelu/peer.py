@@ -4,5 +4,5 @@
 
 
 def in_torch(torch, gradOutput, self):
-    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN cannot broadcast
+    with torch.backends.mkldnn.flags(enabled=False):  # PyTorch's oneDNN path cannot broadcast
         return torch.ops.aten.gelu_backward(gradOutput.double(), self.double())

@@ -4,7 +4,7 @@ float32 errs by up to 20 ulp.
 
 
 def in_torch(torch, gradOutput, self, approximate):
-    with torch.backends.mkldnn.flags(enabled=False):  # oneDNN cannot broadcast
+    with torch.backends.mkldnn.flags(enabled=False):  # PyTorch's oneDNN path cannot broadcast
         return torch.ops.aten.gelu_backward(
             gradOutput.double(), self.double(), approximate=approximate
         )

@@ -12,7 +12,7 @@ AXES = {"self": "p", "buffer": "p", "y": "p", "gradOutput": "p", "gradInput": "p
 
 
 def forward(xp, self):
-    buffer = xp.exp(-xp.abs(self))  # exp cannot overflow
+    buffer = xp.exp(-xp.abs(self))  # the exponent is never positive, so exp cannot overflow
     return {"y": xp.clip(self, None, 0.0) - xp.log1p(buffer), "buffer": buffer}
 
 

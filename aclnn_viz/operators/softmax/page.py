@@ -7,7 +7,8 @@ AXES = {"self": "a.b", "result": "a.b", "gradOutput": "a.b", "output": "a.b", "o
 
 
 def forward(xp, self):
-    exp = xp.exp(self - xp.max(self, axis=1, keepdims=True))  # exp cannot overflow
+    # the exponent is never positive, so exp cannot overflow
+    exp = xp.exp(self - xp.max(self, axis=1, keepdims=True))
     return {"result": exp / xp.sum(exp, axis=1, keepdims=True)}
 
 

@@ -25,6 +25,6 @@ OPERATOR = activation(
         {"shape": (4, 6)},
         {"shape": (257,)},
         {"shape": ()},
-        {"shape": (3,), "self": 90.0, "threshold": 100.0},  # exp overflows here
+        {"shape": (3,), "self": 90.0, "threshold": 100.0},  # a case in which exp overflows
     ),
 )

@@ -9,7 +9,8 @@ from aclnn_viz.verification.contract import Run
 from aclnn_viz.verification.errata.model import gradient
 
 SAMPLE = np.arange(1.0, 25.0).reshape(2, 12)  # input x of the sample, one group per row
-ONE = np.array([[[0.0, 2.0]]])  # one sample, one channel, two positions: x-hat is [-1, 1]
+# x of one sample, one channel and two positions, whose x-hat is [-1, 1]
+ONE = np.array([[[0.0, 2.0]]])
 TWO = np.array([[[0.0, 2.0]], [[0.0, 4.0]]])  # two samples of one channel and two positions
 DY = np.array([[[1.0, 0.0]], [[0.0, 1.0]]])
 
