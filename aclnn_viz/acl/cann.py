@@ -156,7 +156,7 @@ class Binding:
         result = self._result(self.symbol(*arguments))
         if not outputs:
             if isinstance(result, CannHandle):
-                result.made_of = arguments  # the library may read these arrays later
+                result.made_of = arguments  # keep the arrays alive: the library may read them later
             return result
         return (result, *self._function.nothing) if result else (result, *self._values(outputs))
 

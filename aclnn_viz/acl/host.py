@@ -480,7 +480,7 @@ class HostAcl(ProcessCalls, TransferCalls, OperatorCalls):
     ['aclrtFree: memory freed twice (64 bytes at 0x12c000000000)']
     """
 
-    unavailable: dict[str, str] = {}  # functions that the installation lacks, and why
+    unavailable: dict[str, str] = {}  # reason for each function that an installation lacks
 
     def __init__(
         self, soc: str = SOC, cann: str = CANN, *, memory: int = 64 << 30, backward=_backward

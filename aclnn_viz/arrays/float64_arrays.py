@@ -21,7 +21,7 @@ ROOM = 1.0 + 2.0**-20  # factor that covers rounding errors of bounds, and secon
 EXP = 5.0  # error of the exponential in units: 2.2, or twice that for a square
 LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
 _AT_ONCE = 1024  # first check so many elements of a larger array
-_FLOOR = 2.0**-1021  # an error in units that covers underflow
+_FLOOR = 2.0**-1021  # added to each error to cover underflow, in units
 # up to this relative error, 1 / (1 - e) and exp(e) are 1 + e within a hundredth
 _LINEAR = 2.0**-10 / UNIT
 

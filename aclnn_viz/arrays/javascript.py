@@ -48,7 +48,7 @@ class Traced:
     A `weak` one is a Python number, which takes the type of the other operand.
     """
 
-    __array_ufunc__ = None  # makes NumPy's arrays leave operators to this class
+    __array_ufunc__ = None  # in a mixed expression, NumPy leaves the operator to this class
     __float__ = __int__ = __bool__ = __index__ = __array__ = __format__ = __contains__ = _looked
     shape, dtype, ndim, size = (
         property(lambda self, name=name: getattr(self.held, name))

@@ -478,7 +478,7 @@ class Candidate:
             return message("your kernel behaves as {fault}", fault=self.name)
         if not self.before:
             return self.after
-        if self.kind == "sum":  # the line stays; its sum changes
+        if self.kind == "sum":  # an edit of a sum leaves the text of the line as it was
             return message(
                 "your kernel behaves as if {place}, read\n    {after}",
                 place=self.where,

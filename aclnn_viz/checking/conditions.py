@@ -13,7 +13,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import once_per_case
 from aclnn_viz.words.messages import Message, linked, meant, message
 
-CHOICES_LISTED = 3  # choices that a description lists, at most
+CHOICES_LISTED = 3  # most choices that a description lists
 LISTED = 8  # choices listed for the options that a kernel supports
 SHORTEST = (0, 1)  # short lengths that kernels treat as special cases
 # a law fits by chance unless at most one in so many choices of wrong fresh cases satisfies it

@@ -109,7 +109,7 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A case with everything needed to judge a kernel on it; `made_at` is the time, `seconds` the cost of that."""
+    """A case with everything needed to judge a kernel on it; `made_at` and `seconds` tell when preparation ended and what it took."""
 
     recipe: Recipe
     case: Case

@@ -545,7 +545,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
             with change.made():
                 _glance(statement, lines)
                 changed = source.built(quick)
-        except Exception:  # an edit that is not valid Python
+        except Exception:  # an edit may be invalid Python
             continue
         left = _wrong(changed, probe)
         if left is None or not left < wrong:

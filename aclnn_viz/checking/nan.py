@@ -22,7 +22,7 @@ from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.words.messages import linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
-WATCHED = 1024  # nonfinite elements watched in one result, at most
+WATCHED = 1024  # most nonfinite elements that are watched in one result
 WORK = 20_000_000  # most elements of all watched results; each result counts as at least `WATCHED`
 SHOWN = 3  # operations listed on the path of a nan, and at the ends of other paths
 EMPTY = {"empty", "empty_like", "new_empty"}

@@ -178,7 +178,9 @@ def watched(kernel: Callable, watch: Callable, **inputs):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
         called, operands = operations[number], [*args, *options.values()]
-        if len(called.operands) > len(operands):  # the array of a method precedes its arguments
+        if len(called.operands) > len(
+            operands
+        ):  # a method is called on an array: the first operand
             operands.insert(0, getattr(function, "__self__", None))
         return watch(called, function, operands, lambda: function(*args, **options))
 

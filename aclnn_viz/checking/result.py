@@ -51,7 +51,7 @@ REASONS = 3  # the most frequent refusals that are shown
 
 @dataclass(frozen=True)
 class Unsupported:
-    """The cases that a kernel does not support, their common property, and that of the `others`."""
+    """The cases that a kernel does not support, their common property, and the common property of `others`."""
 
     cases: tuple[str, ...]
     common: str

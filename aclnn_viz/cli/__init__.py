@@ -44,7 +44,7 @@ USAGE = (
     message("ambiguous option: %(option)s could match %(matches)s"),
     message("ignored explicit argument %r"),
 )
-PLACE = r"%(?:\(\w+\))?[rs]"  # a placeholder in such a sentence
+PLACE = r"%(?:\(\w+\))?[rs]"  # placeholder in a sentence of argparse
 
 
 def translated(sentence: str) -> str:

@@ -340,7 +340,7 @@ class Task:
 
 
 class DeviceKernel(CppKernel):
-    """A kernel with its arguments, launched by its own program."""
+    """A kernel with arguments that a C++ program launches."""
 
     def __init__(
         self,

@@ -94,7 +94,7 @@ def state_of(op) -> type:
     moved += [
         (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-        if stage is not attention  # attention has controls for other sizes
+        if stage is not attention  # attention has other controls for its sizes
     ]
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
@@ -353,7 +353,7 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given
-        # draw again with forward's inputs
+        # saved tensors follow from forward's inputs, not from the drawn ones
         if not registry.own("cases", op.name, "draw"):
             known = _of_forward(op, state) | given
         made = pages.forward(

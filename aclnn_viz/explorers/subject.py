@@ -59,7 +59,7 @@ class Subject:
         return described(self.panels(data))
 
     def words(self, data) -> dict:
-        """Return the browser's words."""
+        """Return all words of a picture that the browser shows."""
         return {
             "caption": self.said(data),
             "headline": self.told(data),

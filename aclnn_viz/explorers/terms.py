@@ -272,7 +272,7 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for term, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                # each element of `whole` has one of `single`
+                # each element of `whole` belongs to one element of `single`
                 whole, single = (part, term) if many else (term, part)
                 if whole in places:
                     places.setdefault(single, to[places[whole]])

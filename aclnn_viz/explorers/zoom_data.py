@@ -93,7 +93,7 @@ class Zoomed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The drawn data: an element of a term."""
+    """The data that the zoom explorer draws: a term of an operator, and one of its elements."""
 
     xp: object
     state: object

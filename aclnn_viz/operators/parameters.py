@@ -235,7 +235,7 @@ class vendor_named:
     def __init__(self, attribute: str):
         self.attribute = attribute
 
-    # for type checkers, which see the undecorated method
+    # the annotation lets type checkers see the undecorated method
     def __call__(self, method: Method) -> Method:
         self.method = method
         return self  # type: ignore[return-value]

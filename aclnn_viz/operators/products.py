@@ -64,7 +64,7 @@ TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950 = map(_product, _STATED.va
 # READ: products whose libraries and kernels were read.
 READ = (TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950)
 PRODUCTS = (*READ,)
-ATLAS_A2_A3 = (A2, A3)  # one architecture with the same kernels
+ATLAS_A2_A3 = (A2, A3)  # A2 and A3 have the same architecture and kernels
 # the oldest products, which documents name together
 ATLAS_INFERENCE_TRAINING = (INFERENCE, TRAINING)
 WITH_ARCH35 = (ASCEND_950,)  # the vendor keeps their kernels in folders arch35

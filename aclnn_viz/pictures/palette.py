@@ -27,7 +27,7 @@ def table(points: str, levels: int = 256) -> np.ndarray:
     ).astype(np.uint8)
 
 
-RUNS = len(DRAWING["kinds"])  # kinds for runs on one axis, all distinct
+RUNS = len(DRAWING["kinds"])  # number of kinds, one for each run on an axis
 MAPS = {name: table(points) for name, points in DRAWING["maps"].items()}
 
 

@@ -176,7 +176,7 @@ class SymbolicArrays(LetteredArrays):
     @staticmethod
     def of_page(frame):
         """Return "line {} of page.py" if a frame runs the page, else ""."""
-        # only pages run with this class's `float`
+        # pages alone see `float` as a method of this class
         own = hasattr(frame.f_globals.get("float"), "__self__")
         return f"line {{}} of {Path(frame.f_code.co_filename).name}" if own else ""
 

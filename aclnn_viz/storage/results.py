@@ -174,7 +174,7 @@ def _take(own: Path, path: Path) -> None:
 
 
 def sweep(path: Path) -> None:
-    """Remove remains of killed processes beside a place."""
+    """Remove unfinished files and folders that killed processes left beside `path`."""
     unfinished = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{16}}{re.escape(UNFINISHED)}")
     if not path.parent.is_dir():
         return

@@ -9,7 +9,7 @@ from aclnn_viz.errors import need, whole
 from aclnn_viz.pool import Processes
 from aclnn_viz.sweeps.place import close_opened
 
-PROCESSES = 1024  # processes at most, on one machine
+PROCESSES = 1024  # most processes on one machine
 
 
 class Here(Executor):

@@ -133,7 +133,7 @@ class Calls:
                 )
             elif letter == "p":
                 convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
-            elif convert is None:  # an argument that is equal in every call
+            elif convert is None:  # arguments that are equal in every call need no conversion
                 value = None
                 if letter == "s":
                     value = bytes(iter(each.__next__, ord("\n"))).decode()

@@ -202,7 +202,7 @@ class Core:
         return clock
 
     def horizon(self, pipe: int) -> list[int]:
-        """Return the next instruction's horizon: the scalar unit's waits, without the scalar unit's stores."""
+        """Return the horizon of a pipe's next instruction: all waits of the pipe and of the scalar unit, without the scalar unit's stores."""
         (s, v, into, out), (_, v_seen, into_seen, out_seen) = self.seen[pipe], self.seen[S]
         return [
             s,

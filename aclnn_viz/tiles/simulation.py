@@ -91,7 +91,7 @@ class _Simulation:
         into = sum(job.size for pipes in cores for job in pipes[MTE2] if not job.bypass)
         out = sum(job.size for pipes in cores for job in pipes[MTE3])
         self.capacity = self.cost["L2"] * 1e6
-        # share of evicted bytes that must be written
+        # share of the bytes evicted from the L2 that must be written to memory
         self.dirty = out / (into + out) if into + out > self.capacity else 0.0
         self.left = Counter(job.epoch for pipes in cores for pipe in pipes for job in pipe)
         self.epochs, self.phase = sorted(self.left), 0

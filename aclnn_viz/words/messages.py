@@ -60,7 +60,9 @@ PLACE = Path(__file__).parent
 _ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
-_for_now: ContextVar = ContextVar("for_now", default="")  # a language that overrides the chosen one
+_for_now: ContextVar = ContextVar(
+    "for_now", default=""
+)  # language that overrides the user's choice in a context
 listeners: WeakSet = WeakSet()  # objects whose `reworded` is called when the language changes
 
 
@@ -175,11 +177,11 @@ class Message(str):
     def __str__(self):
         return self[:] if language_here() == "en" else tr(self)
 
-    def __repr__(self):  # lists of messages show this text
+    def __repr__(self):  # a printed list of messages shows their texts
         return repr(str(self))
 
     def __format__(self, spec: str):
-        return format(self[:], spec)  # an English text may contain this one
+        return format(self[:], spec)  # the text of this message as a part of another English text
 
     def said(self, values: dict) -> str:
         """Return the message in the chosen language, with further values."""

@@ -44,7 +44,7 @@ def _gradient(e, leaf):
         or isinstance(e, KroneckerDelta)
         and all(arg.is_integer for arg in e.args)
     ):
-        return S.Zero  # these functions are constant except for jumps
+        return S.Zero  # step functions and deltas are constant except for jumps
     if isinstance(e, Add):
         return Add(*[_gradient(arg, leaf) for arg in e.args])
     if isinstance(e, Mul):
