@@ -217,9 +217,8 @@ class ProcessCalls(State):
                 self.fail(ACL_ERROR_PARSE_FILE, f"{config_path} is not valid JSON")
         if self.initialised:
             self.initialised += 1
-            raise Failed(
-                ACL_ERROR_REPEAT_INITIALIZE
-            )  # unlike others, this error has no text in the library
+            # unlike others, this error has no text in the library
+            raise Failed(ACL_ERROR_REPEAT_INITIALIZE)
         if self.config is not None and config != self.config:
             self.fail(ACL_ERROR_INVALID_PARAM, "the configuration differs from the first one")
         self.config = config

@@ -130,7 +130,7 @@ class DeviceMemory:
         )
 
     def write(self, address: int, values: np.ndarray) -> None:
-        """Store bytes at an address in a live block, and drop those beyond its end."""
+        """Store bytes at an address in a live block; bytes beyond the block's end are dropped."""
         block = self.find(address)
         inside = block.data[address - block.start :][: values.size]
         inside[...] = values[: inside.size]
@@ -409,7 +409,7 @@ class State:
             self.record(message("{task} is still queued; synchronise before", task=task.name))
 
     def release_device(self) -> None:
-        """Free what the device holds, and record what the program left there."""
+        """Free all memory and objects of the device, and record those that the program left."""
         for stream in self.streams():
             self.record_queued(stream)
             stream.queue.clear()

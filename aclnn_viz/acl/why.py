@@ -98,8 +98,8 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Why:
-    """What is known of a log: meanings, what failed first at first; the operator that it names, the call repeated, and lines
-    that nothing is known of."""
+    """The explanation of a log: meanings, the first failure first; the named operator, its repeated call, and unknown lines
+    of failures."""
 
     meanings: tuple[Meaning, ...]
     operator: str = ""
@@ -151,7 +151,7 @@ def _table() -> dict:
 
 @cache
 def _known() -> dict[str, dict]:
-    """What is known, by name, the causes in words before codes."""
+    """Return the entries of causes.toml by name: causes in words first, codes last."""
     known = {entry["name"]: entry for entry in _table()["known"]}
     for group in _table()["codes"].values():
         known |= {
@@ -240,12 +240,12 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
 
 
 def _plain(text: str) -> str:
-    """The text without colours, lines broken where it says so."""
+    """Return the text without colour codes, with line breaks for the two characters \\n."""
     return re.sub(r"\x1b\[[\d;]*m", "", text).replace("\\n", "\n")
 
 
 def _lines(text: str):
-    """The lines that may say something: the time that each or one before it bears, its place, the line; again if it is older."""
+    """Yield (time, place, line) of the lines of a log; the time is the line's or the last one before; repeat a line only if older."""
     times, time = {}, ""
     for at in LINE.finditer(text):
         for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
@@ -257,8 +257,8 @@ def _lines(text: str):
 
 
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
-    """What is known of a text, by name, with the first line that says it and where Python raised it, the nearest to the cause
-    first; the first places of functions of aclnn; and lines of failures that nothing is known of."""
+    """Return known causes of a text by name, the nearest first, each with its line and Python's place; the first places of
+    aclnn functions; and unknown lines of failures."""
     known, hits, functions, unknown, place = _known(), {}, {}, [], ""
     patterns = [
         (name, entry["signs"], re.compile(entry["pattern"]).search)
@@ -296,14 +296,14 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
 
 
 def _operator(functions: dict) -> tuple:
-    """The operator of the kit among functions, its name and where it stands first; where there is none, None and the first function."""
+    """Return the kit's operator among functions, its name and its first place in the log; without one, None and the first function."""
     known = {op.aclnn_name: op for op in operators()}
     name = min(functions, key=lambda name: (name not in known, functions[name]), default="")
     return known.get(name), name, functions.get(name, 0)
 
 
 def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
-    """What the log's own names say: which library an operator is in, and whether torch_npu belongs to CANN."""
+    """Return notes on names in a log: the library of an operator, and whether torch_npu fits CANN."""
     notes = []
     if op and hits.keys() & {"not in libopapi.so", "symbol of an operator"}:
         notes.append(
@@ -339,7 +339,7 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
 
 
 def _repeat(op, text: str, product, version) -> str:
-    """What phase 1 answers to the call whose tensors a log names, or nothing where it does not name all of them."""
+    """Return the answer of phase 1 to the call that a log describes, or "" if the log lacks a tensor."""
     tensors = {}
     for parameter in (p for p in op.c_parameters if p.name in op.tensors):
         at = re.search(rf"\b{parameter.name}\b\W{{1,4}}{TENSOR}", text)
@@ -383,7 +383,7 @@ def _repeat(op, text: str, product, version) -> str:
 
 
 def _named(known, pattern: str, text: str, otherwise):
-    """What `known` makes of the first name in a text that it takes, else what is given."""
+    """Return `known(name)` for the first name in a text that `known` accepts, or else the default."""
     for at in re.finditer(pattern, text):
         try:
             return known(at[1])

@@ -55,7 +55,7 @@ class SizedArray(ArrayOfParts):
 
     @property
     def error(self) -> np.ndarray:
-        """The bound of each element."""
+        """The error bound of each element."""
         return (
             np.zeros(self.shape)
             if self.exact

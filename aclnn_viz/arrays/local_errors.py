@@ -52,7 +52,7 @@ def _lifted(result, a, b):
 
 
 def plus(*terms):
-    """Return the sum of those bounds that are not None."""
+    """Return the sum of the bounds that are not None."""
     given = [term for term in terms if term is not None]
     return sum(given[1:], given[0]) if given else None
 

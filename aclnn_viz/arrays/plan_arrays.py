@@ -88,7 +88,7 @@ class PlannedArrays(Functions):
         return self._wrap(round_to(round_to(array, self.plan.storage or array.dtype), self.compute))
 
     def to_storage(self, x):
-        """Return x rounded to the format of the inputs, but kept in its own format."""
+        """Return x rounded to the format of the inputs, with the dtype unchanged."""
         return self._wrap(self.plan.settle(round_to(x.data, self.storage)).astype(x.dtype))
 
     def anchored(self, x):

@@ -14,7 +14,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 
 @lru_cache(256)
 def sum_axes(ndim: int, axis) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the order in which the axes of a sum are added: those of the first tuple together, then that of the second.
+    """Return two tuples of the axes of a sum: axes that are added together first, and the axis that is added last.
 
     The second is (0,) if axis 0 is summed and is not the only axis of the array, else empty: axis 0 counts rows, samples or
     channels, and a kernel sums within each of these before it adds them to each other.

@@ -72,7 +72,7 @@ def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
 
 
 def whole(length: int, block: int) -> int:
-    """Return the number of `length` places in whole blocks."""
+    """Return how many of `length` places lie in whole blocks."""
     return length - length % block
 
 

@@ -56,7 +56,7 @@ WRONG_CASES = 12  # wrong cases after which a deep check stops
 
 @dataclass
 class Coverage:
-    """The contents of cases.
+    """The contents of cases that a check has seen: options, lengths and kinds of numbers.
 
     `cases` holds the small ones; `calls` is how often the most repeated case ran; `shuffled` says whether cases also ran in
     another order.

@@ -311,7 +311,7 @@ class Explanation:
 
     @property
     def mends(self) -> bool:
-        """Whether it says how to mend the reader's kernel, rather than how it behaves."""
+        """Whether the explanation tells how to mend the reader's kernel, not only how the kernel behaves."""
         return self.kind == "mended"
 
     def __str__(self) -> str:

@@ -69,7 +69,7 @@ class Budget:
 
     @property
     def left(self) -> float:
-        """The remaining runs."""
+        """The number of runs that remain in the budget."""
         return max(0.0, self.end - METER.runs)
 
     def within(self, items: Iterable) -> Iterator:

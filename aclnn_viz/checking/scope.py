@@ -150,7 +150,7 @@ class Scope:
 
     @property
     def text(self) -> str:
-        """The selection in words."""
+        """The selection of cases in words."""
         parts = [
             message("everything that the formula means")
             if self.beyond
@@ -207,7 +207,9 @@ class Scope:
     def cases(self, seed: int) -> list["Ready"]:
         """Return the cases to run, each with its own seed; count others in `left_out`."""
         kept = list(self._drawn(whole("seed", seed)))
-        if not kept:  # the requested shapes, or the plainest case, raise the reason for no cases
+        if (
+            not kept
+        ):  # find out from the requested shapes, or the plainest case, why no case is left
             for shape in self.shapes or (None,):
                 dtype = (self.dtypes or (FLOAT32.name,))[0]
                 if why := self.reason(case(self.op, dtype, shape=shape, **self._single())):

@@ -76,7 +76,7 @@ def check(options) -> int:
         )
     elif way == "--given":
         result = checking.given(options.operator, _named(options.given), options.plan)
-    # a folder may hold outputs
+    # `operator` may be a folder of outputs, which needs no kernel
     elif options.kernel is None and not os.path.isdir(options.operator):
         raise ValueError(
             problem(

@@ -173,7 +173,7 @@ def prototype(function: Function) -> str:
 
 
 def client() -> str:
-    """Return the source of the library."""
+    """Return the C++ source of the library that passes calls to the emulator."""
     stubs = "".join(_stub(one) for one in FUNCTIONS if one.name not in BY_HAND)
     includes = "".join(f'#include "aclnnop/{op.header}"\n' for op in operators())
     return f'#include "client.cpp"\n{includes}\nusing aclnn_viz_client::Array;\nusing aclnn_viz_client::List;\n\nextern "C" {{\n{stubs}}}\n'

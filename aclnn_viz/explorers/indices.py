@@ -90,7 +90,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Indices:
-    """The incoming rows, (rows, numbers), their places, and their effects there."""
+    """The incoming rows (rows, numbers), their places, and the effect of each at its place."""
 
     xp: object
     upstream: str

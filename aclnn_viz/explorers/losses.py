@@ -157,7 +157,7 @@ class Loss:
 
 
 def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
-    """Return the data of the stage."""
+    """Return the data of a loss's panels."""
     name, classes = parts(getattr(op, "_op", op))
     known, target = arranged.attributes | arrays, given[classes]
     gradient = run(op.page.backward, known)[op.main]

@@ -102,7 +102,7 @@ class Plane:
 
     @property
     def sending(self):
-        """Return the number of sending outputs, among those with known windows."""
+        """Return how many of the outputs with known windows send a gradient."""
         return self.state.sent * len(self.weights)
 
     def chosen(self, xp):

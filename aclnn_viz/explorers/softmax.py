@@ -107,7 +107,7 @@ class Softmax:
 
 
 def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
-    """Return the data of a row."""
+    """Return the data of one row of a softmax."""
     name, upstream = next(iter(op.saved)), next(iter(op.upstream))
     part, _ = part_of(op, arranged, arrays, state)
     share, arriving, gradient = (

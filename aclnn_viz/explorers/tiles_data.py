@@ -123,7 +123,7 @@ class Hand:
 
 @dataclass(frozen=True)
 class State(Machine, Hand):
-    """The movable values."""
+    """The values that a reader can move in the explorer of tile programs."""
 
     buffers: int = _buffers(1)
     rows: int = whole(8, 1, 32, "rows", "Tensors")
@@ -195,7 +195,7 @@ class Work:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The drawn data."""
+    """The data that the explorer of tile programs draws."""
 
     state: State
     work: Work

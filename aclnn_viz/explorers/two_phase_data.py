@@ -51,7 +51,7 @@ MISTAKES = {
 
 @dataclass(frozen=True)
 class State:
-    """The movable values."""
+    """The values that a reader can move in the two-phase explorer."""
 
     mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
     mended: bool = flag(
@@ -90,7 +90,7 @@ class State:
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The drawn data."""
+    """The data that the two-phase explorer draws."""
 
     state: State
     inputs: dict  # inputs of op.backward

@@ -76,7 +76,7 @@ class Look:
 
 @dataclass(frozen=True)
 class State(Machine, Look):
-    """The movable values."""
+    """The values that a reader can move in the zoom explorer."""
 
     program: str = choice(HOME, {name: name for name in programs()}, "program", "Program")
     rows: int = whole(SMALL_CASE["rows"], 1, 12, "rows", "Tensors")

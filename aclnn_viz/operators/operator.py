@@ -59,7 +59,7 @@ class Attribute:
 
     @property
     def follows(self) -> bool:
-        """Return whether lengths give the value."""
+        """Return whether the attribute's value follows from lengths."""
         return isinstance(self.low, str) and self.low == self.high
 
 

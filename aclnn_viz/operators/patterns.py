@@ -48,7 +48,7 @@ FUNCTIONS = {
 
 @dataclass(frozen=True)
 class Pattern:
-    """One pattern; `text` as above.
+    """The pattern of a tensor's shape; its `text` has the syntax above.
 
     >>> sizes = Pattern("N G*D *P").bind((2, 6, 4, 5), {"G": 3})
     >>> sizes

@@ -152,7 +152,9 @@ def name_of(op) -> str:
 
 def holds_operator(folder: str | Path) -> bool:
     """Return whether a path is the folder of an operator, filled in or not."""
-    return os.path.isfile(Path(folder) / "declaration.py")  # an impossible file name is no operator
+    return os.path.isfile(
+        Path(folder) / "declaration.py"
+    )  # isfile is false for an impossible file name
 
 
 def outside() -> dict[str, Path]:

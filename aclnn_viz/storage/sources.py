@@ -47,7 +47,7 @@ class Source(ABC):
 
 
 class Folder(Source):
-    """Cases in a folder."""
+    """A folder of stored cases, as a source of files."""
 
     fix = "write the cases again"
 

@@ -169,7 +169,7 @@ class Store:
 
     @contextmanager
     def unaltered(self) -> Iterator[None]:
-        """Turn errors in reading rows into AlteredError: no sweep wrote such rows."""
+        """Turn errors in reading rows into AlteredError, because no sweep writes rows that cannot be read."""
         try:
             yield
         except StoredError:

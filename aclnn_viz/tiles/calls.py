@@ -26,7 +26,7 @@ from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
 CALLS = 1 << 16  # bytes behind global memory for the records of a core
-# Enumerations that start.h and kernel_operator.h number: formats, enumerations, parameters.
+# Formats, enumerations and parameters in the order in which start.h and kernel_operator.h number them.
 FORMATS = (
     int8_t,
     uint8_t,

@@ -687,7 +687,7 @@ class Launched:
 
 
 def _bytes(value, name: str) -> bytes:
-    """Return the bytes for a struct or a pointer to one: bytes, or any object with a buffer."""
+    """Return the bytes for a struct or a pointer to one, from bytes or any object with a buffer."""
     try:
         return bytes(memoryview(value).cast("B"))
     except TypeError:

@@ -194,7 +194,7 @@ class Address(NamedTuple):
 
 
 class GlobalMemory:
-    """One tensor in global memory, shared by all cores; there is one record per `unit` bytes."""
+    """One tensor in global memory, shared by all cores; each `unit` bytes have one record."""
 
     def __init__(self, name: str, array: np.ndarray, written: bool):
         self.name, self.array, self.read_only = name, array, written

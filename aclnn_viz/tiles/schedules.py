@@ -85,7 +85,7 @@ class Late:
                     heapq.heappush(self.ready, freed.entry)
 
     def needed(self, core, horizon) -> list[int]:
-        """Return the positions that must land for a horizon: its own, and those that they wait for."""
+        """Return the positions that must land for a horizon: those in the horizon, and those for which they wait."""
         reached, before = list(horizon), None
         while reached != before:
             before = list(reached)

@@ -60,9 +60,8 @@ PLACE = Path(__file__).parent
 _ENTRY = re.compile(r'^msgid (".+")\n(?:msgid_plural .*\n)?msgstr\S* (".+")$', re.MULTILINE)
 
 _chosen: list[str] = []
-_for_now: ContextVar = ContextVar(
-    "for_now", default=""
-)  # language that overrides the user's choice in a context
+# language that overrides the user's choice in a context
+_for_now: ContextVar = ContextVar("for_now", default="")
 listeners: WeakSet = WeakSet()  # objects whose `reworded` is called when the language changes
 
 

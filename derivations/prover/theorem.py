@@ -58,7 +58,7 @@ class Claim:
 
     @cache  # noqa: B019  a theorem is kept for good
     def equations(self):
-        """The equations, built once."""
+        """The equations of the theorem, built at first use."""
         return tuple(self.build())
 
     def prove(self):

@@ -18,7 +18,7 @@ UPSTREAM = Tensor(SHAPE, CHOICE)
 
 
 def reduced(xp, each, reduction, count):
-    """Return the loss of all elements."""
+    """Return the losses of elements, or their sum or mean, as `reduction` says."""
     if reduction == NONE:
         return each
     total = xp.sum(each, keepdims=True)

@@ -9,7 +9,7 @@ from aclnn_viz.verification.conventions.model import gradients
 
 
 def ours(target, gradLoss=1.0, weight=None, reduction="mean", classes=2, **given) -> np.ndarray:
-    """Return xGradOut for logits 0."""
+    """Return the kit's xGradOut for logits 0."""
     target = np.asarray(target)
     log_prob = np.full((target.size, classes), -np.log(max(classes, 1)))
     weight = None if weight is None else np.asarray(weight, np.float64)
