@@ -68,7 +68,7 @@ NUMBERS = {
     "nan": lambda fmt: [np.nan] * 6,
     # four of each sign, to meet every region of the other tensors
     "inf": lambda fmt: [np.inf, -np.inf] * 4,
-    # exp is tiny, or overflows in float32
+    # exp of these numbers is tiny, or overflows in float32
     "far numbers": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
     "large and small": lambda fmt: (
         [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)

@@ -108,7 +108,7 @@ def separating(some: Sequence[Traits], others: Sequence[Traits]) -> Condition | 
     """
     if not some or not others:
         return None
-    # a single case always has some length of its own: a law needs two on each side
+    # one case always differs in some length: a law needs two cases on each side
     return _by_choice(some, others) or (
         _by_relation(some, others) or _by_length(some, others)
         if min(len(some), len(others)) > 1

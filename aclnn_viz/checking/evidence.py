@@ -292,7 +292,7 @@ def _examined(
         evidence.refused.append(ready)
         asked = outcome.misbehaviour.partition(": got ")[0]
         same = (why for why in evidence.reasons if why.partition(": got ")[0] == asked)
-        # the text after "got" differs by case
+        # count refusals as equal if only their text after "got" differs
         evidence.reasons[next(same, outcome.misbehaviour)] += 1
     evidence.silent += outcome.outputs is None and not refused
     fault = "" if refused else outcome.misbehaviour

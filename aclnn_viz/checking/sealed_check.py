@@ -72,7 +72,7 @@ ALIKE = {
 class Stopped(RuntimeError):
     """The kernel's process has ended; the text says why."""
 
-    __module__ = "builtins"  # texts print this module's name as none
+    __module__ = "builtins"  # a traceback prints no module name for "builtins"
 
 
 class Sealed:
@@ -224,7 +224,7 @@ class Sealed:
             raise NotImplementedError(reply["text"])
         if name == "MemoryError":
             self.happened[message("takes more memory than {n} MiB", n=self.memory >> 20)] = None
-        # no line of the kernel ran
+        # the call failed before a line of the kernel ran
         uncalled = name == "TypeError" and not reply["trace"] and "returned" not in reply
         kind = (
             TypeError

@@ -266,7 +266,7 @@ def cpp_sample(op, case) -> str:
         name=op.aclnn_name,
         about=_about(op, inputs, bound),
         header=op.header,
-        library=op.library.replace("ops-", "opapi_"),  # CANN 9 names the library so
+        library=op.library.replace("ops-", "opapi_"),  # name of the library in CANN 9
         helpers="".join(text for code, text in _HELPERS.items() if code in codes)
         + REPEATED * any("Repeated" in one for one in created),
         create="\n".join(created),

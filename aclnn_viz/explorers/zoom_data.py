@@ -139,9 +139,7 @@ def laid(term: Term, depth: int = 0) -> tuple[int, list]:
 
 
 class Read(NamedTuple):
-    """A page as terms: `shown` in its formulas, `steps` and `outputs` as recorded, `place` of each output's element in its
-    term.
-    """
+    """A page as terms: `shown` are those in its formulas, `steps` and `outputs` the recorded ones."""
 
     arranged: object
     steps: list

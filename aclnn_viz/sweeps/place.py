@@ -190,7 +190,7 @@ def about(identity: str) -> dict[str, str]:
 
 
 def device_text(identity: str) -> str:
-    """Return an identity in words, with its reservations.
+    """Return the identity of a device in words, with notes on what it does not show.
 
     >>> device_text('{"cann": "9.1.0", "device": "host", "open": "host", "soc": "Ascend910B2"}')
     'host, Ascend910B2, CANN 9.1.0 (emulated, not measured on hardware)'

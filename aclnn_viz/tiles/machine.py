@@ -583,7 +583,7 @@ class _Thread:
         if self.worker is None:
             try:
                 self.worker = _idle.pop()
-            except IndexError:  # no earlier test, because other threads also launch
+            except IndexError:  # a test before pop could be outdated: other threads also launch
                 self.worker = _Worker()
             if self.worker.process != os.getpid():  # threads do not survive a fork
                 self.worker = _Worker()

@@ -113,7 +113,7 @@ class UnifiedBuffer:
         self.size = size
         try:
             self.bytes, self.marks = _spare[size].pop()
-        except IndexError:  # no earlier test, because other threads also launch
+        except IndexError:  # a test before pop could be outdated: other threads also launch
             self.bytes, self.marks = np.empty(size, np.uint8), bytearray(size)
         self.bytes[...] = POISON
         self.bytes = Bytes.of(self.bytes) if precise else self.bytes

@@ -337,7 +337,7 @@ def _taps(xp, here, image, *modes):
 
 @lru_cache(16)
 def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
-    """Return a margin around an image (rows, columns), and the image's pixel that each pixel of the whole reads, if any."""
+    """Return a margin around an image (rows, columns), and for each pixel of image and margin the image's pixel that it reads, if any."""
     margin = _margin(*size)
     y, x = (
         sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)

@@ -43,7 +43,7 @@ def tiling(
     outputMask,
     atomic=False,
 ):
-    """Deal points to the cores for `atomic`, else whole images, so that one core adds to a pixel in a fixed order."""
+    """Deal points to the cores if `atomic`; else deal whole images, so that one core adds to a pixel in a fixed order."""
     samples, channels, *size = input.shape
     depth, height, width = (1, *size)[-3:]
     points = prod(grid.shape[1:-1])
