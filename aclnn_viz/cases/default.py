@@ -327,7 +327,7 @@ def kinks_of(op: Operator, name: str, known: dict) -> list:
 
 def _follow(op: Operator, attributes: dict, sizes: Sizes) -> None:
     """Set attributes that were not given and follow from lengths."""
-    # an attribute that names a length determines it
+    # if an attribute states a length, its value is that length
     for letter, text in op.sizes.items():
         name, _, entry = text.partition("[")
         if attributes.get(name) is REQUIRED or isinstance(attributes.get(name), list):

@@ -65,7 +65,7 @@ class Coverage:
     cases: list[Case] = field(default_factory=list)
     elements: int = 0
     lengths: dict[str, set[int]] = field(default_factory=dict)
-    # kinds of numbers by floating tensor
+    # kinds of numbers seen in each floating tensor
     numbers: dict[str, set[str]] = field(default_factory=dict)
     calls: int = 1
     shuffled: bool = False

@@ -233,7 +233,7 @@ def explained(
     actual: np.ndarray,
     around: Callable = lambda page: page,
 ) -> np.ndarray:
-    """Return where an output equals a peer's documented difference; `around` as for `prepared`."""
+    """Return where an output equals a peer's documented difference; `around` changes a page, as in `prepared`."""
     if difference.plan is not None:
         return ~replace(
             prepared(ready.recipe, ready.case, difference.plan, around=around).expected[output],

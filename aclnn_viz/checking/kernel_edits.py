@@ -147,7 +147,7 @@ def _numbers(value) -> list:
 
 
 def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield another function in place of one, and the argument without the call."""
+    """Yield replacements of a call: a call of another function, and the argument alone."""
     match call.func:
         case ast.Attribute(value=inner, attr=name) if name in CASTS:
             yield "format", inner

@@ -569,7 +569,7 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """Return the likeliest mistake, and the change that explains it and the `small` case; misfits are first put in form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-    dtypes = {run.prepared.case.dtype for run in seen}  # a float32 kernel errs only for float64
+    dtypes = {run.prepared.case.dtype for run in seen}  # a float32 kernel is wrong only for float64
 
     def in_formats(cases) -> list[CaseRun]:
         return _telling([run for run in cases if run.prepared.case.dtype in dtypes])

@@ -29,7 +29,7 @@ TALL, LOW = 320, 122
 
 @cache
 def parts(op) -> tuple[str, str] | tuple:
-    """Return the saved log-probabilities and targets of a loss of softmax; nothing for other operators."""
+    """Return the saved log-probabilities and targets of a loss of softmax; an empty tuple for other operators."""
     given = case(op).inputs
     saved = [
         name

@@ -22,7 +22,7 @@ NAMES = {fmt.name for fmt in FORMATS}
 
 
 def check(op: Operator, path: Path) -> None:
-    """Raise ValueError for the first mistake, with its line in the file."""
+    """Raise ValueError for the first mistake of a declaration, with its line in the file."""
     for field, key, asked, got in _faults(op):
         raise ValueError(
             problem(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there")

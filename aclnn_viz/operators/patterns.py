@@ -204,7 +204,7 @@ class Pattern:
         return (prod(_factor(part, sizes) for part in _factors(axis, sizes)),)
 
     def shape(self, sizes: Sizes) -> tuple[int, ...]:
-        """Return the vendor's shape."""
+        """Return the shape that the vendor documents, for these sizes."""
         return tuple(n for axis in self.axes for n in self._lengths(axis, sizes))
 
     def page_shape(self, sizes: Sizes) -> tuple[int, ...]:

@@ -69,6 +69,6 @@ def completed(source: Draw, shape) -> dict:
 
 
 def rows_of(rows: int, n: int, seed: int, dtype: str) -> dict:
-    """Return options with as many keys as give each row of dq `n` terms."""
+    """Return options with so many keys that a row of dq takes `n` terms in all."""
     size = min(n, 16)
     return {"shape": (1, 1, rows, size), "keyIn_shape": (1, 1, -(-n // size), size)}
