@@ -214,7 +214,7 @@ class _With:
 
 
 class _Peer(TorchPeer):
-    """The operator's own call of PyTorch, in which a kernel replaces a function, or another call."""
+    """A peer that calls PyTorch's function, or a call of the user's, with the kernel in place of one of PyTorch's functions."""
 
     def __init__(self, replaced, kernel, call=None):
         super().__init__("cpu", None)

@@ -46,7 +46,7 @@ class Span(NamedTuple):
         )
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
-        """Return the part of an array with one element per `unit` bytes."""
+        """Return the part of an array that the span covers, where one element stands for `unit` bytes."""
         first, last = self.start // unit, -(-(self.start + self.length) // unit)
         if not self.shape:
             return array[first:last]
