@@ -86,11 +86,11 @@ check hardswish lib.so:f                          | got 'lib.so:f'; say how .* -
 check hardswish --read /dev/null                  | holds cases.json
 museum nowhere                                    | of the museum: got 'nowhere'; call it without a name
 tolerance layer_norm --shape 260000,260000        | elements on this machine: got .*; draw a smaller one
-cpp run nowhere.cpp                               | opens or makes what is named: got .*nowhere.cpp: No such file or directory; name another
+cpp run nowhere.cpp                               | file or folder can be opened or made: got .*nowhere.cpp: No such file or directory; name another
 run --cases /dev/zero --device host --out x       | cases are .* zero, which is no regular file
 new mine --prototype /dev/zero                    | zero, which is no regular file
 check hardswish --write /dev/null                 | a place of its own: got /dev/null
-check hardswish --write {here}/x                  | opens or makes what is named: got .*test_cli_faults.py: File exists; name another
+check hardswish --write {here}/x                  | file or folder can be opened or made: got .*test_cli_faults.py: File exists; name another
 run --cases {cases} --device host --out /dev/null | a place of its own: got /dev/null, which this kit
 run --cases {cases} --device host --out /         | this result is a file: got /, a folder; name
 """),
@@ -197,13 +197,13 @@ def test_a_size_limit_names_the_file(tmp_path):
     status, _, err = in_child(lambda: limited("check", "hardswish", "--write", tmp_path / "x"))
     assert (
         status == 2
-        and one_line(err, "got .*gradOutput.npy: File too large; name another place")
+        and one_line(err, "got .*gradOutput.npy: File too large; name another file or folder")
         and list(tmp_path.iterdir()) == []
     )
     status, _, err = in_child(
         lambda: limited("run", "--cases", CASES, "--device", "host", "--out", tmp_path / "y")
     )
-    assert status == 2 and one_line(err, "got .*/y: File too large; name another place")
+    assert status == 2 and one_line(err, "got .*/y: File too large; name another file or folder")
 
 
 READY = "import aclnn_viz.cli\nprint('ready', flush=True)\n"

@@ -35,7 +35,7 @@ def test_the_fault_is_named_with_its_evidence(missing):
         and missing.diagnosis.name == "missing 1/n"
         and missing.diagnosis.confident
     )
-    assert f"on {missing.cases} of {missing.cases} cases" in str(missing)
+    assert f"on all of {missing.cases} cases" in str(missing)
     assert (
         "equals the truth when n = 1" in str(missing)
         and "xp.sum(dy * gamma" in missing.diagnosis.diff

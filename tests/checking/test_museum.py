@@ -85,7 +85,7 @@ def test_the_museum_is_shown_and_searched():
     html = av.museum()._repr_html_()
     assert str(av.museum("layer_norm")).count("layer_norm") == 3 == len(av.museum("layer_norm"))
     assert (
-        html.count("passes") == len(av.museum()) == html.count("the mistake (+)")
+        html.count("passes") == len(av.museum()) == html.count("the wrong line (+)")
         and "shape=(1, 65)" in html
     )
     assert [one.operator for one in av.museum("pytorch/pytorch#34704")] == ["grid_sampler_3d"]

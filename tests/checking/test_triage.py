@@ -341,7 +341,7 @@ def test_another_arrangement_of_a_right_formula_is_no_bug(written):
     assert [call.verdict for call in found.calls] == [
         DEVICE,
         WRONG,
-    ] and "another arrangement" in found.calls[0].text
+    ] and "another order" in found.calls[0].text
 
 
 def test_statistics_show_gradients_that_are_not_finite(written):
