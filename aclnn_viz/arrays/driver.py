@@ -26,8 +26,6 @@ from aclnn_viz.errors import problem
 BLOCK_ELEMENTS = 1 << 17
 # smaller arrays use one thread, because starting threads costs more than it saves
 THREADED_ELEMENTS = 1 << 18
-# bytes of the largest freed block that glibc keeps; larger ones are mapped anew each time
-LARGEST_MAPPED = (1 << 25) - (1 << 13)
 
 
 class Result(NamedTuple):
@@ -261,8 +259,6 @@ def run_all(run: Callable, order: Sequence, elements: int) -> Iterator:
     if len(order) < 2 or elements < THREADED_ELEMENTS:
         yield from map(run, order)
     else:
-        # afterwards glibc keeps freed memory of this size: to map it anew costs more than the arithmetic
-        np.empty(LARGEST_MAPPED, np.uint8)
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(run, order)
 
