@@ -392,7 +392,7 @@ def _image(axes, mark, look):
         colours,
         aspect="auto",
         interpolation="nearest",
-        alpha=mark.opacity,
+        alpha=float(mark.opacity),
         zorder=0,
         extent=(left, left + columns, top + rows, top),
     )
