@@ -635,9 +635,8 @@ class BoundedArrays(PlannedArrays):
             return function(np.broadcast_to(part, x.shape), axis=inner + leading, keepdims=keepdims)
 
         def add_up(part):
-            return add(part) * (
-                1.0 + x.size * 2.0**-52
-            )  # the factor covers any order in which NumPy adds
+            # the factor covers any order in which NumPy adds
+            return add(part) * (1.0 + x.size * 2.0**-52)
 
         counts = [
             int(np.prod([x.shape[k] for k in axes], dtype=np.int64)) for axes in (inner, leading)

@@ -170,13 +170,14 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         smaller = tested.run_on(
             Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed)
         )
+        # another convention is no mistake
         return (
             smaller
             if smaller
             and any(miss.output in wrong and miss.excess >= plain for miss in smaller.misses)
             and (apart or not convention(smaller))
             else None
-        )  # another convention is no mistake
+        )
 
     options = dict(recipe.options)
     seen = {str(Recipe(recipe.operator, options))}

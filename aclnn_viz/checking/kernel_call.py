@@ -78,9 +78,8 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         return Outcome(None, printable(str(error))[:LONGEST] or type(error).__name__, refused=True)
     if error is not None:
         trace = _trace(error)
-        uncalled = (
-            isinstance(error, TypeError) and not trace
-        )  # the call failed before a line of the kernel ran
+        # the call failed before a line of the kernel ran
+        uncalled = isinstance(error, TypeError) and not trace
         said = next(
             (
                 message("{name}: {what}", name=type(error).__name__, what=part)

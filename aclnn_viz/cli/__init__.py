@@ -111,9 +111,10 @@ def main(
             "without a verdict, 130 interrupted."
         ),
     )
+    # imported late, because these modules load slowly
     release = (
         import_module("importlib.metadata").version("aclnn-viz") if "--version" in arguments else ""
-    )  # imported late, because these modules load slowly
+    )
     parser.add_argument(
         "--version",
         action="version",
@@ -123,9 +124,8 @@ def main(
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     _offer(commands, COMMANDS)
     chosen = parser.parse_args(arguments, argparse.Namespace(words=words))
-    return supervised(
-        lambda: _status(chosen), chosen.run is lab
-    )  # the command turns into JupyterLab and returns no verdict
+    # the command turns into JupyterLab and returns no verdict
+    return supervised(lambda: _status(chosen), chosen.run is lab)
 
 
 def summary(function) -> str:

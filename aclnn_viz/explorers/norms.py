@@ -54,18 +54,17 @@ def fields_with(op, others: list) -> list[tuple]:
             ),
         ),
         *(pair for pair in others if pair[0] != first),
-        ("element", whole(2, 0, HANDS - 1, message("element"), message("Element"), moves=True)),
-        (
-            "taken",
-            real(
-                0.0,
-                0.0,
-                1.0,
-                0.01,
-                message("share of the projection that is already subtracted"),
-                message("Element"),
-            ),
-        ),
+        *row_fields(2),
+    ]
+
+
+def row_fields(element: int) -> list[tuple]:
+    """Return the fields of the chosen element of a row, and of the share of its projection that is subtracted."""
+    group = message("Element")
+    share = message("share of the projection that is already subtracted")
+    return [
+        ("element", whole(element, 0, HANDS - 1, message("element"), group, moves=True)),
+        ("taken", real(0.0, 0.0, 1.0, 0.01, share, group)),
     ]
 
 

@@ -13,13 +13,12 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element
-from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
-from aclnn_viz.explorers.state import real, whole
+from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, row_fields, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
 from aclnn_viz.pictures.text import choose, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 LOUD = 0.9  # a probability that leaves hardly anything for the others
 
@@ -36,22 +35,7 @@ def is_softmax(op) -> bool:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    group = message("Element")
-    return [
-        *others,
-        ("element", whole(1, 0, HANDS - 1, message("element"), group, moves=True)),
-        (
-            "taken",
-            real(
-                0.0,
-                0.0,
-                1.0,
-                0.01,
-                message("share of the projection that is already subtracted"),
-                group,
-            ),
-        ),
-    ]
+    return [*others, *row_fields(1)]
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:

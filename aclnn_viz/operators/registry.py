@@ -152,9 +152,8 @@ def name_of(op) -> str:
 
 def holds_operator(folder: str | Path) -> bool:
     """Return whether a path is the folder of an operator, filled in or not."""
-    return os.path.isfile(
-        Path(folder) / "declaration.py"
-    )  # isfile is false for an impossible file name
+    # isfile is false for an impossible file name
+    return os.path.isfile(Path(folder) / "declaration.py")
 
 
 def outside() -> dict[str, Path]:

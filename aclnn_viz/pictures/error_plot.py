@@ -44,10 +44,7 @@ def error_plot(errors: Errors) -> Picture:
     def marks(high, end):
         widths = (
             (e.bound, message("hard bound, the largest nearby")),
-            (
-                e.expected,
-                message("expected, 6σ (inside)"),
-            ),
+            (e.expected, message("expected, 6σ (inside)")),
         )
         bands = [
             Band(x, np.full(x.size, FLOOR / 1.6), top, GREY, tr(label))

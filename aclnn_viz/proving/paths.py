@@ -20,8 +20,7 @@ from derivations.prover.ranges import is_nonnegative
 
 MOVED = "broadcast", "permuted", "reshape", "part"  # operations that only move entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # operations without comparisons
-# ways of naming, the cheapest first: equal work has one name, equal expressions have one name, no
-# names
+# what gets one name, the cheapest first: equal work, equal expressions, nothing
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 
 
