@@ -398,9 +398,15 @@ def test_a_thousand_changes_leave_memory_flat(explorer):
         explorer.settle()
         return memory(explorer)
 
-    before, after = changes(count // 10 * 3), changes(count)
-    heap, nodes, listeners = after - before
-    assert heap < 2e6 and nodes < 0.3 * count and listeners < 0.05 * count, f"{before} -> {after}"
+    seen = [changes(count // 10 * 3), changes(count)]
+
+    def flat():
+        heap, nodes, listeners = seen[-1] - seen[-2]
+        return heap < 2e6 and nodes < 0.3 * count and listeners < 0.05 * count
+
+    if not flat():  # JupyterLab may have added something once; a leak grows again
+        seen.append(changes(count))
+    assert flat(), " -> ".join(map(str, seen))
 
 
 @ONE
