@@ -113,3 +113,13 @@ def test_the_part_of_what_is_allowed_tells_right_from_wrong(op):
                 expected.misses(far) & np.isfinite(far) & np.isfinite(np.asarray(expected.truth))
             )
             assert (expected.used(far) > 1) == wrong.any()
+
+
+def test_zeros_of_another_sign_are_no_kept_result():
+    zeros = case("rms_norm", x=np.zeros(8, np.float32))
+
+    def kernel(**inputs):
+        return {name: value + 0 for name, value in zeros.operator.backward(**inputs).items()}
+
+    first = prepared(Recipe("rms_norm"), zeros, signs=True)
+    assert complaints("rms_norm", "sums from 0", kernel, 0, [first]) == []
