@@ -9,37 +9,13 @@ import numpy as np
 
 from aclnn_viz.tiles import copies, events, library, reductions, tensors, vector
 from aclnn_viz.tiles.machine import Core
-from aclnn_viz.tiles.platforms import (
-    bfloat16_t,
-    float32,
-    half,
-    int8_t,
-    int16_t,
-    int32_t,
-    int64_t,
-    uint8_t,
-    uint16_t,
-    uint32_t,
-    uint64_t,
-)
+from aclnn_viz.tiles.platforms import bfloat16_t, float32
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
 CALLS = 1 << 16  # bytes behind global memory for the records of a core
 # Formats, enumerations and parameters in the order in which start.h and kernel_operator.h number them.
-FORMATS = (
-    int8_t,
-    uint8_t,
-    int16_t,
-    uint16_t,
-    int32_t,
-    uint32_t,
-    int64_t,
-    uint64_t,
-    half,
-    bfloat16_t,
-    float32,
-)
+FORMATS = (*map(np.dtype, "i1 u1 i2 u2 i4 u4 i8 u8 f2".split()), bfloat16_t, float32)
 PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
 CHOICES = tuple(
     map(

@@ -261,9 +261,10 @@ class CacheLine(Enum):
 def DataCacheCleanAndInvalid(tensor: GlobalTensor, lines: CacheLine):
     """Write back the scalar unit's stores, and drop them from its cache. C++: the second argument is a template's."""
     core = current()
-    line = None if lines is CacheLine.ENTIRE_DATA_CACHE else tensor.start // CACHE
-    for memory in core.cached if line is None else [tensor.memory]:
-        memory.drop(core, line)
+    if lines is CacheLine.ENTIRE_DATA_CACHE:
+        core.clean(core.cached)
+    else:
+        core.clean([tensor.memory], tensor.start // CACHE)
 
 
 def SetAtomicAdd(dtype, combine=np.add):

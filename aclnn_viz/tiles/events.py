@@ -85,15 +85,14 @@ def _checked(core, call: str, event: HardEvent, number: int):
                 "id {id} is none of the {n} of an event", id=number, n=core.platform.arch.events
             ),
         )
+    names = {"call": call, "id": number, "event": event.name}
     holder, queues = core.ids.get((event, number)), bool(core.pipes and core.pipes[-1].queues)
     if holder is None and queues and (event, number) not in core.fetched:
         core.hazard(
             "event id not allocated",
             message(
                 "{call} uses id {id} of {event}, which neither AllocEventID nor FetchEventID gave",
-                call=call,
-                id=number,
-                event=event.name,
+                **names,
             ),
             True,
         )
@@ -102,9 +101,7 @@ def _checked(core, call: str, event: HardEvent, number: int):
             "event",
             message(
                 "{call} uses id {id} of {event}, which is the system's",
-                call=call,
-                id=number,
-                event=event.name,
+                **names,
             ),
         )
     elif holder is not None and holder.call != "AllocEventID":
@@ -112,9 +109,7 @@ def _checked(core, call: str, event: HardEvent, number: int):
             "event id in use",
             message(
                 "{call} uses id {id} of {event}, which {holder} in line {line} holds until {until}",
-                call=call,
-                id=number,
-                event=event.name,
+                **names,
                 holder=holder.call,
                 line=holder.line,
                 until=holder.until,

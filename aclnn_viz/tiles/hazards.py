@@ -4,7 +4,7 @@ Names such as ErrorSync1 are those of the checker in the vendor's CPU debugging 
 """
 
 import linecache
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from aclnn_viz.words.messages import Message, meant, message, tr
 
@@ -136,6 +136,12 @@ KINDS = {
             "call DataCacheCleanAndInvalid after scalar writes, and before scalar reads of what others wrote"
         )
     ),
+    message("shared cache line"): Kind(
+        message(
+            "let each line of 64 bytes have one writer: give each core whole lines, or collect the values in the Unified "
+            "Buffer and copy them"
+        )
+    ),
     message("input overwritten"): Kind(message("write to an output or the workspace")),
     message("deadlock"): Kind(message("let every core call SyncAll the same number of times")),
     message("output not written"): Kind(message("let the tiles cover the whole tensor")),
@@ -205,11 +211,8 @@ class Hazards:
         file, line = where
         kind = MEANT[kind]
         key = kind, file, line
-        if key in self._found:
-            old = self._found[key]
-            self._found[key] = Hazard(
-                kind, old.text, old.core, line, file, old.vendor, old.times + 1
-            )
+        if old := self._found.get(key):
+            self._found[key] = replace(old, times=old.times + 1)
             return
         known = KINDS[kind]
         vendor = writing and known.on_write or known.on_read

@@ -10,6 +10,7 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -52,7 +53,14 @@ MET = {
     "old": message(
         "{name} {does} bytes of {tensor} from the cache, which others have since written"
     ),
+    "shared": message(
+        "{name} writes to a line of 64 bytes of {tensor} beside what others write to the same line, and a scalar "
+        "unit writes back whole lines"
+    ),
 }
+STALE = message(
+    "SetValue changes a line of 64 bytes of {tensor} that the cache held before others wrote to it"
+)
 UNORDERED = message(
     "{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order"
 )
@@ -76,42 +84,24 @@ def current() -> "Core":
     return core
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Instruction:
     """An instruction of a pipe; `run()` executes it, and `horizon` gives the position to finish first on each pipe."""
 
-    __slots__ = (
-        "atomic",
-        "core",
-        "entry",
-        "epoch",
-        "horizon",
-        "landed",
-        "missing",
-        "name",
-        "pipe",
-        "position",
-        "reads",
-        "run",
-        "where",
-        "writes",
-    )
-
-    def __init__(self, core, pipe, position, name, where, horizon, run, reads, writes, atomic):
-        self.core, self.pipe, self.position, self.name, self.where = (
-            core,
-            pipe,
-            position,
-            name,
-            where,
-        )
-        self.horizon, self.run, self.reads, self.writes, self.atomic = (
-            horizon,
-            run,
-            reads,
-            writes,
-            atomic,
-        )
-        self.epoch, self.landed, self.missing, self.entry = core.epoch, False, 0, None
+    core: "Core"
+    pipe: int
+    position: int
+    name: str
+    where: tuple[str, int]
+    horizon: list[int]
+    run: Callable | None
+    reads: list
+    writes: list
+    atomic: bool
+    epoch: int = 0
+    landed: bool = False
+    missing: int = 0
+    entry: tuple | None = None
 
     def land(self):
         """Execute the instruction, and record its turn."""
@@ -227,7 +217,7 @@ class Core:
         """Check an instruction's (memory, span) accesses, and give it to its pipe; `padding` spans hold no data."""
         where, horizon, position = self.where(), self.horizon(pipe), self.count[pipe] + 1
         instruction = Instruction(
-            self, pipe, position, name, where, horizon, run, reads, writes, atomic
+            self, pipe, position, name, where, horizon, run, reads, writes, atomic, self.epoch
         )
         for memory, span in reads:
             self._check(instruction, memory, span, False)
@@ -269,7 +259,7 @@ class Core:
         """Let the scalar unit wait until everything ordered before has landed."""
         horizon = [self.count[S], *self.seen[S][1:]]  # the scalar unit's own stores are in order
         instruction = Instruction(
-            self, S, self.count[S], name, self.where(), horizon, None, reads, [], False
+            self, S, self.count[S], name, self.where(), horizon, None, reads, [], False, self.epoch
         )
         for memory, span in reads:
             self._check(instruction, memory, span, False)
@@ -294,10 +284,17 @@ class Core:
             clock[pipe] = position
             self.wait(S, clock)
 
+    def clean(self, memories, line: int | None = None):
+        """Write back a line of 64 bytes of the scalar unit's cache, or all its lines, and drop them."""
+        for memory in memories:
+            for where in memory.drop(self, line):
+                what = message(STALE, tensor=memory.name)
+                self.hazard("shared cache line", what, True, where)
+
     def _check(self, instruction: Instruction, memory, span: Span, writing: bool):
         unordered = memory.unordered(span, instruction.horizon, writing, self, instruction.atomic)
         if memory is not self.ub:
-            self._check_global(instruction, memory, span, writing)
+            self._check_global(instruction, memory, span, writing, not unordered)
         if unordered:
             self._unordered(instruction, unordered[0], writing, memory)
         elif not writing or instruction.atomic:
@@ -329,11 +326,13 @@ class Core:
                     ),
                 )
 
-    def _check_global(self, instruction: Instruction, memory, span: Span, writing: bool):
+    def _check_global(self, instruction: Instruction, memory, span: Span, writing: bool, ordered):
         """Check an access against the scalar unit's caches, the inputs and other cores."""
-        if met := memory.cache(span, self, instruction.pipe == S, writing):
+        clash = memory.clash(span, self, writing, instruction.atomic)
+        met = memory.cache(span, instruction, writing)
+        if met and (met != "shared" or ordered and not clash):
             self.hazard(
-                "data cache",
+                "shared cache line" if met == "shared" else "data cache",
                 message(MET[met], name=instruction.name, does=DOES[writing], tensor=memory.name),
                 writing,
             )
@@ -343,7 +342,7 @@ class Core:
                 message("{name} writes to {tensor}", name=instruction.name, tensor=memory.name),
                 True,
             )
-        if clash := memory.clash(span, self, writing, instruction.atomic):
+        if clash:
             core, verb, count = clash
             self.hazard(
                 "race between cores",
@@ -497,6 +496,8 @@ class Machine:
     def _finish(self, core: Core):
         if core.ended_at is None:
             return
+
+        core.clean(core.cached)
 
         def hazard(kind, what):
             self.hazards.add(kind, what, core.index, core.ended_at)

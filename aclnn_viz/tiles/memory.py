@@ -9,6 +9,7 @@ epochs, the number of SyncAlls before.
 
 from collections import defaultdict
 from functools import lru_cache
+from operator import gt
 from typing import NamedTuple
 
 import numpy as np
@@ -134,12 +135,7 @@ class UnifiedBuffer:
         for held, last in ((self.writes, self.last_write), (self.reads, self.last_read))[
             : 1 + writing
         ]:
-            if (
-                last[0] > horizon[0]
-                or last[1] > horizon[1]
-                or last[2] > horizon[2]
-                or last[3] > horizon[3]
-            ):
+            if any(map(gt, last, horizon)):
                 conflicts += [
                     (pipe, position)
                     for pipe in PIPES
@@ -205,9 +201,9 @@ class GlobalMemory:
         self.state = None if written else self.unwritten()
         # Verb -> stamp of the last such access, and 4 * position + pipe; created at the first access.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        # (core, line of 64 bytes) of the scalar units' caches -> "clean", "dirty" (the core
-        # wrote), "old" (others wrote later); only for lines that can change.
-        self.lines: dict[tuple, str] = {}
+        # Line of 64 bytes -> each core whose cache holds it -> the bytes that its scalar unit
+        # wrote there and those that others wrote since, and the place of its last write.
+        self.lines: dict[int, dict] = {}
 
     def __add__(self, offset: int) -> Address:
         return Address(self, int(offset))
@@ -229,30 +225,65 @@ class GlobalMemory:
         state[self.size // self.unit :] = WRITTEN
         return state
 
-    def drop(self, core, line: int | None):
-        """Drop a line from the cache of a core, or all lines."""
-        for key in [key for key in self.lines if key[0] is core and line in (None, key[1])]:
-            del self.lines[key]
+    def drop(self, core, line: int | None) -> list:
+        """Write back and drop a line of a core's cache, or all; return the writes that put old bytes over those of others."""
+        dropped = [
+            held.pop(core)
+            for key, held in self.lines.items()
+            if core in held and line in (None, key)
+        ]
+        return [where for written, stale, where in dropped if written and stale - written]
 
-    def cache(self, span: Span, core, scalar: bool, writing: bool) -> str | None:
-        """Follow an access through the caches; return "dirty" or "old" if cache and memory differ."""
+    def cache(self, span: Span, instruction, writing: bool) -> str | None:
+        """Follow an access through the caches; return "dirty" or "old" if cache and memory differ, and "shared" if a scalar unit
+        writes back a line whose other bytes someone else writes.
+        """
+        core, scalar, met = instruction.core, instruction.pipe == S, None
         if self.read_only or not scalar and not self.lines:
             return None
-        met, own = None, (core, span.start // CACHE)
-        for key, state in list(self.lines.items()):
-            if scalar and key == own or not meet(span, Span(key[1] * CACHE, CACHE)):
+        for line in [span.start // CACHE] if scalar else self.lines:
+            start = line * CACHE
+            if not (
+                bits := {
+                    byte
+                    for byte in range(max(span.start, start), min(span.end, start + CACHE))
+                    if not span.shape or meet(span, Span(byte, 1))
+                }
+            ):
                 continue
-            if state == "dirty":
-                met = "dirty"
-            elif writing:
-                self.lines[key] = "old"
-        if scalar:
-            core.cached.add(self)
-            if not writing and self.lines.get(own) == "old":
-                met = "old"
-            if writing or own not in self.lines:
-                self.lines[own] = "dirty" if writing else "clean"
+            held = self.lines.setdefault(line, {})
+            if scalar:
+                core.cached.add(self)
+                held.setdefault(core, [set(), set(), None])
+            for owner, entry in held.items():
+                written, stale, _ = entry
+                if scalar and owner is core:
+                    if writing:
+                        entry[2] = instruction.where
+                        written |= bits
+                    elif (stale - written) & bits:
+                        met = "old"
+                elif written & bits:
+                    met = "dirty"
+                elif writing and written:
+                    met = met or "shared"
+                elif writing:
+                    stale |= bits
+            if writing and not met and self._beside(line, instruction):
+                met = "shared"
         return met
+
+    def _beside(self, line: int, instruction) -> bool:
+        """Return whether nothing orders a write to a line and another of this epoch, of which a scalar unit makes one."""
+        core, pipe = instruction.core, instruction.pipe
+        floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
+        for _, held, at in self._recent(Span(line * CACHE, CACHE), core, False, False):
+            pipes = at & 3
+            late = (pipes != pipe) & (at >> 2 > np.take(instruction.horizon, pipes))
+            met = (held > floor) & ((held != mine) | late) & ((pipes == S) | (pipe == S))
+            if met.any():
+                return True
+        return False
 
     def _recent(self, span: Span, core, writing: bool, atomic: bool):
         """Yield verb, stamps and places of the accesses in this epoch that may conflict.

@@ -380,6 +380,10 @@ def scalar_load(x, y, clean=False):
     gm(y).GetValue(1)
 
 
+def shared_line(x, y):
+    gm(y).SetValue(GetBlockIdx(), 1.0)
+
+
 def comparison(x, y):
     tensor = load(x)
     CompareScalar(buffer(TPipe(), uint8_t, 64), tensor, 1.0, CMPMODE.LT, 60)

@@ -79,12 +79,13 @@ block_stride                 | block stride              | -            | Adds w
 wrapped                      | integer overflow          | -            | Adds gives a number beyond int32_t
 scalar_store                 | data cache                | -            | DataCopyPad reads bytes of y that a scalar unit has written
 scalar_load                  | data cache                | -            | GetValue reads bytes of y from the cache
+shared_line                  | shared cache line         | -            | SetValue writes to a line of 64 bytes of y beside
 comparison                   | alignment of a comparison | -            | 60 elements, 240 bytes, leaves out the last 240
 input_overwritten            | input overwritten         | -            | writes to x
 deadlock                     | deadlock                  | -            | SyncAll waits for 1 of 2 cores that have ended
 """)
 BITS = np.dtype(np.uint8)
-ON_TWO_CORES = {"race", "tail_over_a_neighbour", "deadlock"}
+ON_TWO_CORES = {"race", "shared_line", "tail_over_a_neighbour", "deadlock"}
 EACH = pytest.mark.parametrize("name, kind, vendor, text", HAZARDS)
 
 
