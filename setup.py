@@ -1,11 +1,18 @@
-"""The build step that puts the lessons, which lie in notebooks/, into a wheel as aclnn_viz/lessons."""
+"""The build step that puts the lessons, which lie in notebooks/, into a wheel as aclnn_viz/lessons, and a page that they link to."""
 
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-EDITION = ("*.ipynb", "capsules/*.capsule", "capsules/cases.json", "cpp/*.cpp", "cpp/*.h")
+EDITION = (
+    "*.ipynb",
+    "capsules/*.capsule",
+    "capsules/cases.json",
+    "cpp/*.cpp",
+    "cpp/*.h",
+    "../docs/tiles.md",
+)
 
 
 class WithLessons(build_py):

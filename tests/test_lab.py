@@ -32,6 +32,8 @@ BESIDE = CPP | {
     for name in "predicted_a2.capsule torch.capsule jax.capsule cases.json".split()
 }
 
+PAGES = {"docs/glossary.md", "docs/zh/glossary.md", "docs/tiles.md"}
+
 
 def copied(folder, capsys):
     assert cli.main(["lab", str(folder), "--copy", "--json"]) == 0
@@ -40,11 +42,22 @@ def copied(folder, capsys):
 
 def test_an_empty_folder_gets_everything_and_begins_with_the_start_page(tmp_path, capsys):
     text = copied(tmp_path / "new", capsys)
-    assert set(text["copied"]) == LESSONS | BESIDE and text["start"] in LESSONS
+    assert set(text["copied"]) == LESSONS | BESIDE | PAGES and text["start"] in LESSONS
     assert all(
-        (tmp_path / "new" / name).read_bytes() == (lessons.LESSONS / name).read_bytes()
+        (tmp_path / "new" / name).read_text("utf-8")
+        == (lessons.LESSONS / name).read_text("utf-8").replace("../docs/", "docs/")
         for name in LESSONS
     )
+
+
+def test_the_links_of_copied_lessons_lead_to_copied_pages(tmp_path, capsys):
+    copied(tmp_path, capsys)
+    for name in LESSONS:
+        text = (tmp_path / name).read_text("utf-8")
+        for link in re.findall(r"\]\(([^):]+\.(?:md|ipynb))\)", text):
+            place = ((tmp_path / name).parent / link).resolve()
+            assert place.is_file() and place.is_relative_to(tmp_path), (name, link)
+    assert "envelope" in (tmp_path / "docs" / "glossary.md").read_text("utf-8")
 
 
 def test_what_is_there_stays(tmp_path, capsys):
@@ -176,4 +189,4 @@ def test_an_installed_wheel_runs_and_copies_lessons_anywhere(payload, tmp_path):
         for path in (tmp_path / "mine").rglob("*")
         if path.is_file()
     }
-    assert there == LESSONS | BESIDE
+    assert there == LESSONS | BESIDE | PAGES

@@ -12,6 +12,7 @@ from aclnn_viz.cli.checks import show
 from aclnn_viz.errors import problem
 from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language, tr
+from aclnn_viz.words.terms import glossary
 
 PACKAGE = Path(__file__).parents[1]
 LESSONS = PACKAGE / "lessons"
@@ -67,20 +68,22 @@ def is_clone(folder: Path) -> bool:
 
 
 def copy(folder: Path) -> list[str]:
-    """Copy the lessons that a folder lacks, and return their places in it."""
-    sources = {
-        str(path.relative_to(LESSONS)): path
+    """Copy the lessons that a folder lacks, with the pages that they link to, and return their places in it."""
+    pages = {f"docs/{below}glossary.md": f"```\n{glossary()}\n```\n" for below in FOLDERS.values()}
+    pages["docs/tiles.md"] = (LESSONS.parent / "docs/tiles.md").read_text("utf-8")
+    contents = {name: text.encode() for name, text in pages.items()} | {
+        str(path.relative_to(LESSONS)): path.read_bytes()
         for below in FOLDERS.values()
         for pattern in EDITION
         for path in sorted(LESSONS.glob(f"{below}{pattern}"))
     }
     copied = []
-    for name, path in sources.items():
+    for name, content in contents.items():
         place = folder / name
         sweep(place)
         if not os.path.lexists(place):
-            with new_file(place) as file:
-                file.write(path.read_bytes())
+            with new_file(place) as file:  # the pages lie in the folder, not beside it
+                file.write(content.replace(b"../docs/", b"docs/"))
             copied.append(name)
     return copied
 
