@@ -34,7 +34,7 @@ OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
 # pixels: height of a line of words, of a headline above the panels, space between panels
 LINE, HEADLINE, GAP = 15, 17, 10
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # widths in pixels: a digit, a letter, a bold letter of titles
-SMALL_PRINT = 8
+SMALL_PRINT, APART = 8, 4  # points; least pixels between two texts of an axis
 ACROSS = {"normal": 1.28, "bold": 1.12}  # width of a Chinese letter per point and pixel, by weight
 
 
@@ -191,8 +191,22 @@ def _ticked(axes, panel: Panel, places: list) -> None:
     for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
         ticked = axes.xaxis if name == "x" else axes.yaxis
-        ticked.set_ticks([value for value, _ in own], [text for _, text in own])
+        texts = _apart(axes, own) if name == "x" else [text for _, text in own]
+        ticked.set_ticks([value for value, _ in own], texts)
         ticked.set_ticks([], minor=True)
+
+
+def _apart(axes, places: list) -> list[str]:
+    """Return the texts of an x axis's ticks, empty where one would cover the text before it, as in the browser."""
+    at = axes.get_xaxis_transform().transform([(value, 0.0) for value, _ in places] or [(0, 0)])
+    free, texts = -np.inf, [text for _, text in places]
+    for k in sorted(range(len(places)), key=lambda k: at[k, 0]):
+        half = LETTER * columns(texts[k]) / 2
+        if at[k, 0] - half < free:
+            texts[k] = ""
+        else:
+            free = at[k, 0] + half + APART
+    return texts
 
 
 def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> None:

@@ -48,6 +48,24 @@ def test_the_legend_shows_bands_as_they_lie_over_each_other():
 
 
 @pytest.mark.parametrize(
+    ("many", "scale"), [(4, "linear"), (40, "linear"), (40, "log")], ids=["few", "many", "log"]
+)
+def test_texts_of_the_x_axis_do_not_cover_each_other(many, scale):
+    ticks = tuple((k, f"{k},{k % 5}") for k in range(1, many + 1))
+    line = Line(np.arange(1.0, many + 1), np.arange(float(many)))
+    axes = drawn([Panel("p", "", (line,), Axis("", scale=scale, ticks=ticks), span=5)])["p"]
+    axes.figure.draw_without_rendering()
+    boxes = [
+        text.get_window_extent()
+        for text in axes.get_xticklabels()
+        if text.get_text() and text.get_visible()
+    ]
+    assert len(axes.get_xticks()) == many  # all lines of the grid stay
+    assert len(boxes) == 4 if many == 4 else 4 < len(boxes) < many
+    assert all(one.x1 <= other.x0 for one, other in zip(boxes, boxes[1:]))
+
+
+@pytest.mark.parametrize(
     ("spans", "rows"),
     [
         ([10, 10, 20], [[0, 10], [0]]),
