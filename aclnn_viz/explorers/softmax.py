@@ -75,7 +75,7 @@ class Softmax:
         return choose(
             xp.where(self.state.taken > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
             tr(
-                "Pushed alike, probabilities cannot grow: they add up to 1. [b:So their] [5:mean] [b:gets no gradient.] Only what [8:stands out] of it comes back, as wide as its probability."
+                "Equal gradients change no probability, because the sum stays 1. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
             tr(
                 "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of its element.]"
@@ -123,7 +123,7 @@ def _columns(xp, found: Softmax) -> Panel:
         *areas,
         Rule("y", 0.0, kind=GUIDE),
         Line(*tops, INK, tr("gradient that arrives"), 2.5),
-        Line(np.array([0.0, 1.0]), xp.stack([level, level]), READ, tr("their mean"), 3.0),
+        Line(np.array([0.0, 1.0]), xp.stack([level, level]), READ, tr("weighted mean"), 3.0),
         Handles(
             (start + found.share / 2)[None, :],
             height[None, :],
@@ -137,7 +137,7 @@ def _columns(xp, found: Softmax) -> Panel:
         ),
     )
     title = tr("which part of the gradient is taken away? Drag a column.")
-    over = Axis(tr("probability: a column is as wide as its own"), 0.0, 1.0)
+    over = Axis(tr("probability, the width of a column"), 0.0, 1.0)
     return Panel(
         "columns",
         title,
@@ -151,7 +151,7 @@ def _columns(xp, found: Softmax) -> Panel:
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:
-    areas = tr("= {output}: width times what stands out", output=found.output)
+    areas = tr("= {output}: width times distance from the mean", output=found.output)
     rows = (
         ("share", tr("probability"), found.share, INK, 0.1),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),

@@ -1,5 +1,6 @@
 """Draw one run of an Ascend C kernel on simulated cores, at the moment of its first hazard."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 from aclnn_viz.explorers.arrays import XP
@@ -48,7 +49,8 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     )
     data = Data(state, work, times, found, xp=XP)
     scene = Scene(XP, data)
-    stage = machine(scene), source(scene), timeline(scene)
+    pipes = replace(timeline(scene), title=tr("The pipes in time"))
+    stage = machine(scene), source(scene), pipes
     kinds = dict.fromkeys(tr(hazard.kind) for hazard in run.hazards)
     headline = tr("Hazards: {kinds}", kinds=enumerated(kinds)) if kinds else tr("No hazard")
     return Picture(

@@ -25,7 +25,7 @@ from derivations.prover.tape import Step
 WHY = {
     "define": message("As in the forward pass."),
     "adjoint": message(
-        "The chain rule: the sum over all that is made of it, each gradient times the derivative."
+        "The chain rule: a sum over all values computed from it. Each term is the gradient of such a value times a derivative."
     ),
     "gone": message("The chain rule gives 0 for every input: the outputs do not depend on it."),
 }

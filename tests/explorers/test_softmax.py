@@ -45,7 +45,7 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     seen = out != 0  # masked elements get no gradient
     np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
     np.testing.assert_array_equal(mark(subject.show(data), "areas", Bars).y, found.gradient)
-    level = mark(subject.show(data), "columns", Line, "their mean")
+    level = mark(subject.show(data), "columns", Line, "weighted mean")
     np.testing.assert_allclose(level.y, mean * (1 - taken), atol=1e-12)
 
 
@@ -62,7 +62,7 @@ def test_a_hand_moves_the_gradient_of_one_element(name, saved):
 
 def test_the_caption_says_what_is_seen():
     subject, data, _ = opened("softmax")
-    assert subject.said(data).startswith("Pushed alike")
+    assert subject.said(data).startswith("Equal gradients")
     subject, data, _ = opened("softmax", taken=0.5)
     assert "areas above and below are equal" in subject.said(data)
     subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
