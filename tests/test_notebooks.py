@@ -25,7 +25,7 @@ HELD = tomllib.loads((ROOT / "tests" / "lessons.toml").read_text("utf-8"))
 LESSONS, CHECKS = HELD["explorers"], HELD["checks"]
 ZOOMED = "06_group_norm_swish 10_from_formula_to_tiles 20_softmax_and_its_losses"
 SHOWN = [*LESSONS.items(), *((lesson, "zoom") for lesson in ZOOMED.split())]
-OPERATORS = [name for name in LESSONS if "2" <= name[1] <= "6"]
+OPERATORS = [name for name in LESSONS if "02" <= name[:2] <= "06"]
 HAS_ALL = {  # required code of a lesson on an operator
     "its derivation": ".derive()",
     "steps of it": "how[",
