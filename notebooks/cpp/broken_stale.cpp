@@ -1,4 +1,4 @@
-// Rms norm backward. Something is missing: right whenever the memory happened to hold zeros.
+// Rms norm backward. Something is missing: right in its author's test.
 // xhat = x * rstd; dgamma = sum over rows of dy * xhat; dx = (dy * gamma - xhat * mean(dy * gamma * xhat)) * rstd.
 #include "kernel_operator.h"
 

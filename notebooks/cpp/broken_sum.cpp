@@ -1,4 +1,4 @@
-// Rms norm backward, each row in two halves. One line is missing: right for the first row.
+// Rms norm backward, each row in two halves. One line is missing.
 // xhat = x * rstd; dgamma = sum over rows of dy * xhat; dx = (dy * gamma - xhat * mean(dy * gamma * xhat)) * rstd.
 #include "kernel_operator.h"
 
