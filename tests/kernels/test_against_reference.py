@@ -1,4 +1,4 @@
-"""Every page against scalar loops at 50 digits, in every mode, with kinks, specials and off-manifold saved tensors."""
+"""Every page against formulas at 50 digits, in every mode, with kinks, specials and off-manifold saved tensors."""
 
 import random
 from importlib import import_module

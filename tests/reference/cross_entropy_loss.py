@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .exact import divide, exact, mp, zeros
+from .exact import divide, each, exact, mp, signed, zeros
 
 
 def checked(target, classes, ignoreIndex, reduction):
@@ -24,9 +24,7 @@ def reduced(per_row, divisor, reduction):
     """Reduce the row values; mean divides by the given number."""
     if reduction == "none":
         return per_row
-    total = mp.zero
-    for value in per_row:
-        total += value
+    total = np.sum(per_row, initial=mp.zero)
     return np.array(divide(total, divisor) if reduction == "mean" else total, dtype=object)
 
 
@@ -53,44 +51,44 @@ def forward(
     log_prob, lse, entropy, zloss = zeros((rows, classes)), zeros(rows), zeros(rows), zeros(rows)
     total_weight, count = mp.zero, mp.zero
     for n, t in enumerate(target):
-        largest, total = max(logits[n]), mp.zero
-        for c in range(classes):
-            total += mp.exp(logits[n, c] - largest)
-        lse[n] = largest + mp.log(total)
-        for c in range(classes):
-            log_prob[n, c] = logits[n, c] - lse[n]
+        largest = max(logits[n])
+        lse[n] = largest + mp.log(np.sum(each(mp.exp, logits[n] - largest)))
+        log_prob[n] = logits[n] - lse[n]
         if t == ignoreIndex:
             continue
         total_weight += weight[t]
         count += 1
         entropy[n] = -(1 - smoothing) * weight[t] * log_prob[n, t]
         if smoothing:
-            for c in range(classes):
-                entropy[n] -= smoothing / classes * weight[c] * log_prob[n, c]
+            entropy[n] -= smoothing / classes * np.sum(weight * log_prob[n])
         zloss[n] = scale * lse[n] ** 2
     z = reduced(zloss, count, reduction)
     loss = np.asarray(reduced(entropy, total_weight, reduction) + z, dtype=object)
     return {"loss": loss, "logProb": log_prob, "zloss": z, "lseForZloss": lse}
 
 
-def rows_of(
+def backward(
+    *,
     gradLoss,
     logProb,
     target,
-    weightOptional,
-    gradZlossOptional,
-    lseForZlossOptional,
-    reduction,
-    ignoreIndex,
-    labelSmoothing,
-    lseSquareScaleForZloss,
+    weightOptional=None,
+    gradZlossOptional=None,
+    lseForZlossOptional=None,
+    reduction="mean",
+    ignoreIndex=-100,
+    labelSmoothing=0.0,
+    lseSquareScaleForZloss=0.0,
+    part=signed,
 ):
-    """Yield (n, target or None, softmax of the row, class weights, nll, smooth, [z terms]) with the documented names.
+    """Return `xGradOut` (N, C); exp(logProb) serves as the softmax, whether its rows sum to 1 or not.
 
-    A row's z terms are the parts of 2 scale lse zGrad that come from gradLoss and from gradZloss.
+    A target equal to ignoreIndex is ignored, negative or not; any other outside [0, C) raises ValueError. A mean over
+    ignored rows alone is nan. z-loss counts when its scale is not 0 and lseForZlossOptional is given: 2 scale lse g of
+    g = gradLoss and of g = gradZloss.
     """
     log_prob, grad = exact(logProb), exact(gradLoss).ravel()
-    rows, classes = log_prob.shape
+    classes, out = log_prob.shape[1], zeros(log_prob.shape)
     target = checked(target, classes, ignoreIndex, reduction)
     weight = class_weights(weightOptional, classes)
     smoothing, scale = mp.mpf(labelSmoothing), mp.mpf(lseSquareScaleForZloss)
@@ -107,112 +105,26 @@ def rows_of(
         target_weight = weight[t] if mask else mp.zero
         nll = divide(grad[row] * (1 - smoothing), weight_divisor) * mask * target_weight
         smooth = divide(grad[row], weight_divisor) * smoothing / classes * mask
-        z_terms = (
-            [2 * scale * lse[n] * mask * divide(z[row], count_divisor) for z in z_grads]
-            if with_zloss
-            else []
-        )
-        yield n, t if mask else None, [mp.exp(v) for v in log_prob[n]], weight, nll, smooth, z_terms
-
-
-def backward(
-    *,
-    gradLoss,
-    logProb,
-    target,
-    weightOptional=None,
-    gradZlossOptional=None,
-    lseForZlossOptional=None,
-    reduction="mean",
-    ignoreIndex=-100,
-    labelSmoothing=0.0,
-    lseSquareScaleForZloss=0.0,
-):
-    """Return `xGradOut` (N, C); exp(logProb) serves as the softmax, whether its rows sum to 1 or not.
-
-    A target equal to ignoreIndex is ignored, negative or not; any other outside [0, C) raises ValueError. A mean over
-    ignored rows alone is nan. z-loss counts when its scale is not 0 and lseForZlossOptional is given.
-    """
-    out = zeros(np.shape(logProb))
-    for n, t, prob, weight, nll, smooth, z_terms in rows_of(
-        gradLoss,
-        logProb,
-        target,
-        weightOptional,
-        gradZlossOptional,
-        lseForZlossOptional,
-        reduction,
-        ignoreIndex,
-        labelSmoothing,
-        lseSquareScaleForZloss,
-    ):
-        smooth_total = mp.zero
-        for w in weight:
-            smooth_total += smooth * w
-        for c in range(out.shape[1]):
-            out[n, c] = (
-                prob[c] * nll - (nll if c == t else 0) + prob[c] * smooth_total - smooth * weight[c]
-            )
-            for z in z_terms:
-                out[n, c] += prob[c] * z
+        prob = each(mp.exp, log_prob[n])
+        out[n] = part(prob * nll) + prob * np.sum(part(smooth * weight)) + part(-smooth * weight)
+        if mask:
+            out[n, t] += part(-nll)
+        for z in z_grads if with_zloss else []:
+            out[n] += part(prob * (2 * scale * lse[n] * mask * divide(z[row], count_divisor)))
     return {"xGradOut": out}
 
 
-def terms(
-    *,
-    gradLoss,
-    logProb,
-    target,
-    weightOptional=None,
-    gradZlossOptional=None,
-    lseForZlossOptional=None,
-    reduction="mean",
-    ignoreIndex=-100,
-    labelSmoothing=0.0,
-    lseSquareScaleForZloss=0.0,
-):
+def terms(**inputs):
     """Return S of `xGradOut`.
 
     |prob nll|, |nll| at the target, |prob smooth w_k| of every class k, |smooth w_c|, and |prob 2 scale lse g| / count
     of g = gradLoss and g = gradZloss. Intermediate: for a mean with weights, the divisor W = sum of the targets'
     weights, |d out / d W| = |part of out without z-loss| / |W|. The number of rows is exact and not counted.
     """
-    out = zeros(np.shape(logProb))
-    dilution = mp.zero
-    if reduction == "mean" and weightOptional is not None:
-        chosen = [
-            w
-            for t in np.asarray(target).ravel()
-            if t != ignoreIndex
-            for w in [exact(weightOptional)[int(t)]]
-        ]
+    sizes = backward(**inputs, part=abs)["xGradOut"]
+    weight, ignored = inputs.get("weightOptional"), inputs.get("ignoreIndex", -100)
+    if inputs.get("reduction", "mean") == "mean" and weight is not None:
+        chosen = [exact(weight)[t] for t in np.ravel(inputs["target"]) if t != ignored]
         dilution = divide(sum(map(abs, chosen), mp.zero), abs(sum(chosen, mp.zero)))
-    for n, t, prob, weight, nll, smooth, z_terms in rows_of(
-        gradLoss,
-        logProb,
-        target,
-        weightOptional,
-        gradZlossOptional,
-        lseForZlossOptional,
-        reduction,
-        ignoreIndex,
-        labelSmoothing,
-        lseSquareScaleForZloss,
-    ):
-        smooth_total, smooth_size = mp.zero, mp.zero
-        for w in weight:
-            smooth_total += smooth * w
-            smooth_size += abs(smooth * w)
-        for c in range(out.shape[1]):
-            at_target = nll if c == t else mp.zero
-            divided = prob[c] * nll - at_target + prob[c] * smooth_total - smooth * weight[c]
-            out[n, c] = (
-                prob[c] * abs(nll)
-                + abs(at_target)
-                + prob[c] * smooth_size
-                + abs(smooth * weight[c])
-                + abs(divided) * dilution
-            )
-            for z in z_terms:
-                out[n, c] += prob[c] * abs(z)
-    return {"xGradOut": out}
+        sizes += dilution * abs(backward(**inputs | {"lseForZlossOptional": None})["xGradOut"])
+    return {"xGradOut": sizes}

@@ -27,8 +27,17 @@ def zeros(shape):
     return np.full(shape, mp.zero, dtype=object)
 
 
+def signed(term):
+    """Return a term of a gradient as it is; `abs` in its place gives the sum of the sizes of all terms."""
+    return term
+
+
 def divide(numerator, denominator):
     """Divide as IEEE 754 does: mpmath raises at a zero denominator."""
     if denominator != 0:
         return numerator / denominator
     return mp.nan if numerator == 0 or mp.isnan(numerator) else mp.inf * mp.sign(numerator)
+
+
+def inverse_root(array):
+    return each(lambda value: divide(mp.one, mp.sqrt(value)), array)

@@ -1,14 +1,17 @@
-"""Grid sampler 2D: interpolation of images (N, C, H, W) at points (x, y) of a grid (N, H_out, W_out, 2).
+"""Grid sampler 2D: interpolation of images (N, C, H, W) at points (x, y) of a grid (N, H_out, W_out, 2); or 3D.
 
 interpolationMode 0 bilinear, 1 nearest, 2 bicubic; paddingMode 0 zeros, 1 border, 2 reflection. Coordinates, floors,
 roundings and reflections are rational arithmetic, hence exact for every finite grid value. A kernel that forms x + 1 in
 float64 loses an x below 2^-53, and pixels of an x above 2^53: next to a kink it may then take the other side.
 """
 
+import itertools
 import math
 from fractions import Fraction
 
-from .exact import exact, mp, zeros
+import numpy as np
+
+from .exact import exact, mp, signed, zeros
 
 BILINEAR, NEAREST, BICUBIC = 0, 1, 2
 ZEROS, BORDER, REFLECTION = 0, 1, 2
@@ -119,56 +122,35 @@ def taps_of(value, size, interpolationMode, paddingMode, align):
     return [tap for tap in taps if 0 <= tap[0] < size]
 
 
-def points(grid, height, width, interpolationMode, paddingMode, alignCorners):
-    """Yield (n, row, column, taps along x, taps along y) of every grid point."""
-    for n in range(grid.shape[0]):
-        for row in range(grid.shape[1]):
-            for column in range(grid.shape[2]):
-                x, y = grid[n, row, column]
-                yield (
-                    n,
-                    row,
-                    column,
-                    taps_of(x, width, interpolationMode, paddingMode, alignCorners),
-                    taps_of(y, height, interpolationMode, paddingMode, alignCorners),
-                )
+def points(grid, sizes, interpolationMode, paddingMode, alignCorners):
+    """Yield (n, place, corners) of every grid point: a corner is (pixel, weight, derivatives by x, y and z)."""
+    for n, *place in np.ndindex(grid.shape[:-1]):
+        axes = [
+            taps_of(value, size, interpolationMode, paddingMode, alignCorners)
+            for value, size in zip(grid[(n, *place)], reversed(sizes))
+        ]
+        corners = []
+        for taps in itertools.product(*reversed(axes)):
+            pixel, weights, slopes = zip(*taps)
+            by_axis = [
+                math.prod(weights[:at]) * slope * math.prod(weights[at + 1 :])
+                for at, slope in enumerate(slopes)
+            ]
+            corners.append((pixel, math.prod(weights), by_axis[::-1]))
+        yield n, tuple(place), corners
 
 
 def forward(*, input, grid, interpolationMode=0, paddingMode=0, alignCorners=False):
     """Return `out` (N, C, H_out, W_out)."""
     image, grid = exact(input), exact(grid)
-    batch, channels, height, width = image.shape
-    out = zeros((batch, channels) + grid.shape[1:3])
-    for n, row, column, x_taps, y_taps in points(
-        grid, height, width, interpolationMode, paddingMode, alignCorners
+    out = zeros(image.shape[:2] + grid.shape[1:-1])
+    for n, place, corners in points(
+        grid, image.shape[2:], interpolationMode, paddingMode, alignCorners
     ):
-        for j, wy, _ in y_taps:
-            for i, wx, _ in x_taps:
-                for c in range(channels):
-                    out[n, c, row, column] += image[n, c, j, i] * wy * wx
+        for pixel, weight, _ in corners:
+            for c in range(image.shape[1]):
+                out[(n, c, *place)] += image[(n, c, *pixel)] * weight
     return {"out": out}
-
-
-def gradients(
-    part, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
-):
-    """Sum part(term) over the terms of every element of the two gradients."""
-    grad, image, grid = exact(gradOutput), exact(input), exact(grid)
-    _, channels, height, width = image.shape
-    input_grad, grid_grad = zeros(image.shape), zeros(grid.shape)
-    for n, row, column, x_taps, y_taps in points(
-        grid, height, width, interpolationMode, paddingMode, alignCorners
-    ):
-        for j, wy, slope_y in y_taps:
-            for i, wx, slope_x in x_taps:
-                for c in range(channels):
-                    g, pixel = grad[n, c, row, column], image[n, c, j, i]
-                    input_grad[n, c, j, i] += part(g * wy * wx)
-                    if interpolationMode != NEAREST:
-                        grid_grad[n, row, column, 0] += part(g * pixel * wy * slope_x)
-                        grid_grad[n, row, column, 1] += part(g * pixel * wx * slope_y)
-    both = {"inputGrad": input_grad, "gridGrad": grid_grad}
-    return {name: value for (name, value), wanted in zip(both.items(), outputMask) if wanted}
 
 
 def backward(
@@ -180,41 +162,35 @@ def backward(
     paddingMode=0,
     alignCorners=False,
     outputMask=(True, True),
+    part=signed,
 ):
     """Return `inputGrad` and `gridGrad`, each if outputMask asks for it.
 
-    A point that is nan or infinite in x or y contributes nothing and has gridGrad 0 in x and y, except that border
-    clips an infinity in bilinear and nearest (multiplier 0), and that border in bicubic puts a coordinate that is not
-    finite or beyond +-2^31 on pixel 0. An infinite value times the zero width of one aligned pixel is nan.
+    A point that is nan or infinite in a coordinate contributes nothing and has gridGrad 0, except that border clips an
+    infinity in bilinear and nearest (multiplier 0), and that border in bicubic puts a coordinate that is not finite or
+    beyond +-2^31 on pixel 0. An infinite value times the zero width of one aligned pixel is nan.
     """
-    return gradients(
-        lambda term: term,
-        gradOutput,
-        input,
-        grid,
-        interpolationMode,
-        paddingMode,
-        alignCorners,
-        outputMask,
-    )
+    grad, image, grid = exact(gradOutput), exact(input), exact(grid)
+    input_grad, grid_grad = zeros(image.shape), zeros(grid.shape)
+    for n, place, corners in points(
+        grid, image.shape[2:], interpolationMode, paddingMode, alignCorners
+    ):
+        for pixel, weight, slopes in corners:
+            for c in range(image.shape[1]):
+                g = grad[(n, c, *place)]
+                input_grad[(n, c, *pixel)] += part(g * weight)
+                for axis, slope in enumerate(slopes):
+                    if interpolationMode != NEAREST:
+                        grid_grad[(n, *place, axis)] += part(g * image[(n, c, *pixel)] * slope)
+    both = {"inputGrad": input_grad, "gridGrad": grid_grad}
+    return {name: value for (name, value), wanted in zip(both.items(), outputMask) if wanted}
 
 
-def terms(
-    *,
-    gradOutput,
-    input,
-    grid,
-    interpolationMode=0,
-    paddingMode=0,
-    alignCorners=False,
-    outputMask=(True, True),
-):
+def terms(**inputs):
     """Return S of `inputGrad` and `gridGrad`.
 
-    inputGrad: |gradOutput wy wx| of every point and tap that lands on the pixel.
-    gridGrad: |gradOutput pixel wy dwx/dx| (for y: |gradOutput pixel wx dwy/dy|) of every channel and tap, where the
-    multiplier is part of dwx/dx. A weight or its derivative is one factor: its own polynomial is not counted.
+    inputGrad: |gradOutput weight| of every point and tap that lands on the pixel. gridGrad: |gradOutput pixel| times the
+    absolute product of one axis's d weight / d grid value and the other axes' weights, of every channel and tap. A weight
+    or its derivative is one factor: its own polynomial is not counted.
     """
-    return gradients(
-        abs, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
-    )
+    return backward(**inputs, part=abs)

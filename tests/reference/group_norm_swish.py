@@ -5,11 +5,13 @@ mean and rstd belong to a sample and a group of C / numGroups channels with n = 
 
 import math
 
-from .exact import divide, exact, mp, zeros
+import numpy as np
+
+from .exact import divide, each, exact, inverse_root, mp, zeros
 
 
 def sigmoid(z):
-    return 1 / (1 + mp.exp(-z))
+    return 1 / (1 + each(mp.exp, -z))
 
 
 def by_group(x, numGroups):
@@ -22,24 +24,18 @@ def by_group(x, numGroups):
 
 def forward(*, x, gamma, beta, numGroups, eps=1e-5, swishScale=1.0):
     """Return `y` (as x), `mean` and `rstd` (N, numGroups), rstd = 1 / sqrt(biased variance + eps)."""
-    x, gamma, beta, eps, s = exact(x), exact(gamma), exact(beta), mp.mpf(eps), mp.mpf(swishScale)
-    values, channel = by_group(x, numGroups)
-    samples, groups, n = values.shape
-    y, means, rstds = zeros(values.shape), zeros((samples, groups)), zeros((samples, groups))
-    for sample in range(samples):
-        for group in range(groups):
-            mean, variance = mp.zero, mp.zero
-            for k in range(n):
-                mean += values[sample, group, k] / n
-            for k in range(n):
-                variance += (values[sample, group, k] - mean) ** 2 / n
-            rstd = divide(mp.one, mp.sqrt(variance + eps))
-            means[sample, group], rstds[sample, group] = mean, rstd
-            for k in range(n):
-                c = channel(group, k)
-                u = (values[sample, group, k] - mean) * rstd * gamma[c] + beta[c]
-                y[sample, group, k] = u * sigmoid(s * u)
-    return {"y": y.reshape(x.shape), "mean": means, "rstd": rstds}
+
+    def by_channel(given):
+        return exact(given).reshape(-1, *[1] * (np.ndim(x) - 2))
+
+    values, _ = by_group(exact(x), numGroups)
+    count = max(values.shape[2], 1)
+    means = np.sum(values, axis=2, keepdims=True) / count
+    rstds = inverse_root(np.sum((values - means) ** 2, axis=2, keepdims=True) / count + mp.mpf(eps))
+    xhat = ((values - means) * rstds).reshape(np.shape(x))
+    u = xhat * by_channel(gamma) + by_channel(beta)
+    y = u * sigmoid(mp.mpf(swishScale) * u)
+    return {"y": y, "mean": means[..., 0], "rstd": rstds[..., 0]}
 
 
 def backward(
@@ -62,34 +58,37 @@ def backward(
     dx = rstd (du gamma - xhat / n sum(gamma du xhat) - 1 / n sum(gamma du)); dgamma = sum(du xhat) and dbeta = sum(du)
     run over all samples. dataFormatOptional is not read: channels are axis 1.
     """
-    x, gamma, beta, s = exact(x), exact(gamma), exact(beta), mp.mpf(swishScale)
-    values, channel = by_group(x, numGroups)
+    dx, dgamma, dbeta = [], zeros(np.shape(gamma)), zeros(np.shape(beta))
+    for c, _, _, r, dys, g, xhat, u in groups_of(dy, mean, rstd, x, gamma, beta, numGroups):
+        z = mp.mpf(swishScale) * u
+        du = dys * sigmoid(z) * (1 + z * sigmoid(-z))
+        projection, shift = divide(np.sum(g * du * xhat), u.size), divide(np.sum(g * du), u.size)
+        np.add.at(dgamma, c, du * xhat)
+        np.add.at(dbeta, c, du)
+        dx.append(r * (du * g - xhat * projection - shift))
+    dx = exact(dx).reshape(np.shape(x))
+    return wanted(dx, dgamma, dbeta, dgammaIsRequire, dbetaIsRequire)
+
+
+def groups_of(dy, mean, rstd, x, gamma, beta, numGroups):
+    """Yield (channels of the elements, x, mean, rstd, dy, gamma, xhat, u) of every sample and group."""
+    values, channel = by_group(exact(x), numGroups)
     dys, _ = by_group(exact(dy), numGroups)
-    samples, groups, n = values.shape
-    means, rstds = exact(mean).reshape(samples, groups), exact(rstd).reshape(samples, groups)
-    dx, dgamma, dbeta = zeros(values.shape), zeros(gamma.shape), zeros(beta.shape)
-    for sample in range(samples):
-        for group in range(groups):
-            r = rstds[sample, group]
-            xhats, dus = [], []
-            projection, shift = mp.zero, mp.zero
-            for k in range(n):
-                c = channel(group, k)
-                xhat = (values[sample, group, k] - means[sample, group]) * r
-                u = xhat * gamma[c] + beta[c]
-                du = dys[sample, group, k] * sigmoid(s * u) * (1 + s * u * sigmoid(-s * u))
-                dgamma[c] += du * xhat
-                dbeta[c] += du
-                projection += gamma[c] * du * xhat
-                shift += gamma[c] * du
-                xhats.append(xhat)
-                dus.append(du)
-            for k in range(n):
-                c = channel(group, k)
-                dx[sample, group, k] = r * (
-                    dus[k] * gamma[c] - xhats[k] * projection / n - shift / n
-                )
-    return wanted(dx.reshape(x.shape), dgamma, dbeta, dgammaIsRequire, dbetaIsRequire)
+    gamma, beta = exact(gamma), exact(beta)
+    means, rstds = exact(mean).reshape(values.shape[:2]), exact(rstd).reshape(values.shape[:2])
+    for at in np.ndindex(means.shape):
+        c = np.array([channel(at[1], k) for k in range(values.shape[2])], int)
+        xhat = (values[at] - means[at]) * rstds[at]
+        yield (
+            c,
+            values[at],
+            means[at],
+            rstds[at],
+            dys[at],
+            gamma[c],
+            xhat,
+            xhat * gamma[c] + beta[c],
+        )
 
 
 def wanted(dx, dgamma, dbeta, dgammaIsRequire, dbetaIsRequire):
@@ -122,54 +121,23 @@ def terms(
     of dbeta: D. Intermediates, for every k: u_k with the parts |xhat_k gamma_k| + |beta_k|, and x_k - mean with the
     parts |x_k| + |mean|, each times the absolute derivative of the whole element (through u_k as well).
     """
-    x, gamma, beta, s = exact(x), exact(gamma), exact(beta), mp.mpf(swishScale)
-    values, channel = by_group(x, numGroups)
-    dys, _ = by_group(exact(dy), numGroups)
-    samples, groups, n = values.shape
-    means, rstds = exact(mean).reshape(samples, groups), exact(rstd).reshape(samples, groups)
-    dx, dgamma, dbeta = zeros(values.shape), zeros(gamma.shape), zeros(beta.shape)
-    for sample in range(samples):
-        for group in range(groups):
-            m, r = means[sample, group], rstds[sample, group]
-            elements = []
-            projection, projection_size, shift_size = mp.zero, mp.zero, mp.zero
-            for k in range(n):
-                c, value, g = channel(group, k), values[sample, group, k], dys[sample, group, k]
-                xhat = (value - m) * r
-                u = xhat * gamma[c] + beta[c]
-                p, q = sigmoid(s * u), sigmoid(-s * u)
-                du, size = g * p * (1 + s * u * q), abs(g) * p * (1 + abs(s * u) * q)
-                slope = g * s * p * q * (2 + s * u * (q - p))  # d du / d u
-                u_parts, xhat_parts = (
-                    abs(xhat * gamma[c]) + abs(beta[c]),
-                    abs(r) * (abs(value) + abs(m)),
-                )
-                dgamma[c] += (
-                    size * abs(xhat)
-                    + abs(slope * xhat) * u_parts
-                    + abs(du + slope * gamma[c] * xhat) * xhat_parts
-                )
-                dbeta[c] += size + abs(slope) * u_parts + abs(slope * gamma[c]) * xhat_parts
-                projection += gamma[c] * du * xhat
-                projection_size += abs(gamma[c] * xhat) * size
-                shift_size += abs(gamma[c]) * size
-                elements.append((gamma[c], xhat, du, size, slope, u_parts, xhat_parts))
-            for i, (gamma_i, xhat_i, _, size_i, *_) in enumerate(elements):
-                total = (
-                    abs(r * gamma_i) * size_i
-                    + abs(r * xhat_i) / n * projection_size
-                    + abs(r) / n * shift_size
-                )
-                for k, (gamma_k, xhat_k, du_k, _, slope_k, u_parts, xhat_parts) in enumerate(
-                    elements
-                ):
-                    by_u = -(xhat_i * xhat_k + 1) * gamma_k / n
-                    by_xhat = -xhat_i * gamma_k * du_k / n
-                    if i == k:
-                        by_u += gamma_k
-                        by_xhat -= projection / n
-                    by_u *= slope_k
-                    by_xhat += by_u * gamma_k
-                    total += abs(r * by_u) * u_parts + abs(r * by_xhat) * xhat_parts
-                dx[sample, group, i] = total
-    return wanted(dx.reshape(x.shape), dgamma, dbeta, dgammaIsRequire, dbetaIsRequire)
+    s = mp.mpf(swishScale)
+    dx, dgamma, dbeta = [], zeros(np.shape(gamma)), zeros(np.shape(beta))
+    for c, value, m, r, dys, g, xhat, u in groups_of(dy, mean, rstd, x, gamma, beta, numGroups):
+        p, q, n = sigmoid(s * u), sigmoid(-s * u), u.size
+        du, size = dys * p * (1 + s * u * q), abs(dys) * p * (1 + abs(s * u) * q)
+        slope = dys * s * p * q * (2 + s * u * (q - p))  # d du / d u
+        u_parts = abs(xhat * g) + abs(exact(beta)[c])
+        xhat_parts = abs(r) * (abs(value) + abs(m))
+        moved = abs(du + slope * g * xhat) * xhat_parts
+        np.add.at(dgamma, c, size * abs(xhat) + abs(slope * xhat) * u_parts + moved)
+        np.add.at(dbeta, c, size + abs(slope) * u_parts + abs(slope * g) * xhat_parts)
+        # the derivatives of each element by the u and the xhat of each
+        by_u = (np.diag(g) - (xhat[:, None] * xhat + 1) * g / n) * slope
+        by_xhat = by_u * g - xhat[:, None] * g * du / n
+        by_xhat -= np.eye(n, dtype=int) * divide(np.sum(g * du * xhat), n)
+        parts = abs(r * by_u) * u_parts + abs(r * by_xhat) * xhat_parts
+        sums = abs(xhat) * np.sum(abs(g * xhat) * size) + np.sum(abs(g) * size)
+        dx.append(abs(r) * (abs(g) * size + sums / n) + np.sum(parts, axis=1))
+    dx = exact(dx).reshape(np.shape(x))
+    return wanted(dx, dgamma, dbeta, dgammaIsRequire, dbetaIsRequire)

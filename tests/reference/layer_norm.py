@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from .exact import divide, exact, mp, zeros
+from .exact import divide, exact, inverse_root, mp, zeros
 
 
 def as_rows(x, normalizedShape):
@@ -22,23 +22,13 @@ def parameter(given, columns, default):
 
 def forward(*, input, normalizedShape, weightOptional=None, biasOptional=None, eps=1e-5):
     """Return `out`, `mean` and `rstd` = 1 / sqrt(biased variance + eps)."""
-    x, eps = exact(input), mp.mpf(eps)
-    rows, statistic = as_rows(x, normalizedShape)
-    count, columns = rows.shape
+    rows, statistic = as_rows(exact(input), normalizedShape)
+    columns = rows.shape[1]
     weight, bias = parameter(weightOptional, columns, 1.0), parameter(biasOptional, columns, 0.0)
-    out, means, rstds = zeros(rows.shape), zeros(count), zeros(count)
-    for row in range(count):
-        total, square = mp.zero, mp.zero
-        for i in range(columns):
-            total += rows[row, i]
-        means[row] = divide(total, mp.mpf(columns))
-        for i in range(columns):
-            square += (rows[row, i] - means[row]) ** 2
-        rstds[row] = divide(mp.one, mp.sqrt(divide(square, mp.mpf(columns)) + eps))
-        for i in range(columns):
-            out[row, i] = (rows[row, i] - means[row]) * rstds[row] * weight[i] + bias[i]
+    means = np.sum(rows, axis=1, keepdims=True) / columns
+    rstds = inverse_root(np.sum((rows - means) ** 2, axis=1, keepdims=True) / columns + mp.mpf(eps))
     return {
-        "out": out.reshape(x.shape),
+        "out": ((rows - means) * rstds * weight + bias).reshape(np.shape(input)),
         "mean": means.reshape(statistic),
         "rstd": rstds.reshape(statistic),
     }
@@ -61,81 +51,58 @@ def backward(
     dx_i = (dy_i w_i - 1/N sum_j dy_j w_j - xhat_i 1/N sum_j dy_j w_j xhat_j) rstd; the gradients by weight and bias
     sum dy_i xhat_i and dy_i over the rows.
     """
-    x = exact(input)
-    rows, _ = as_rows(x, normalizedShape)
-    count, columns = rows.shape
+    columns = math.prod(normalizedShape)
+    dx, dweight, dbias = [], zeros(columns), zeros(columns)
+    for r, scaled, dy, xhat, _ in rows_of(
+        gradOut, input, normalizedShape, mean, rstd, weightOptional
+    ):
+        shift, along = divide(np.sum(scaled), columns), divide(np.sum(scaled * xhat), columns)
+        dx.append((scaled - shift - xhat * along) * r)
+        dweight += dy * xhat
+        dbias += dy
+    return wanted(input, normalizedShape, dx, dweight, dbias, outputMask)
+
+
+def rows_of(gradOut, input, normalizedShape, mean, rstd, weightOptional):
+    """Yield (rstd, dy weight, dy, xhat, sizes of the terms of xhat) of every row."""
+    rows, _ = as_rows(exact(input), normalizedShape)
     dy, means, rstds = exact(gradOut).reshape(rows.shape), exact(mean).ravel(), exact(rstd).ravel()
-    weight = parameter(weightOptional, columns, 1.0)
-    dx, dweight, dbias = zeros(rows.shape), zeros(columns), zeros(columns)
-    for row in range(count):
-        shift, along, xhat = mp.zero, mp.zero, zeros(columns)
-        for j in range(columns):
-            xhat[j] = (rows[row, j] - means[row]) * rstds[row]
-            shift += dy[row, j] * weight[j]
-            along += dy[row, j] * weight[j] * xhat[j]
-        for i in range(columns):
-            dx[row, i] = (
-                dy[row, i] * weight[i] - shift / columns - xhat[i] * along / columns
-            ) * rstds[row]
-            dweight[i] += dy[row, i] * xhat[i]
-            dbias[i] += dy[row, i]
-    return wanted(x.shape, normalizedShape, dx, dweight, dbias, outputMask)
+    weight = parameter(weightOptional, rows.shape[1], 1.0)
+    for x, d, m, r in zip(rows, dy, means, rstds):
+        yield r, d * weight, d, (x - m) * r, (abs(x) + abs(m)) * abs(r)
 
 
-def wanted(shape, normalizedShape, dx, dweight, dbias, outputMask):
-    normalised = tuple(normalizedShape)
+def wanted(input, normalizedShape, dx, dweight, dbias, outputMask):
     found = {
-        "gradInputOut": dx.reshape(shape),
-        "gradWeightOut": dweight.reshape(normalised),
-        "gradBiasOut": dbias.reshape(normalised),
+        "gradInputOut": exact(dx).reshape(np.shape(input)),
+        "gradWeightOut": dweight.reshape(normalizedShape),
+        "gradBiasOut": dbias.reshape(normalizedShape),
     }
     return {
         name: value for (name, value), asked in zip(found.items(), outputMask, strict=True) if asked
     }
 
 
-def terms(
-    *,
-    gradOut,
-    input,
-    normalizedShape,
-    mean,
-    rstd,
-    weightOptional=None,
-    biasOptional=None,
-    outputMask=(True, True, True),
-):
+def terms(*, input, normalizedShape, biasOptional=None, outputMask=(True, True, True), **given):
     """Return S of the three gradients.
 
     gradInputOut_i: |rstd dy_i w_i|, |rstd| / N |dy_k w_k| and |rstd xhat_i| / N |dy_k w_k xhat_k| of every k;
     gradWeightOut: |dy xhat| of every row; gradBiasOut: |dy| of every row. Intermediates: every x_k - mean with the
     parts |x_k| + |mean|, times the absolute derivative of the element by it.
     """
-    x = exact(input)
-    rows, _ = as_rows(x, normalizedShape)
-    count, columns = rows.shape
-    dy, means, rstds = exact(gradOut).reshape(rows.shape), exact(mean).ravel(), exact(rstd).ravel()
-    weight = parameter(weightOptional, columns, 1.0)
-    dx, dweight, dbias = zeros(rows.shape), zeros(columns), zeros(columns)
-    for row in range(count):
-        m, r = means[row], rstds[row]
-        shift, along, signed, moved = mp.zero, mp.zero, mp.zero, mp.zero
-        parts, xhat, scaled = zeros(columns), zeros(columns), zeros(columns)
-        for k in range(columns):
-            xhat[k], parts[k] = (rows[row, k] - m) * r, (abs(rows[row, k]) + abs(m)) * abs(r)
-            scaled[k] = dy[row, k] * weight[k]
-            shift += abs(scaled[k])
-            signed += scaled[k] * xhat[k]
-            along += abs(scaled[k] * xhat[k])
-            moved += abs(scaled[k]) * parts[k]  # through xhat_k of the second sum
-        for i in range(columns):
-            own = abs(xhat[i]) * abs(scaled[i]) * parts[i]
-            # xhat_i stands before the second sum, and in it
-            both = abs(signed + xhat[i] * scaled[i]) * parts[i]
-            dx[row, i] = abs(r) * (
-                abs(scaled[i])
-                + (shift + abs(xhat[i]) * along + both + abs(xhat[i]) * moved - own) / columns
-            )
-            dweight[i] += abs(dy[row, i]) * (abs(xhat[i]) + parts[i])
-            dbias[i] += abs(dy[row, i])
-    return wanted(x.shape, normalizedShape, dx, dweight, dbias, outputMask)
+    given = {"weightOptional": None} | given
+    columns = math.prod(normalizedShape)
+    dx, dweight, dbias = [], zeros(columns), zeros(columns)
+    for r, scaled, dy, xhat, parts in rows_of(
+        input=input, normalizedShape=normalizedShape, **given
+    ):
+        size, hat, products = abs(scaled), abs(xhat), scaled * xhat
+        # xhat_i stands before the sum of products, and in it
+        both = abs(np.sum(products) + products) * parts
+        # through xhat_k of the other elements
+        moved = hat * (np.sum(size * parts) - size * parts)
+        sums = np.sum(size) + hat * np.sum(abs(products)) + both + moved
+        dx.append(abs(r) * (size + sums / columns))
+        dweight += abs(dy) * (hat + parts)
+        dbias += abs(dy)
+    return wanted(input, normalizedShape, dx, dweight, dbias, outputMask)
