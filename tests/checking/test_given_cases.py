@@ -14,7 +14,8 @@ from aclnn_viz.devices import record
 
 
 def test_only_what_counts_is_written_and_read(tmp_path):
-    folder = write_suite("rms_norm", tmp_path / "cases", dtypes=["float16", "float32"])
+    small = {"dtypes": ["float16", "float32"], "limits": {"x": 100}}
+    folder = write_suite("rms_norm", tmp_path / "cases", **small)
     seen = []
     run_outside(
         folder, lambda **inputs: seen.append(inputs["x"].dtype.name) or RMS.backward(**inputs)
@@ -25,7 +26,7 @@ def test_only_what_counts_is_written_and_read(tmp_path):
 
 
 def test_16_bit_outputs_alone_pass_where_they_are_asked_for(tmp_path, capsys):
-    folder = write_suite("rms_norm", tmp_path / "cases")
+    folder = write_suite("rms_norm", tmp_path / "cases", limits={"x": 100})
     listed = json.loads((folder / "cases.json").read_text())["cases"]
     run_outside(folder, RMS.backward)
     for entry in listed:
@@ -53,7 +54,8 @@ def test_the_exit_status_of_what_is_not_supported(tmp_path, capsys):
 
 
 def test_the_options_say_what_counts_of_a_dump(tmp_path):
-    folder, (seen, kernel) = write_suite("rms_norm", tmp_path / "cases"), watched(RMS)
+    folder = write_suite("rms_norm", tmp_path / "cases", limits={"x": 300})
+    seen, kernel = watched(RMS)
     some = av.check(folder, kernel, dtypes="float16", limits={"x": 200})
     assert (
         some.passed
@@ -73,7 +75,9 @@ def test_the_options_say_what_counts_of_a_dump(tmp_path):
 
 
 def test_a_dump_counts_whole_unless_a_product_is_named(tmp_path):
-    folder = write_suite("rms_norm", tmp_path / "cases", dtypes="float64", beyond=True)
+    folder = write_suite(
+        "rms_norm", tmp_path / "cases", dtypes="float64", beyond=True, shapes=[(4, 6)]
+    )
     assert av.check(folder, RMS.backward).passed
     with pytest.raises(ValueError, match="some case must remain"):
         av.check(folder, RMS.backward, soc="Ascend910B2")
@@ -95,7 +99,7 @@ def test_masked_cases_of_a_capsule_are_judged(tmp_path):
 
 
 def test_cases_are_given_once(tmp_path):
-    folder = write_suite("rms_norm", tmp_path / "cases", dtypes="float16")
+    folder = write_suite("rms_norm", tmp_path / "cases", shapes=[(4, 6)])
     with pytest.raises(ValueError, match="one set of cases: got .* leave out one of them"):
         av.check(folder, RMS.backward, cases=[av.case("rms_norm")])
     with pytest.raises(ValueError, match="some case must remain to be judged: got no case at all"):
@@ -108,7 +112,7 @@ def test_cases_are_given_once(tmp_path):
 
 
 def test_what_is_read_back_is_of_the_shapes_that_are_asked_for(tmp_path):
-    run_outside(write_suite("rms_norm", tmp_path / "cases"), RMS.backward)
+    run_outside(write_suite("rms_norm", tmp_path / "cases", limits={"x": 100}), RMS.backward)
     found = read_and_check("rms_norm", tmp_path / "cases", shapes=[(4, 6)])
     assert found.passed and 0 < found.cases < len(list((tmp_path / "cases").iterdir())) - 1
     with pytest.raises(ValueError, match="some case must remain to be judged"):
