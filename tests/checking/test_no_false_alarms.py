@@ -123,3 +123,30 @@ def test_zeros_of_another_sign_are_no_kept_result():
 
     first = prepared(Recipe("rms_norm"), zeros, signs=True)
     assert complaints("rms_norm", "sums from 0", kernel, 0, [first]) == []
+
+
+def test_ignored_rows_may_be_0_where_the_weights_sum_to_0():
+    drawn = case(
+        "cross_entropy_loss",
+        shape=(3, 2),
+        target=[1, 0, 1],
+        weightOptional=np.zeros(2, np.float32),
+        ignoreIndex=1,
+    )
+    ready = prepared(Recipe("cross_entropy_loss"), drawn)
+    (name,) = ready.expected
+    rows = np.zeros((3, 2), np.float32)
+    assert judge(ready, {name: rows})
+    rows[1] = np.nan
+    assert judge(ready, {name: rows}) == []
+
+
+def test_a_far_coordinate_may_reach_every_pixel_of_its_sample():
+    op, number = operator("grid_sampler_2d"), np.finfo(np.float32).max
+    grid = np.zeros((2, 4, 5, 2), np.float32)
+    grid[1, 0, 1, 0] = -number
+    drawn = case(
+        op, shape=(2, 1, 5, 9), grid_shape=(4, 5), grid=grid, interpolationMode=2, paddingMode=2
+    )
+    undecided = prepared(Recipe(op.name), drawn).expected["inputGrad"].undecided
+    assert undecided[1, 0, 2].all() and not undecided[0].any()
