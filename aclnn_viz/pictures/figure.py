@@ -447,7 +447,7 @@ def _digits(values, wide):
 def _rule(axes, mark, look):
     if not np.isfinite(mark.at):
         return
-    style = {"linestyle": _dash(mark), "linewidth": WIDTH["rule"], **_colour(mark, look)}
+    style = {"linewidth": WIDTH["rule"], **_colour(mark, look)}
     if mark.axis == "x":
         axes.axvline(mark.at, **style)
         share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
@@ -492,7 +492,6 @@ def _box(axes, mark, look):
             facecolor=(colour, mark.filled),
             edgecolor=colour,
             linewidth=WIDTH["box"],
-            linestyle=_dash(mark),
         )
     )
     down = axes.yaxis_inverted()
