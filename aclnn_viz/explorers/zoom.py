@@ -19,6 +19,7 @@ from aclnn_viz.explorers.tiles_data import MACHINE, Machine, inputs, operator_of
 from aclnn_viz.explorers.zoom_data import SMALL_CASE, Data, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import Choice, meant, message, tr
@@ -28,13 +29,11 @@ LEVELS = {
     "tensor": meant("tensor", "tensor of a term"),
     "pipes": message("tile"),
 }
-# kinds of marks: given, along an axis, step, output, chosen, ink
-GIVEN, ALONG, STEP, OUTPUT, CHOSEN, INK = 4, 3, 5, 6, 7, 9
 LEGEND = {
-    GIVEN: message("input"),
-    STEP: message("elementwise"),
-    ALONG: message("reduced along an axis"),
-    OUTPUT: message("output"),
+    INK: message("input"),
+    READ: message("elementwise"),
+    PALE: message("reduced along an axis"),
+    GRADIENT: message("output"),
 }
 WIDEST, ROWS = 90, 16  # least width of formulas, in letters; most listed instructions
 TALL, DEEP, FRACTION = (
@@ -113,8 +112,8 @@ def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, le
 
 def _kind(z, term) -> int:
     if not term.takes:
-        return GIVEN
-    return OUTPUT if term.name in z.goes else STEP if term.axis is None else ALONG
+        return INK
+    return GRADIENT if term.name in z.goes else READ if term.axis is None else PALE
 
 
 def formula(data: Data) -> Panel:
@@ -152,7 +151,7 @@ def formula(data: Data) -> Panel:
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
     marks += [
-        Box(*place, "", CHOSEN, 0.12),
+        Box(*place, "", MOVED, 0.12),
         Spots(
             *np.transpose([*spots]),
             tuple(tr(FORMULA, formula=z.terms[k].label) for k in spots.values()),
@@ -183,7 +182,7 @@ def tensor(data: Data, k: int) -> Panel:
     for n in np.unique(owner) if single else ():
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
-        marks.append(Box(*ends, "", INK))
+        marks.append(Box(*ends, "", GUIDE))
         tiles.setdefault((ends[1] + ends[3]) / 2, tr(TILE, **_names(z.tiles[n])))
     texts = tuple(
         "\n".join(lines(lambda table: table[row, column]))
@@ -201,7 +200,7 @@ def tensor(data: Data, k: int) -> Panel:
     marks = (
         Heat(values / most, "diverging", -1.0, 1.0, True, tuple(map(number, values.flat))),
         *marks,
-        Box(*place, "", CHOSEN),
+        Box(*place, "", MOVED),
         Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, sets),
     )
     axes = (
@@ -267,7 +266,7 @@ def pipes(data: Data, k: int) -> Panel:
     for y, job in enumerate(shown):
         left = 0.11 * columns.index(job.pipe) + 0.05
         value, term, error = wrote.get(job, ("", -1, ""))
-        kind, sets = INK, ()
+        kind, sets = GUIDE, ()
         marks += [Note(0.03, y, str(job.step), "right"), Note(start, y, value, "right")]
         if term >= 0:
             one = z.terms[term]

@@ -12,6 +12,7 @@ from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.terms import Link, Term, same_element, typeset
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import programs, read, tiles_of
+from aclnn_viz.pictures import roles
 from aclnn_viz.pictures.marks import Box, Note, Spots
 
 SUBJECT = subject_of("zoom")
@@ -238,6 +239,15 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
 def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
     shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
     assert len(shown.panels) == 1 and all(shown.headline)
+
+
+@pytest.mark.parametrize("level", ["formula", "tensor", "pipes"])
+def test_every_colour_is_one_of_the_table_of_roles(level):
+    panel = SUBJECT.panels(SUBJECT.compute(State(level=level)))[0]
+    kinds = {mark.kind for mark in panel.marks if isinstance(mark, Box)}
+    meant = {value for name, value in vars(roles).items() if name.isupper()}
+    assert kinds <= meant
+    assert (roles.MOVED in kinds, roles.GRADIENT in kinds) == (level != "pipes", level != "tensor")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
