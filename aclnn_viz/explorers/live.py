@@ -153,12 +153,14 @@ class _NotZero(Traced):
 
 def saved(subject, state, data, template: str = "page.html") -> str:
     """Return the page of a state with Python's data; with module.mjs as template, a module with the front end of anywidget."""
+    # a page with fewer groups shows some of the same states again
+    subject = replace(subject, compute=cache(subject.compute))
     page = _Page(subject, state, data)
     groups = page.groups()
     while True:
         page.compute(groups)
         made = page.written(template)
-        if len(made) <= LARGEST or not groups:
+        if len(made.encode()) <= LARGEST or not groups:
             return made
         page, groups = _Page(subject, state, data), fewer(groups)
 

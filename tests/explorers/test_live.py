@@ -238,7 +238,7 @@ def rounded_once(monkeypatch):
 def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     subject, state, page = saved(name)
-    assert len(page) <= LARGEST and not re.search(
+    assert len(page.encode()) <= LARGEST and not re.search(
         r"""(?:src|href)=["'](?!data:)|https?://(?!www\.w3\.org)""", page
     )
     states = random_states(subject, state, page, COUNT)
