@@ -1,6 +1,7 @@
 """Stages under a pointer and by keys, as saved pages: every hovered mark shows its datum, and everything is in place."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ from aclnn_viz.explorers import live, planes, subject_of, two_phase
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
-from aclnn_viz.pictures.marks import Spots
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Image, Line, Spots
+from aclnn_viz.pictures.panels import all_ticks, has_cells, limits
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
@@ -33,6 +35,7 @@ def saved(tmp_path_factory):
             )
             path = folder / f"{key}.html"
             path.write_text(live.saved(subject, state, data), "utf-8")
+            assert path.stat().st_size <= 3_000_000, name
             made[key] = path, data
         return made[key]
 
@@ -90,10 +93,31 @@ def test_the_picture_comes_first_with_few_controls(name, width, opened):
         assert right == pytest.approx(root["x"] + root["width"], abs=12)
     if width == 1280:
         return
+    page.evaluate(UNFOLDED)  # all panels and words are judged
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     assert [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found] == []
     if width == 390:
         swipe(page)
+
+
+UNFOLDED = "document.querySelectorAll('details').forEach((fold) => { fold.open = true; })"
+STATE = "document.querySelector('.aclnn-explorer').dataset.revision"
+
+
+@pytest.mark.parametrize("name", STAGES)
+@pytest.mark.sampled(3)
+def test_all_that_a_hand_moves_goes_by_keys(name, opened):
+    page, _, _ = opened(name)
+    page.evaluate(UNFOLDED)
+    hands = page.locator(".ae-grip[role=slider]:visible, canvas[role=application]").all()
+    for one in hands or page.locator(".ae-top input:visible, .ae-top select:visible").all():
+        assert one.get_attribute("aria-label") or one.evaluate("one => one.labels.length")
+        before, tried = page.evaluate(STATE), 0
+        one.focus()
+        for key in ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"):
+            page.keyboard.press(key)
+            tried += page.evaluate(STATE) != before
+        assert tried, one.evaluate("one => one.outerHTML")
 
 
 def swipe(page):
@@ -267,6 +291,26 @@ def test_a_pile_of_errors_says_how_many_and_where(opened):
     assert words == f"{inside} elements at {100 * 10 ** (4 / 72 * 9.5):.2g} % of the bound"
 
 
+def test_what_lies_under_the_glass_and_the_lens_is_that_of_the_data(opened):
+    _, data, hint = opened("numeric_error")
+    e = data.errors
+    got, truth, bound, error = re.findall(r"(?<=[ (:])-?[\d.]+(?:e[-+]\d+)?", hint("glass", 0, 0.5))
+    at = np.flatnonzero(np.isclose(e.actual.astype(float), float(got), rtol=1e-3))
+    assert np.isclose(e.truth[at], float(truth), rtol=1e-3).any()
+    assert float(bound) <= float(truth) <= float(error)
+    _, data, hint = opened("grid_sampler_2d")
+    row, column, weight, *_, value = data.taps[0]
+    words = f"row {row:.0f}, column {column:.0f}: {value:.4g} × {weight:.2f}"
+    u, v = data.read[0]
+    assert (
+        hint("taps", (max(column, u) + min(column, u)) / 2, (max(row, v) + min(row, v)) / 2)
+        == words
+    )
+    u = data.hops[0, 0]
+    said = float(hint("map", u, data.read[0, 0]).rsplit(" ", 1)[1])
+    assert said == pytest.approx(data.read[0, 0], rel=1e-3)
+
+
 def test_an_instruction_and_a_slot_say_their_data(opened):
     page, data, hint = opened("tiles", buffers=2, at=0.32)
     found = Scene(XP, data)
@@ -329,3 +373,136 @@ def test_a_call_and_what_is_alive_say_their_data(opened):
     assert page.locator(".caption").text_content() == (
         "The output is copied back. The result: right: out."
     )
+
+
+# Moves the pointer to places of a panel, in units of its axes, and returns the hints.
+HINTS = """([name, places]) => {
+    const figure = document.querySelector(`[data-panel="${name}"]`), canvas = figure.querySelector("canvas");
+    const { box, x: [x0, x1, xs], y: [y0, y1, ys] } = JSON.parse(canvas.dataset.axes), edge = canvas.getBoundingClientRect();
+    const share = (value, low, high, scale) => (scale === "log" ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
+    return places.map(([x, y]) => {
+        canvas.dispatchEvent(new PointerEvent("pointermove", {
+            clientX: edge.left + box.left + share(x, x0, x1, xs) * (box.right - box.left),
+            clientY: edge.top + box.bottom + share(y, y0, y1, ys) * (box.top - box.bottom), bubbles: true }));
+        const hint = figure.querySelector(".ae-hint");
+        return hint.hidden ? "" : hint.textContent;
+    });
+}"""
+
+
+def some(listed):
+    """Return at most four, from the first to the last."""
+    return [listed[round(k / 3 * (len(listed) - 1))] for k in range(min(len(listed), 4))]
+
+
+def inside(panel, x, y):
+    """Return whether a place lies within both axes, away from their ends."""
+    return all(
+        min(ends) + 1e-3 * abs(ends[1] - ends[0]) <= at <= max(ends) - 1e-3 * abs(ends[1] - ends[0])
+        for at, ends in zip((x, y), limits(panel))
+    )
+
+
+def named_by(axis, value):
+    """Return what an axis says of a value: the text of its tick, the value where ticks are numbers, or nothing."""
+    for place, text in axis:
+        if np.isclose(place, value, rtol=1e-6, atol=0):
+            return text
+    plain = all(
+        re.fullmatch(r"-?[\d.]+(e[-+]?\d+)?", text) and np.isclose(float(text), place)
+        for place, text in axis
+    )
+    return float(value) if plain else ""
+
+
+def wanted(panel, mark):
+    """Yield (x, y, texts or numbers that are said there) of each datum of a mark."""
+    across, up = all_ticks(panel)
+    counts = bool(panel.x.label and _of(panel, Bars))  # between two whole numbers there is no datum
+    if isinstance(mark, Spots):
+        for text, x0, y0, x1, y1 in zip(mark.texts, mark.x0, mark.y0, mark.x1, mark.y1):
+            yield (x0 + x1) / 2, (y0 + y1) / 2, [text]
+    elif isinstance(mark, (Heat, Image)) and getattr(mark, "opacity", 1.0) > 0:
+        left, top = getattr(mark, "x", 0.0), getattr(mark, "y", 0.0)
+        areas = [box for box in _of(panel, Box) if box.filled > 0.5 and isinstance(mark, Image)]
+        for row, column in np.argwhere(np.isfinite(mark.values)):
+            x, y = float(left + column), float(top + row)
+            weights = [float(one.label) for one in areas if one.label and covers(one, x, y)]
+            yield x, y, [float(mark.values[row, column]), *weights]
+    elif isinstance(mark, Handles):
+        (ox, fx), (oy, fy) = mark.units
+        for x, y in zip(mark.x.flat, mark.y.flat):
+            own = (
+                [x, y]
+                if mark.step < 1
+                else [named_by(a, np.rint(b)) for a, b in ((across, x), (up, y))]
+            )
+            yield x, y, [ox + fx * x, oy + fy * y] if mark.choose[0] else own
+    elif isinstance(mark, (Line, Dots, Bars)) and not (panel.square or has_cells(panel)):
+        for x, y in zip(np.asarray(mark.x, float), np.asarray(mark.y, float)):
+            own = np.rint(x) if isinstance(mark, Bars) else x
+            named = "" if counts and own % 1 else named_by(across, own)
+            yield x, y, [named, named_by(up, y)]
+
+
+def covers(mark, x, y) -> bool:
+    between = min(mark.x0, mark.x1) <= x <= max(mark.x0, mark.x1)
+    return between and min(mark.y0, mark.y1) <= y <= max(mark.y0, mark.y1)
+
+
+def is_said(text, values):
+    """Return whether a hint holds all texts, and numbers near all others."""
+    numbers = [float(one) for one in re.findall(r"-?\d[\d.]*(?:e[-+]?\d+)?", text)]
+    return all(
+        value in text if isinstance(value, str) else np.isclose(numbers, value, 6e-3, 1e-12).any()
+        for value in values
+    )
+
+
+@pytest.mark.parametrize(
+    "name, values",
+    [(name, {}) for name in STAGES]
+    + [("zoom", {"level": level}) for level in ("tensor", "pipes")]
+    + [("numeric_error", {"fault": "none"}), ("tiles", {"buffers": 2, "at": 0.32})],
+    ids=str,
+)
+@pytest.mark.sampled(6)
+def test_every_panel_of_a_page_says_what_lies_below_the_pointer(name, values, opened):
+    """The list of panels is the page's, so a new one is compared as well. What stands below has more of the pointer."""
+    page, data, _ = opened(name, **values)
+    page.evaluate(UNFOLDED)
+    page.wait_for_function(
+        "[...document.querySelectorAll('[data-panel] canvas')].every((one) => one.dataset.axes)"
+    )
+    panels = {panel.name: panel for panel in subject_of(name).panels(data)}
+    listed = page.evaluate(
+        "[...document.querySelectorAll('[data-panel]')].map((one) => one.dataset.panel)"
+    )
+    assert listed and {*listed} == {*panels}
+    for each in listed:
+        panel = panels[each]
+        data_of = [[*wanted(panel, mark)] for mark in panel.marks]
+        places = [
+            place
+            for found in data_of
+            for place in some([one for one in found if inside(panel, *one[:2])])
+        ]
+        points = [own for mark in _of(panel, Handles) for *_, own in wanted(panel, mark)]
+        said = page.evaluate(HINTS, [each, [[float(x), float(y)] for x, y, _ in places]])
+        for (x, y, own), text in zip(places, said):
+            above = [one for spots in _of(panel, Spots) for one in said_by(spots, x, y)]
+            if above:
+                assert text == above[-1], (each, x, y)
+            else:  # a point near a place is what the hand would take
+                assert any(is_said(text, one) for one in (own, *points)), (each, x, y, own, text)
+        assert any(said), each
+
+
+def _of(panel, kind) -> tuple:
+    return tuple(mark for mark in panel.marks if isinstance(mark, kind))
+
+
+def said_by(spots, x, y) -> list[str]:
+    """Return the texts of the spots at a place."""
+    parts = zip(spots.texts, spots.x0, spots.y0, spots.x1, spots.y1)
+    return [text for text, *ends in parts if covers(Box(*ends), x, y)]

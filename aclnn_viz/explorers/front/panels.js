@@ -147,17 +147,22 @@ class Drawing extends Frame {
     if (point) {
       const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
       const [u, v] = this.holds ? held(this.kit, this.handle) : [xs[k], ys[k]];
-      if (!this.handle.choose[0]) return [tr("element {k}", { k: point[1] }), `${spec.x.label} ${number(u)}`, `${spec.y.label} ${number(v)}`].join("\n");
-      const at = { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) };
-      return tr("row {row}, column {column}: x {x}, y {y}", at);
+      const whole = (value) => (this.handle.step < 1 ? value : Math.round(value));  // between its stops it is only drawn aside
+      const at = [[spec.x, u], [spec.y, v]].filter(([axis, value]) => said(axis, whole(value))).map(([axis, value]) => `${axis.label} ${said(axis, whole(value))}`);
+      if (!this.handle.choose[0]) return [tr("element {k}", { k: point[1] }), ...at].join("\n");
+      return tr("row {row}, column {column}: x {x}, y {y}", { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) });
     }
     const lines = [], [row, column] = [Math.round(up), Math.round(at)];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [row - top, column - first];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
-      const value = number(values[r * columns + c]);
-      lines[0] = mark === "Heat" && spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
+      const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
+      if (value === "NaN" && (mark === "Image" || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
+      lines[0] = spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
+      const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
+      const area = mark === "Image" && this.marks.find((each) => each.filled > 0.5 && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
+      if (area) lines[0] += ` × ${area.label}`;  // the weight of a pixel
     }
     if (spec.square || lines.length) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
@@ -167,7 +172,7 @@ class Drawing extends Frame {
     if (Number.isFinite(least)) {
       const first = found.find(({ away }) => away === least);
       const values = found.filter((each) => said(spec.y, each.y)).map((each) => `${each.label || spec.y.label || spec.title}: ${said(spec.y, each.y)}`);
-      lines.push(...(said(spec.x, first.x) ? [name(spec.x, first.x)] : []), ...new Set(values));
+      lines.push(...(first.x === first.x && said(spec.x, first.x) ? [name(spec.x, first.x)] : []), ...new Set(values));
     }
     return lines.join("\n");
   }
@@ -209,7 +214,7 @@ class Drawing extends Frame {
       const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
       if (away < least) [best, least] = [k, away];
     }
-    return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: mark === "Bars" ? Math.round(x[best]) : x[best], y: y[best], label };
+    return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: mark === "Bars" ? Math.round(x[best]) : this.counts && x[best] % 1 ? NaN : x[best], y: y[best], label };
   }
 
   // A click sets the fields that the panel names, within the limits of their controls.
