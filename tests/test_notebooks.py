@@ -404,9 +404,14 @@ def test_the_lesson_on_devices_opens_all_three_and_says_what_is_absent():
 
 def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     """Lesson 01: of seventeen mistakes six return 0 from every call, and four of them print the right numbers."""
-    from aclnn_viz.explorers.two_phase_data import MISTAKES, State, ran
+    from aclnn_viz.explorers.fields import TABLES
+    from aclnn_viz.explorers.two_phase_data import State, ran
 
-    found = [ran(State(mistake=name)) for name in MISTAKES if name != "none"]
+    found = [
+        ran(State(mistake=name))
+        for name, _ in TABLES["two_phase"]["mistake"]["options"]
+        if name != "none"
+    ]
     silent = [data for data in found if data.failing is None]
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))

@@ -11,25 +11,17 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.explorers.arrays import element, only, point, sweep
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import reach
-from aclnn_viz.explorers.state import choice, real, vendors, whole
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
-SIZE, MOST_KEYS = 8, 16  # length of a query; most keys
+SIZE = 8  # length of a query
 WIDE = 13  # width of a query's panels, in columns
-MODES = {
-    0: message("0: no mask"),
-    1: message("1: any mask"),
-    2: message("2: causal from the upper left"),
-    3: message("3: causal to the lower right"),
-    4: message("4: a window"),
-    6: message("6: causal behind a prefix"),
-}
 
 
 def is_attention(op) -> bool:
@@ -40,21 +32,7 @@ def is_attention(op) -> bool:
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields for the mask and the tiles; one head is shown, so other parameters keep their values."""
     shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
-    group, last = message("Element"), MOST_KEYS - 1
-    operator = message("Operator")
-    help = message(
-        "progress over the tiles: 0 to 1 in the forward pass, 1 to 2 in the backward pass"
-    )
-    block = message("number of queries, and of keys, in a tile")
-    return [
-        ("sparseMode", vendors(choice(3, MODES, "sparseMode", operator))),
-        ("shape", choice(0, shapes, message("queries×keys"), message("Shape"), names=True)),
-        ("block", whole(4, 1, MOST_KEYS, message("block"), message("Shape"), block, moves=True)),
-        ("scaleValue", vendors(real(0.5, -2.0, 2.0, 0.05, "scaleValue", operator))),
-        ("row", whole(11, 0, last, message("query"), group, moves=True)),
-        ("column", whole(2, 0, last, message("key"), group, moves=True)),
-        ("swept", real(0.88, 0.0, 2.0, 0.01, message("swept"), group, help)),
-    ]
+    return listed("attention", shape={"options": shapes})
 
 
 def options(op, state) -> dict:

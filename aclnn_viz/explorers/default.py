@@ -21,11 +21,8 @@ from aclnn_viz.explorers.state import (
     StateError,
     check_indices,
     check_points,
-    choice,
-    flag,
-    real,
+    control,
     vendors,
-    whole,
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators import registry
@@ -89,19 +86,18 @@ def state_of(op) -> type:
     """Return the class of states: attributes, lengths, dtype, seed; each starts where `av.case` does."""
     start, (stage, _) = case(op).inputs, response.stage_of(op)
     made = {p.name: _control(op, p, start) for p in _parameters(op)}
-    moved = [(name, vendors(control)) for name, control in made.items() if control]
-    moved = [*stage.fields_with(op, moved), ("dtype", fields.dtype("Tensors"))]
+    moved = [(name, vendors(one)) for name, one in made.items() if one]
+    dtype, show, seed = fields.listed("default")
+    moved = [*stage.fields_with(op, moved), dtype]
     moved += [
-        (f"axis_{k}", whole(length, 1, max(LONGEST, length), label, message("Shape")))
+        (f"axis_{k}", control(length, label, message("Shape"), low=1, high=max(LONGEST, length)))
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
         if stage is not attention  # attention has other controls for its sizes
     ]
     alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
-        help = message("which row, and which matrix of tensors with more than two axes")
-        show = whole(0, 0, 63, message("show"), message("Tensors"), help)
-        moved.append(("plane", show))
-    moved.append(("seed", fields.seed()))
+        moved.append(show)
+    moved.append(seed)
     if stage is slopes:  # a reduction does not change the slope of one element
         moved.sort(key=lambda pair: pair[0] == "reduction")
     listed = [(name, type(made.default), made) for name, made in moved]
@@ -142,41 +138,32 @@ def _control(op, parameter, start: dict):
         return None
     if kind == "tensor":
         return (
-            flag(True, name, group, message("or a null pointer"))
+            control(True, name, group, message("or a null pointer"))
             if parameter.optional and known is not None
             else None
         )
     tried = [mode[name] for mode in getattr(op, "modes", ()) if name in mode]
     values = list(dict.fromkeys([known, *getattr(parameter, "values", ()), *tried]))
     if kind == "bool":
-        return flag(known, name, group)
+        return control(known, name, group)
     if kind == "bools":
         # masks are text, because JSON lacks tuples
         masks = [_signs(each) for each in product((True, False), repeat=len(known))]
-        return choice(_signs(known), dict(zip(masks, masks)), name, group)
+        return control(_signs(known), name, group, options=dict(zip(masks, masks)))
     if kind == "float":
         return _real(parameter, float(known))
     if kind == "int" and len(values) == 1:
-        return whole(known, min(known, 0 if known < 1 else 1), max(64, known), name, group)
+        low = min(known, 0 if known < 1 else 1)
+        return control(known, name, group, low=low, high=max(64, known))
+    if len(values) == 1:
+        return None
     if kind.endswith("s"):  # an array attribute is shown as text
-        return (
-            choice(
-                repr(known), {repr(value): repr(value) for value in values}, name, group, names=True
-            )
-            if len(values) > 1
-            else None
-        )
-    return (
-        choice(
-            known,
-            {value: parameter.shown(value) if parameter.names else str(value) for value in values},
-            name,
-            group,
-            names=True,
-        )
-        if len(values) > 1
-        else None
-    )
+        known, texts = repr(known), {repr(value): repr(value) for value in values}
+    else:
+        texts = {
+            value: parameter.shown(value) if parameter.names else str(value) for value in values
+        }
+    return control(known, name, group, options=texts, names=True)
 
 
 def _signs(mask) -> str:
@@ -185,21 +172,15 @@ def _signs(mask) -> str:
 
 def _real(parameter, known: float):
     low, high = getattr(parameter, "low", None), getattr(parameter, "high", None)
+    name, group = parameter.name, message("Operator")
     # small positive numbers, such as epsilon, get a logarithmic slider
     if 0 < known < 0.01 and (low or 0.0) <= 0.0 and (high is None or high > 100.0):
-        return real(
-            round(log10(known), 6),
-            -12.0,
-            2.0,
-            0.1,
-            f"{parameter.name} 10^",
-            message("Operator"),
-            message("a power of ten"),
-        )
+        ends = {"low": -12.0, "high": 2.0, "step": 0.1}
+        known = round(log10(known), 6)
+        return control(known, f"{name} 10^", group, message("a power of ten"), **ends)
     low, high = known - 4.0 if low is None else low, known + 4.0 if high is None else high
-    return real(
-        known, low, high, 0.05 if high - low > 1 else 0.01, parameter.name, message("Operator")
-    )
+    step = 0.05 if high - low > 1 else 0.01
+    return control(known, name, group, low=low, high=high, step=step)
 
 
 @cache

@@ -1,37 +1,64 @@
-"""Controls that several interactive pictures (explorers) share: the dtype, the seed, the device of the kernel, and the
-product.
-"""
+"""Controls of interactive pictures (explorers) from `controls.toml`, with the options that products and operators decide."""
 
-from aclnn_viz.devices.peers import installed
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.explorers.state import choice, whole
+from aclnn_viz.explorers.state import control
+from aclnn_viz.operators import operators
 from aclnn_viz.operators.products import CANN, PRODUCTS, SOC, VERSIONS
+from aclnn_viz.words.messages import meant
+
+TABLES = tomllib.loads(Path(__file__).with_name("controls.toml").read_text("utf-8"))
+COMPUTED = {
+    "dtype": {"options": {f.name: f.name for f in FORMATS}},
+    "operator": {"options": {op.name: op.name for op in operators()}},
+    "soc": {"start": SOC, "options": {p.example_soc: p.example_soc for p in PRODUCTS}},
+    "cann": {"start": CANN, "options": {v: v for v in VERSIONS}},
+}
 
 
-def dtype(group: str = "Operator"):
-    return choice("float32", {f.name: f.name for f in FORMATS}, "dtype", group)
+def listed(name: str, **given: dict) -> list[tuple]:
+    """Return (field, control) of a table in `controls.toml`; `given` holds computed parts by field."""
+    return [
+        (field, _made({"label": field} | COMPUTED.get(field, {}) | own | given.get(field, {})))
+        for field, own in table(name).items()
+    ]
 
 
-def seed(group: str = "Tensors"):
-    return whole(0, 0, 9999, "seed", group)
+def table(name: str) -> dict:
+    """Return the fields of a table, with what they take from the table that it is like."""
+    own = TABLES[name]
+    like, group = table(own["like"]) if "like" in own else {}, {"group": own.get("group", "")}
+    return {
+        field: group | like.get(field, {}) | said
+        for field, said in own.items()
+        if isinstance(said, dict)
+    }
 
 
-def devices() -> dict[str, str]:
-    """Return the devices for an explorer, with peers if installed."""
-    return {name: name for name in ("host", "atlas", *installed())}
+def _made(how: dict):
+    texts = {name: _text(how.pop(name, "")) for name in ("label", "group", "help")}
+    if "options" in how:
+        how["options"] = {value: _text(text) for value, text in dict(how["options"]).items()}
+    first = next(iter(how.get("options", ())), None)
+    return control(how.pop("start", first), **texts, **how)
 
 
-def soc():
-    return choice(
-        SOC,
-        {p.example_soc: p.example_soc for p in PRODUCTS},
-        "soc",
-        "Device",
-        "the product that the host emulates",
-    )
+def _text(said):
+    return meant(*said) if isinstance(said, list) else said
 
 
-def cann():
-    return choice(
-        CANN, {v: v for v in VERSIONS}, "cann", "Device", "the CANN version that the host emulates"
-    )
+def stated(name: str, **given: dict):
+    """Return a decorator that makes a class the state with the controls of a table, before its own fields."""
+
+    def made(state: type) -> type:
+        fields = listed(name, **given)
+        for field, one in fields:
+            setattr(state, field, one)
+        types = {field: type(one.default) for field, one in fields}
+        state.__annotations__ = types | getattr(state, "__annotations__", {})
+        return dataclass(frozen=True)(state)
+
+    return made

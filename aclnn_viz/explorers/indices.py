@@ -13,14 +13,14 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import XP, double, element, only, paged, placed, sweep
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import bars
-from aclnn_viz.explorers.state import real, whole
 from aclnn_viz.pictures.marks import Box, Handles, Heat, Image, Line
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 # most rows; most shown numbers of a row; columns between the panels, for arrows
 ROWS, WIDE, GAP = 12, 6, 4
@@ -62,14 +62,7 @@ def _each(xp, op, values: dict, run) -> np.ndarray:
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields: the chosen row, the number of rows, and the number of fallen rows."""
-    group = message("Element")
-    help = message("share of the gradient's rows that are already added to the output")
-    return [
-        *others,
-        ("element", whole(1, 0, ROWS - 1, message("row"), group, moves=True)),
-        ("rows", whole(7, 1, ROWS, message("rows"), group)),
-        ("sent", real(1.0, 0.0, 1.0, 0.01, message("sent"), group, help)),
-    ]
+    return [*others, *listed("indices")]
 
 
 def options(op, state) -> dict:

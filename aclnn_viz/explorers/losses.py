@@ -13,14 +13,14 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, only, placed, sweep
-from aclnn_viz.explorers.norms import HANDS, reach
-from aclnn_viz.explorers.state import real, whole
+from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 LEAST, MOST = 0.002, 0.98  # share of a row's total that a hand can give to its classes
 NEAR = 0.01  # at a smaller distance, the target pulls hardly at all
@@ -46,19 +46,7 @@ def fields_with(op, others: list) -> list[tuple]:
     """Return the operator's smoothing and reduction, then the stage's fields."""
     order = {"labelSmoothing": 0, "reduction": 1}
     others = sorted(others, key=lambda pair: order.get(pair[0], 2))
-    group = message("Element")
-    help = message("added to the logit of each target")
-    struck = message(
-        "share of the rows, counted from the last one, whose target is set to ignoreIndex"
-    )
-    return [
-        *others[:2],
-        ("ignored", real(0.0, 0.0, 1.0, 0.01, message("share of ignored rows"), group, struck)),
-        ("lead", real(0.0, -4.0, 12.0, 0.1, message("lead"), group, help)),
-        ("row", whole(1, 0, HANDS - 1, message("row"), group, below="axis_0")),
-        ("column", whole(5, 0, HANDS - 1, message("class"), group, below="axis_1")),
-        *others[2:],
-    ]
+    return [*others[:2], *listed("losses"), *others[2:]]
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:

@@ -13,12 +13,12 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.explorers.arrays import double, element, placed, point, sweep
-from aclnn_viz.explorers.state import flag, real, whole
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 HANDS, SHOWN = 64, 12  # most elements that a hand can move; number at the start
 LOUD = 0.6  # an element with this share of the squares of x-hat dominates
@@ -37,34 +37,12 @@ def epsilon_of(op):
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return epsilon and the stage's fields in sight, then the operator's other parameters."""
-    first = epsilon_of(op).name
+    first, own = epsilon_of(op).name, listed("norms")
     return [
         *(pair for pair in others if pair[0] == first),
-        ("wrong", flag(False, message("a bug: without 1/n"), message("Element"))),
-        (
-            "pull",
-            real(
-                1.5,
-                -3.0,
-                3.0,
-                0.05,
-                message("multiple of y"),
-                message("Element"),
-                message("this multiple of y is added to the upstream gradient"),
-            ),
-        ),
+        *own[:2],
         *(pair for pair in others if pair[0] != first),
-        *row_fields(2),
-    ]
-
-
-def row_fields(element: int) -> list[tuple]:
-    """Return the fields of the chosen element of a row, and of the share of its projection that is subtracted."""
-    group = message("Element")
-    share = message("share of the projection that is already subtracted")
-    return [
-        ("element", whole(element, 0, HANDS - 1, message("element"), group, moves=True)),
-        ("taken", real(0.0, 0.0, 1.0, 0.01, share, group)),
+        *own[2:],
     ]
 
 

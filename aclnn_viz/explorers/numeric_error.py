@@ -10,6 +10,7 @@ from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers import lift
+from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     MISSED,
@@ -66,18 +67,6 @@ EXPLAINED = message(
 )
 DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
-RECORDED = (
-    {"fault": (), "dtype": ()},
-    {"output": (1, 2, 3)},
-    {"operator": ()},
-    {"values": range(-4, 5)},
-    {"gradient": range(-8, 9, 4)},
-    {"compute": ()},
-    {"accumulate": ()},
-    {"order": ()},
-    {"rounding": ()},
-    {"plan": (), "dtype": ()},
-)
 NO_AXIS = Axis("", 0, 1, ticks=())
 
 
@@ -481,5 +470,5 @@ def subject():
         pytest_case,
         notices=notices,
         caption=caption,
-        recorded=RECORDED,
+        recorded=TABLES["numeric_error"]["pages"],
     )

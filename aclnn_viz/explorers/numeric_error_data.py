@@ -21,10 +21,11 @@ from aclnn_viz.accuracy.report import Report, compare
 from aclnn_viz.arrays.plan import AWAY, EVEN, HOST, ORDERS, Plan
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import rows_of
-from aclnn_viz.dtypes import FORMATS, float_format, round_to, ulp
-from aclnn_viz.explorers import fields
-from aclnn_viz.explorers.state import StateError, choice, real, whole
-from aclnn_viz.operators import operator, operators, plans
+from aclnn_viz.devices.peers import installed
+from aclnn_viz.dtypes import float_format, round_to, ulp
+from aclnn_viz.explorers.fields import stated
+from aclnn_viz.explorers.state import StateError
+from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import TRUNCATED, faulty_kernel
 from aclnn_viz.operators.products import ASCEND_950, CANN, INFERENCE, SOC, TRAINING
@@ -55,66 +56,25 @@ PLANS = {
 }
 
 
-def _piece(values, label, help):
-    return choice(
-        AS_PLANNED,
-        {AS_PLANNED: "as in the plan"} | {v: v for v in values},
-        label,
-        "Precision",
-        help,
-    )
+PIECES = {
+    "compute": ("float32", "float16", "bfloat16"),
+    "accumulate": ("float64", "float32", "float16", "bfloat16"),
+    "order": ORDERS,
+    "rounding": (EVEN, AWAY),
+}
 
 
-@dataclass(frozen=True)
+@stated(
+    "numeric_error",
+    plan={"start": f"{SOC} {CANN}", "options": PLANS},
+    device={"options": {name: name for name in ("host", "atlas", *installed())}},
+    **{
+        name: {"options": {AS_PLANNED: "as in the plan"} | {v: v for v in values}}
+        for name, values in PIECES.items()
+    },
+)
 class State:
     """The movable values. The parts of the precision override the plan."""
-
-    fault: str = choice(
-        "slight",
-        {
-            "none": "none",
-            "formula": "wrong formula",
-            "slight": "slightly wrong",
-            "seldom": "seldom seen",
-            "truncated": "16 bits truncated",
-        },
-        "fault",
-        "Kernel",
-    )
-    operator: str = choice(
-        operators()[1].name, {op.name: op.name for op in operators()}, "operator", "Kernel"
-    )
-    output: int = whole(1, 1, 3, "output", "Kernel", "which of its outputs is judged")
-    dtype: str = choice("bfloat16", {f.name: f.name for f in FORMATS}, "dtype", "Kernel")
-    plan: str = choice(
-        f"{SOC} {CANN}",
-        PLANS,
-        "plan",
-        "Precision",
-        "how the kernel computes; a plan named predicted was not measured on hardware",
-    )
-    compute: str = _piece(
-        ("float32", "float16", "bfloat16"), "products", message("the format after every operation")
-    )
-    accumulate: str = _piece(
-        ("float64", "float32", "float16", "bfloat16"), "sums", message("the format of sums")
-    )
-    order: str = _piece(ORDERS, "order", message("order in which the terms of a sum are added"))
-    rounding: str = _piece(
-        (EVEN, AWAY),
-        "ties",
-        message("how an output exactly halfway between two numbers of the format is rounded"),
-    )
-    rows: int = whole(24, 1, 48, "rows", "Tensors")
-    n: int = whole(64, 2, 128, "n", "Tensors", "elements of a row; terms of a sum")
-    gradient: float = real(
-        0.0, -8.0, 8.0, 0.25, "gradient 10^", "Tensors", "scale of the incoming gradient"
-    )
-    values: float = real(
-        0.0, -4.0, 4.0, 0.25, "values 10^", "Tensors", "scale of self, x, input or the logits"
-    )
-    seed: int = fields.seed()
-    device: str = choice("host", fields.devices(), "device", "Tensors", "what runs the kernel")
 
     def __post_init__(self):
         outputs = operator(self.operator).outputs
@@ -155,11 +115,7 @@ class State:
     @property
     def pieces(self) -> dict[str, str]:
         """Return the parts of the plan chosen by hand."""
-        return {
-            name: value
-            for name in ("compute", "accumulate", "order", "rounding")
-            if (value := getattr(self, name)) != AS_PLANNED
-        }
+        return {name: value for name in PIECES if (value := getattr(self, name)) != AS_PLANNED}
 
     @property
     def soc(self) -> str:

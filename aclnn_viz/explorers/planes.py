@@ -15,13 +15,14 @@ import numpy as np
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import XP, element, point, sweep
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import block_of
-from aclnn_viz.explorers.state import choice, real, vendors, whole
+from aclnn_viz.explorers.state import control, vendors
 from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 KNOWN = 400  # most outputs of a plane whose windows are computed
 GAP, WEIGHED = 2, 64  # cells between the planes; most pixels of a window that show their weights
@@ -58,34 +59,18 @@ def is_plane(op) -> bool:
 
 def fields_with(op, others: list, row: int = 1, column: int = 1) -> list[tuple]:
     """Return the fields: the chosen output, and the number of outputs that have sent gradients."""
-    group = message("Element")
-    others = [(name, _tried(made)) for name, made in others]
-    return [
-        *others,
-        ("row", whole(int(row), 0, 63, message("row"), group, moves=True)),
-        ("column", whole(int(column), 0, 63, message("column"), group, moves=True)),
-        (
-            "sent",
-            real(
-                1.0,
-                0.0,
-                1.0,
-                0.01,
-                message("sent"),
-                group,
-                message("share of the outputs whose gradient is already added to the input's"),
-            ),
-        ),
-    ]
+    places = {"row": {"start": int(row)}, "column": {"start": int(column)}}
+    return [*((name, _tried(made)) for name, made in others), *listed("planes", **places)]
 
 
 def _tried(made):
     """Return a control with a few values of a real number, because each needs a separate computation."""
-    control = made.metadata["control"]
-    if control["kind"] != "real":
+    one = made.metadata["control"]
+    if one["kind"] != "real":
         return made
     few = {value: f"{value:g}" for value in (made.default, 0.5, 2.0)}
-    return vendors(choice(made.default, few, control["label"], control["group"], names=True))
+    how = {"label": one["label"], "group": one["group"], "options": few, "names": True}
+    return vendors(control(made.default, **how))
 
 
 @dataclass(frozen=True, eq=False)

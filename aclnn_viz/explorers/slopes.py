@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
 from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
-from aclnn_viz.explorers.state import real
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
@@ -45,10 +45,8 @@ def fields_with(op, others: list) -> list[tuple]:
     low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
     # start on a kink if the slider can: the numbers beside it show the jump
     start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
-    name = op.gradient_of[op.main]
-    help = message("the input value at which the slope is drawn")
-    place = real(start, low, high, 0.01, name, message("Element"), help)
-    return [("x", place), *others]
+    place = {"start": start, "low": low, "high": high, "label": op.gradient_of[op.main]}
+    return [*listed("slopes", x=place), *others]
 
 
 def _first(xp, arrays: dict) -> dict:

@@ -13,7 +13,8 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element
-from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, row_fields, take_away
+from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
@@ -35,7 +36,7 @@ def is_softmax(op) -> bool:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    return [*others, *row_fields(1)]
+    return [*others, *listed("softmax")]
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:

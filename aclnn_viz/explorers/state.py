@@ -31,39 +31,25 @@ class StateError(ValueError):
         return made
 
 
-def choice(default, options: dict, label: str, group: str, help: str = "", **more):
-    """Return a field with one of a few values, shown as the texts of `options`; with `names` they are the same in all
-    languages.
+def control(start, label: str, group: str, help: str = "", **more):
+    """Return a field with a control: one of a few `options` (value: text), a flag, or a number from `low` to `high`.
 
-    With `moves`, its value is the number of an option, which a page without Python uses like an index. `owners` restricts an
-    option to a value of the field `of`.
+    With `names`, options have the same texts in all languages; `owners` restricts an option to a value of the field `of`. An
+    index is `below` the field with its size, and shrinks with it. What `moves` alone is an index, or the number of an option,
+    for a page without Python.
     """
-    return _field(default, "choice", label, group, help, options=options, **more)
-
-
-def flag(default: bool, label: str, group: str, help: str = ""):
-    return _field(default, "flag", label, group, help)
-
-
-def whole(default: int, low: int, high: int, label: str, group: str, help: str = "", **more):
-    """Return a field with a whole number; an index is `below` the field with its size, and shrinks with it, or `moves` alone."""
-    return _field(default, "whole", label, group, help, low=low, high=high, step=1, **more)
-
-
-def real(
-    default: float, low: float, high: float, step: float, label: str, group: str, help: str = ""
-):
-    return _field(default, "real", label, group, help, low=low, high=high, step=step)
+    kind = {bool: "flag", int: "whole", float: "real"}.get(type(start), "choice")
+    kind = "choice" if "options" in more else kind
+    more = {"step": 1} | more if kind == "whole" else more
+    described = {"kind": kind, "label": label, "group": group, "help": help} | more
+    return field(default=start, metadata={"control": described})
 
 
 def vendors(made):
     """Return a control under the vendor's name of a parameter, untranslated."""
-    return _field(made.default, **made.metadata["control"], kept=("label",))
-
-
-def _field(default, kind: str, label: str, group: str, help: str, **more):
-    control = {"kind": kind, "label": label, "group": group, "help": help} | more
-    return field(default=default, metadata={"control": control})
+    return field(
+        default=made.default, metadata={"control": made.metadata["control"] | {"kept": ("label",)}}
+    )
 
 
 def controls(state_class) -> list[dict]:

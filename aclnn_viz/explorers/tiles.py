@@ -3,11 +3,11 @@ measured) time, the hazards.
 """
 
 from aclnn_viz.explorers import lift, tiles_stage
+from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_core import compute, data, gathered
 from aclnn_viz.explorers.tiles_data import (
     MACHINE,
-    PROGRAMS,
     Data,
     State,
     inputs,
@@ -20,14 +20,6 @@ from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, tr
 
-# programs that fit a page: all but the samplers'
-PAGED = [name for name in PROGRAMS if "sampler" not in name][:9]
-RECORDED = (
-    {"wait": (), "buffers": (), "tile": range(6)},
-    {"program": PAGED},
-    {"fault": ()},
-    {"time": (), "buffers": (), "wait": ()},
-)
 NO_HAZARD = message(
     "None: every access is ordered, every byte that is read was written, every wait has its partner."
 )
@@ -184,5 +176,5 @@ def subject():
         plays=plays,
         live=(gathered, data),
         kept=("core",),
-        recorded=RECORDED,
+        recorded=TABLES["tiles"]["pages"],
     )

@@ -21,15 +21,8 @@ from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape, rows_of
 from aclnn_viz.errors import problem
-from aclnn_viz.explorers.state import (
-    StateError,
-    check_choices,
-    check_indices,
-    choice,
-    flag,
-    real,
-    whole,
-)
+from aclnn_viz.explorers.fields import stated
+from aclnn_viz.explorers.state import StateError, check_choices, check_indices
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.products import PRODUCTS, SOC
 from aclnn_viz.operators.registry import own
@@ -52,50 +45,20 @@ ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
 MOST_ELEMENTS = 1 << 15  # most elements, so that answers are immediate
 
 
-def _buffers(count: int):
-    return choice(count, {1: "one", 2: "two"}, "buffers", "Machine", "blocks of each queue")
+OWN = {
+    "program": {"options": {name: name for name in PROGRAMS}},
+    "fault": {
+        "start": "none",
+        "options": {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
+        "owners": {name: name.partition(":")[0] for name in FAULTS},
+    },
+    "soc": {"start": SOC, "options": {soc: soc for soc in SOCS}},
+}
 
 
-@dataclass(frozen=True)
+@stated("machine", **OWN)
 class Machine:
     """The choices of a program and its machine; explorers add those of the drawing."""
-
-    program: str = choice(
-        next(iter(PROGRAMS)), {name: name for name in PROGRAMS}, "program", "Program"
-    )
-    buffers: int = _buffers(2)
-    fault: str = choice(
-        "none",
-        {"none": "none"} | {name: fault.name for name, fault in FAULTS.items()},
-        "fault",
-        "Program",
-        "a named mistake in the program",
-        of="program",
-        owners={name: name.partition(":")[0] for name in FAULTS},
-    )
-    dtype: str = choice(
-        "float32", {name: name for name in ("float32", "float16", "bfloat16")}, "dtype", "Program"
-    )
-    rows: int = whole(10, 1, 32, "rows", "Tensors")
-    columns: int = whole(1901, 1, 4096, "columns", "Tensors")
-    soc: str = choice(
-        SOC, {soc: soc for soc in SOCS}, "soc", "Machine", "the product that is emulated"
-    )
-    cores: int = whole(3, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
-    unified_buffer: int = choice(
-        98304,
-        {32768: "32 KiB", 65536: "64 KiB", 98304: "96 KiB", 196608: "192 KiB, all"},
-        "UB",
-        "Machine",
-        "bytes of the Unified Buffer; a smaller one than the product's makes the tiles small enough to see",
-    )
-    schedule: str | int = choice(
-        "eager",
-        {"eager": "as issued", "late": "late", 0: "drawn: 0", 1: "drawn: 1", 2: "drawn: 2"},
-        "takes effect",
-        "Machine",
-        "when an instruction of a pipe takes effect; late: only when another instruction waits for it",
-    )
 
     seed = 0  # seed of the numbers, which do not change the picture
 
@@ -111,44 +74,11 @@ class Machine:
             )
 
 
-@dataclass(frozen=True)
-class Hand:
-    """The first controls of a hand: the buffers, and the wait that may be missing."""
-
-    buffers: int = _buffers(1)
-    wait: bool = flag(
-        True, "V waits for the copy", "Look at", "the tile whose copy may arrive late"
-    )
-
-
-@dataclass(frozen=True)
-class State(Machine, Hand):
+@stated("tiles", **OWN)
+class State:
     """The values that a reader can move in the explorer of tile programs."""
 
-    buffers: int = _buffers(1)
-    rows: int = whole(8, 1, 32, "rows", "Tensors")
-    cores: int = whole(1, 1, 48, "cores", "Machine", "vector cores offered to the tiling")
-    core: int = whole(
-        0, 0, 47, "core", "Look at", "the core whose pipes and slots are drawn", below="cores"
-    )
-    at: float = real(0.25, 0.0, 1.0, 0.001, "moment", "Look at", "or drag over the timeline")
-    tile: int = whole(2, 0, 99, "late tile", "Look at", "the tile whose copy may land late")
-    late: float = real(
-        0.0,
-        0.0,
-        1.0,
-        0.01,
-        "late by",
-        "Look at",
-        "delay of the late copy, as a share of the longest possible delay",
-    )
-    time: str = choice(
-        "A2",
-        {"A2": "us, stated (A2)", "steps": "steps"},
-        "time",
-        "Look at",
-        "us are stated from published numbers of Atlas A2, not measured; steps are an order",
-    )
+    seed, __post_init__ = Machine.seed, Machine.__post_init__
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import (
     Data,
@@ -49,13 +50,6 @@ SHELVES = (
     message("queue"),
 )
 HOST, DEVICE, HANDLES, PLAN, QUEUE = range(5)
-RECORDED = (
-    {"mistake": (), "mended": ()},
-    {"layout": (), "tensor": ()},
-    {"operator": (), "mistake": ("none",)},
-    {"soc": (), "cann": ()},
-    {"dtype": (), "soc": ()},
-)
 
 
 @dataclass(frozen=True)
@@ -469,5 +463,5 @@ def subject():
         caption=caption,
         plays=plays,
         live=(gathered, data),
-        recorded=RECORDED,
+        recorded=TABLES["two_phase"]["pages"],
     )

@@ -19,71 +19,18 @@ import numpy as np
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape
-from aclnn_viz.explorers import fields, lift
-from aclnn_viz.explorers.state import choice, flag, whole
+from aclnn_viz.explorers import lift
+from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
-from aclnn_viz.operators import operator, operators
+from aclnn_viz.operators import operator
 from aclnn_viz.operators.codes import status_name
 from aclnn_viz.operators.contract import contiguous_strides
 from aclnn_viz.operators.registry import own
 
-MISTAKES = {
-    "none": "none",
-    "no init": "aclInit forgotten",
-    "no device": "aclrtSetDevice forgotten",
-    "null": "null pointer for a tensor",
-    "dtype": "wrong dtype of a tensor",
-    "shape": "wrong shape of a tensor",
-    "ignored": "wrong shape, statuses ignored",
-    "skip": "phase 1 skipped",
-    "no workspace": "workspace is null",
-    "small": "workspace half as large",
-    "overrun": "output memory too small",
-    "destroyed": "tensor destroyed before phase 2",
-    "reused": "executor used twice",
-    "freed": "input freed before synchronise",
-    "early": "copied before synchronise",
-    "leak": "tensor not destroyed",
-    "memory": "memory not freed",
-    "finalize": "aclFinalize before the rest",
-}
 
-
-@dataclass(frozen=True)
+@stated("two_phase")
 class State:
     """The values that a reader can move in the two-phase explorer."""
-
-    mistake: str = choice("early", MISTAKES, "mistake", "Program", "what the program does wrong")
-    mended: bool = flag(
-        False,
-        "corrected",
-        "Program",
-        "the program without the mistake; you can also drag the wrong line to its right place",
-    )
-    operator: str = choice(
-        operators()[0].name, {op.name: op.name for op in operators()}, "operator", "Program"
-    )
-    call: int = whole(
-        9, 0, 60, "call", "Program", "the line of the program whose state is shown", moves=True
-    )
-    dtype: str = fields.dtype("Program")
-    soc: str = fields.soc()
-    cann: str = fields.cann()
-    layout: str = choice(
-        "columns",
-        {
-            "dense": "contiguous",
-            "transposed": "transposed",
-            "columns": "every other column",
-            "window": "window",
-            "row": "one row for all",
-        },
-        "layout",
-        "Memory",
-    )
-    tensor: str = choice("input", {"input": "an input", "output": "an output"}, "of", "Memory")
-    rows: int = whole(4, 1, 6, "rows", "Memory")
-    columns: int = whole(6, 2, 8, "columns", "Memory")
 
     seed = 0  # seed of the numbers, which do not change the picture
 

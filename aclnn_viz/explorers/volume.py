@@ -10,15 +10,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.explorers.arrays import point, sweep
-from aclnn_viz.explorers.state import real
+from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
-NAMES, START = ("x", "y", "z"), (-0.1, 0.1, 0.3)
-FAR = 1.2, 1.2, 1.0  # largest x, y and z that can be chosen; the volume's edges are at 1
+NAMES = "x", "y", "z"  # of the point, whose largest values lie beyond the volume's edges, at 1
 STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
 FAINT = 0.45  # opacity of slices that are not read
 NAMED = 600  # most voxels that show their value under the pointer
@@ -30,9 +29,7 @@ def is_volume(op) -> bool:
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields of the point's place in the grid."""
-    group = message("Element")
-    places = zip(NAMES, START, FAR)
-    return [*others, *((name, real(at, -far, far, 0.01, name, group)) for name, at, far in places)]
+    return [*others, *listed("volume")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,17 @@ one tile. The lesson: one tile computes a number of a result; its instructions w
 Any operator with a page of arithmetic and a tile program has one.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from aclnn_viz.explorers import tiles
 from aclnn_viz.explorers.arrays import XP, element
-from aclnn_viz.explorers.state import choice, whole
+from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.terms import typeset
-from aclnn_viz.explorers.tiles_data import MACHINE, Machine, inputs, operator_of, pipe_name
-from aclnn_viz.explorers.zoom_data import SMALL_CASE, Data, data, gathered, laid, programs
+from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
+from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -24,11 +23,7 @@ from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import Choice, meant, message, tr
 
-LEVELS = {
-    "formula": message("formula"),
-    "tensor": meant("tensor", "tensor of a term"),
-    "pipes": message("tile"),
-}
+LEVELS = "formula", "tensor", "pipes"
 LEGEND = {
     INK: message("input"),
     READ: message("elementwise"),
@@ -60,29 +55,14 @@ WORK = message(
 )
 # start with a program of sums, which shows more
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
+PROGRAM = {"start": HOME, "options": {name: name for name in programs()}}
 
 
-@dataclass(frozen=True)
-class Look:
-    """The shown part of a run: the level, the term and its element."""
+@stated("zoom", **OWN | {"program": PROGRAM})
+class State:
+    """The values that a reader can move in the zoom explorer: the level, the term and its element, and the machine."""
 
-    level: str = choice("formula", LEVELS, "level", "Look at")
-    program: str = ""  # name of the program in the second control
-    term: int = whole(0, 0, 63, meant("term", "term of a formula"), "Look at", moves=True)
-    row: int = whole(1, 0, 11, "row", "Look at", below="rows")
-    column: int = whole(3, 0, 127, "column", "Look at", below="columns")
-
-
-@dataclass(frozen=True)
-class State(Machine, Look):
-    """The values that a reader can move in the zoom explorer."""
-
-    program: str = choice(HOME, {name: name for name in programs()}, "program", "Program")
-    rows: int = whole(SMALL_CASE["rows"], 1, 12, "rows", "Tensors")
-    columns: int = whole(SMALL_CASE["columns"], 1, 128, "columns", "Tensors")
-    cores: int = whole(
-        SMALL_CASE["cores"], 1, 48, "cores", "Machine", "vector cores offered to the tiling"
-    )
+    seed, __post_init__ = Machine.seed, Machine.__post_init__
 
 
 def picked(which, options: int, make):
@@ -105,7 +85,7 @@ def panels(data: Data) -> list[Panel]:
 
 def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, least=0) -> Panel:
     """Return the panel of a level; one of its places opens the next level."""
-    depth = [*LEVELS].index(data.state.level)
+    depth = LEVELS.index(data.state.level)
     opens = depth, *opens
     return Panel("zoom", title, tuple(marks), x, y, 20, height, least=least, opens=opens)
 

@@ -16,6 +16,7 @@ from babel.messages.extract import extract
 
 from aclnn_viz.devices.peers import PEERS
 from aclnn_viz.dtypes import FORMATS
+from aclnn_viz.explorers.fields import TABLES, table
 from aclnn_viz.explorers.scripts import FRONT
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.operators import operators
@@ -118,10 +119,26 @@ def messages() -> dict:
     for path in explorer_files():
         for text in texts_of_states(module_of(path)) - kept:
             found.setdefault(text, path.relative_to(ROOT))
+    for text in texts_of_controls() - kept:
+        found.setdefault(text, Path("aclnn_viz/explorers/controls.toml"))
     for text, where in {**steps(), **declared(), **of_faults()}.items():
         if not {*WORDS.findall(FILE.sub("", text))} <= NUMBERS | kept:
             found.setdefault(text, where)
     return found
+
+
+def texts_of_controls() -> set[str]:
+    """Return the texts of `controls.toml`: labels, groups, hints and options."""
+    found = set()
+    for one in (
+        own | {"label": own.get("label", name)} for t in TABLES for name, own in table(t).items()
+    ):
+        said = [
+            one.get(key, "") for key in ("label", "group", "help") if key not in one.get("kept", ())
+        ]
+        said += [text for _, text in one.get("options", ()) if not one.get("names")]
+        found |= {text[-1] if isinstance(text, list) else text for text in said}
+    return {text for text in found if WORD.search(text)}
 
 
 def texts_of_states(module) -> set[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from aclnn_viz.explorers.state import StateError, build, choice
+from aclnn_viz.explorers.state import StateError, build, control
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.marks import Line
 from aclnn_viz.pictures.panels import Panel
@@ -13,7 +13,7 @@ from aclnn_viz.pictures.panels import Panel
 
 @dataclass(frozen=True)
 class State:
-    slope: float = choice(3.0, {3.0: "steep", 0.5: "flat"}, "slope", "Line")
+    slope: float = control(3.0, "slope", "Line", options={3.0: "steep", 0.5: "flat"})
 
 
 def panels(state):

@@ -15,9 +15,9 @@ from math import ceil
 import numpy as np
 
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.explorers import fields
 from aclnn_viz.explorers.arrays import XP, double, element, placed
-from aclnn_viz.explorers.state import check_indices, check_points, choice, flag, real, whole
+from aclnn_viz.explorers.fields import stated
+from aclnn_viz.explorers.state import check_indices, check_points
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.grid_sampler_2d import page
@@ -70,72 +70,13 @@ def letter(x, y, rng):
     return np.where(stem | bars, 0.95, 0.12 + 0.25 * x)
 
 
-IMAGES = {
-    "landscape": landscape,
-    "letter": letter,
-}
+IMAGES = {"landscape": landscape, "letter": letter}
 
 
-@dataclass(frozen=True)
+@stated("grid_sampler_2d")
 class State:
     """The movable values. `moved` holds the dragged points as (row, column, x, y), instead of their grid positions."""
 
-    paddingMode: int = choice(2, dict(enumerate(PADDINGS)), "paddingMode", "Operator")
-    interpolationMode: int = choice(
-        0, dict(enumerate(INTERPOLATIONS)), "interpolationMode", "Operator"
-    )
-    alignCorners: bool = flag(
-        False, "alignCorners", "Operator", "x = -1 and 1 are pixel centres, not outer edges"
-    )
-    dtype: str = fields.dtype()
-    row: int = whole(5, 0, 47, "row", "Point", below="grid_height")
-    column: int = whole(15, 0, 47, "column", "Point", below="grid_width")
-    height: int = whole(32, 1, 96, "H", "Shapes")
-    width: int = whole(32, 1, 96, "W", "Shapes")
-    grid_height: int = whole(16, 1, 48, "Hout", "Shapes")
-    grid_width: int = whole(16, 1, 48, "Wout", "Shapes")
-    rotate: float = real(
-        15.0,
-        -180.0,
-        180.0,
-        1.0,
-        "rotate",
-        "Grid",
-        "rotation of the grid of sampling points, in degrees",
-    )
-    scale: float = real(1.2, 0.05, 3.0, 0.01, "zoom", "Grid")
-    shift_x: float = real(
-        0.25,
-        -2.0,
-        2.0,
-        0.01,
-        "shift x",
-        "Grid",
-        "shift of the grid of sampling points; 1 is half the image",
-    )
-    shift_y: float = real(
-        0.0,
-        -2.0,
-        2.0,
-        0.01,
-        "shift y",
-        "Grid",
-        "shift of the grid of sampling points; 1 is half the image",
-    )
-    image: str = choice("landscape", {name: name for name in IMAGES}, "image", "Tensors")
-    gradOutput: str = choice(
-        "ones", {"ones": "ones", "chosen": "chosen point only"}, "gradOutput", "Tensors"
-    )
-    sent: float = real(
-        1.0,
-        0.0,
-        1.0,
-        0.01,
-        "sent",
-        "Tensors",
-        "share of sampling points that have already sent their gradient to the image",
-    )
-    seed: int = fields.seed()
     moved: tuple = ()
 
     def __post_init__(self):
