@@ -3,8 +3,10 @@
 Each step records the elements that its elements depend on, so that one element can be followed through every term.
 """
 
+import tomllib
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -18,23 +20,9 @@ PLAIN = NumPyArrays()
 # steps that move numbers without changing them
 MOVING = set("reshape moveaxis permute_dims broadcast_to expand_dims squeeze astype".split())
 REDUCING = set("sum mean max min prod any all".split())  # steps that reduce axes
-#: Notation and precedence of a step; any other step is written as a call.
-WRITTEN = {
-    "add": (" + ", 2),
-    "subtract": (" − ", 2),
-    "multiply": (" × ", 3),
-    "divide": (" / ", 3),
-    "less": (" < ", 1),
-    "less_equal": (" <= ", 1),
-    "greater": (" > ", 1),
-    "greater_equal": (" >= ", 1),
-    "equal": (" == ", 1),
-    "not_equal": (" != ", 1),
-    "bitwise_and": (" and ", 0),
-    "bitwise_or": (" or ", 0),
-    "negative": ("−", 3),
-}
-CALL = ", ", 4
+LETTERS, STEPS = tomllib.loads(
+    Path(__file__).with_name("notation.toml").read_text("utf-8")
+).values()
 
 
 class Link(NamedTuple):
@@ -70,51 +58,48 @@ class Term:
 
     @property
     def label(self) -> str:
-        return self.name or self.formula
-
-    def loose(self, k: int) -> bool:
-        """Return whether the operand at this place needs brackets."""
-        taken, (_, holds) = self.takes[k], WRITTEN.get(self.op, CALL)
-        return (
-            isinstance(taken, Term)
-            and not taken.name
-            and holds < 4
-            and WRITTEN.get(taken.op, CALL)[1]
-            < holds + (k > 0 and self.op in ("subtract", "divide") or self.op == "negative")
-        )
+        return named(self)
 
     @property
     def formula(self) -> str:
-        """Return the step's formula, with names for named operands."""
-        between, holds = WRITTEN.get(self.op, CALL)
-        texts = [
-            taken.label if isinstance(taken, Term) else constant(taken) for taken in self.takes
-        ]
-        texts = [f"({text})" if self.loose(k) else text for k, text in enumerate(texts)]
-        if self.op == "negative":
-            return between + texts[0]
-        return (
-            between.join(texts)
-            if holds < 4
-            else f"{self.op}({between.join(texts)}{'' if self.axis is None else f', axis={self.axis}'})"
-        )
+        return written(self)
+
+    @property
+    def binds(self) -> int:
+        return STEPS.get(self.op, {}).get("binds", 4)
+
+    def loose(self, k: int) -> bool:
+        """Return whether the operand at this place needs brackets."""
+        taken = self.takes[k]
+        tight = k > 0 and self.op in ("subtract", "divide") or self.op == "negative"
+        bare = isinstance(taken, Term) and not taken.name and self.binds < 4
+        return bare and taken.binds < self.binds + tight
 
 
-# notation of a step in TeX, where it differs
-SET = {
-    "divide": r"\frac{{{0}}}{{{1}}}",
-    "exp": "e^{{{0}}}",
-    "mean": r"\overline{{{0}}}",
-    "sum": "Σ({0})",
-    "abs": "|{0}|",
-    "where": r"{1}\ \mathrm{{if}}\ {0}\ \mathrm{{else}}\ {2}",
-    "take": "{0}[{1}]",
-    "less_equal": "{0} ≤ {1}",
-    "greater_equal": "{0} ≥ {1}",
-    "equal": "{0} = {1}",
-    "not_equal": "{0} ≠ {1}",
-}
-LETTERS = {"gamma": "γ", "beta": "β", "xhat": r"\hat{x}", "dxhat": r"d\hat{x}"}
+def named(term: Term, tex: bool = False, flat: bool = False) -> str:
+    """Return the name of a term, else its formula."""
+    if not tex or not term.name:
+        return term.name or written(term, tex, flat)
+    head, _, tail = LETTERS.get(term.name, term.name).partition("_")
+    return f"{head}_{{{tail.replace('_', ' ')}}}" if tail else head
+
+
+def written(term: Term, tex: bool = False, flat: bool = False) -> str:
+    """Return the formula of a step, with names for named operands."""
+    how = STEPS.get(term.op, {})
+    texts = [
+        named(taken, tex, flat) if isinstance(taken, Term) else constant(taken)
+        for taken in term.takes
+    ]
+    if tex and "form" in how and not (flat and "between" in how):
+        return how["form"].format(*texts)
+    texts = [f"({text})" if term.loose(k) else text for k, text in enumerate(texts)]
+    if "binds" in how:
+        sign = how["set"] if tex and "set" in how else how.get("between", "")
+        return how.get("before", "") + sign.join(texts)
+    head = f"\\mathrm{{{term.op}}}" if tex else term.op
+    axis = "" if tex or term.axis is None else f", axis={term.axis}"
+    return f"{head}({', '.join(texts)}{axis})"
 
 
 def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
@@ -123,24 +108,8 @@ def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
     >>> typeset(Term("", "divide", (Term("gamma"), 2.0)))
     '\\frac{γ}{2}'
     """
-    if term.name and not (whole and term.takes):
-        head, _, tail = LETTERS.get(term.name, term.name).partition("_")
-        return f"{head}_{{{tail.replace('_', ' ')}}}" if tail else head
-    form = None if flat and term.op == "divide" else SET.get(term.op)
-    texts = [
-        typeset(taken, flat=flat) if isinstance(taken, Term) else constant(taken)
-        for taken in term.takes
-    ]
-    if form is None or term.op in ("less_equal", "greater_equal", "equal", "not_equal"):
-        texts = [f"({text})" if term.loose(k) else text for k, text in enumerate(texts)]
-    between, holds = WRITTEN.get(term.op, CALL)
-    if form:
-        made = form.format(*texts)
-    elif holds < 4:
-        made = between + texts[0] if term.op == "negative" else between.join(texts)
-    else:
-        made = "\\mathrm{" + term.op + "}(" + between.join(texts) + ")"
-    return f"{typeset(term)} = {made}" if term.name else made
+    said = named(term, True, flat)
+    return f"{said} = {written(term, True)}" if whole and term.name and term.takes else said
 
 
 def constant(value) -> str:

@@ -138,20 +138,10 @@ def laid(term: Term, depth: int = 0) -> tuple[int, list]:
     return wide, [(term, depth, 0, wide), *found]
 
 
-class Read(NamedTuple):
-    """A page as terms: `shown` are those in its formulas, `steps` and `outputs` the recorded ones."""
-
-    arranged: object
-    steps: list
-    outputs: dict
-    inputs: dict
-    shown: list[Shown]
-    # for each term, the element of it that each element (rows, columns) of the first output uses
-    elements: dict
-
-
-def read(op, given: dict) -> Read:
-    """Return the page of an operator as terms, for these inputs."""
+def read(op, given: dict) -> tuple:
+    """Return the page of an operator as terms, for these inputs: the arranged call, steps, outputs and inputs, the terms of its
+    formulas as matrices, and for each term its element that each element (rows, columns) of the first output uses.
+    """
     arranged = op.arrange_backward(**op.bind(given))
     inputs, steps, outputs = stepped(op, arranged, arranged.compute)
     inputs = {one.term: one for one in inputs.values() if one is not None}
@@ -189,7 +179,7 @@ def read(op, given: dict) -> Read:
                 "zoom into another operator",
             )
         ) from error
-    return Read(arranged, steps, outputs, inputs, shown, elements)
+    return arranged, steps, outputs, inputs, shown, elements
 
 
 def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
