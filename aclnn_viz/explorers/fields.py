@@ -47,7 +47,7 @@ def _made(how: dict):
 
 
 def _text(said):
-    return meant(*said) if isinstance(said, list) else said
+    return meant(said[0], said[1]) if isinstance(said, list) else said
 
 
 def stated(name: str, **given: dict):

@@ -222,7 +222,7 @@ def test_an_english_text_is_noticed(source):
         'core.hazard("missing wait", message("a b"))',
         'Line(x, y, 0, "gradOutput")',
         'f"{x}: {y}"',
-        'whole(0, 1, 2, "label", "Group of it")',
+        'control(0, "label", "Group of it")',
         'message("two words", n=1)',
         'TEST = """Some words\n\nimport numpy as np\n\n\ndef test_it(a):\n    assert a\n"""',
         'UNSCALED = ("gamma is 1", {})',

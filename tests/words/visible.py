@@ -22,7 +22,7 @@ PROGRAMS = (
 PLACED = {"xycoords", "textcoords", "loc"}  # words of Matplotlib
 TRANSLATED = {"tr", "ntr", "message", "linked", "meant"}
 # the controls' own tests check their texts
-DECLARED = {"choice", "flag", "whole", "real"}
+DECLARED = {"control"}
 CITED = {"Standard", "Note"}  # their second argument is a source, cited unchanged
 # these store texts as messages, which are checked there
 DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
