@@ -417,7 +417,7 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
     assert (
         "offers seventeen mistakes" in words
-        and "six of the seventeen. Four of the six even print" in words
+        and "With six. Four of the six even print" in words
     )
 
 
