@@ -5,13 +5,22 @@ from dataclasses import replace
 import pytest
 from machine import SOAK
 
-from aclnn_viz.checking import scope
+from aclnn_viz.checking import scope, sealed_check
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("ACLNN_VIZ_DATA", str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """Give each check ten times its seconds, so that other work on the machine changes no verdict."""
+    monkeypatch.setattr(sealed_check, "REORDERED_SECONDS", 10 * sealed_check.REORDERED_SECONDS)
+    for name, level in scope.DEPTHS.items():
+        seconds = {of: 10 * getattr(level, of) for of in ("seconds", "call", "enough")}
+        monkeypatch.setitem(scope.DEPTHS, name, replace(level, **seconds))
 
 
 @pytest.fixture

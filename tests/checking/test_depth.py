@@ -171,9 +171,10 @@ def test_every_series_has_its_share_of_the_elements_and_a_step_too_large_ends_it
 @OPERATORS
 @pytest.mark.sampled(2)
 def test_a_quick_check_is_small_and_still_sees_modes_and_formats(op):
+    start = time.process_time()
     result = check(op, op.backward, depth="quick")
-    # 2 when it is quiet
-    assert result.passed and result.depth == "quick" and result.cases <= 20 and result.seconds < 10
+    assert result.passed and result.depth == "quick" and result.cases <= 20
+    assert time.process_time() - start < 10  # of the processor, 2 at most
 
 
 def test_a_quick_check_sees_a_small_error():

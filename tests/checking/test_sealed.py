@@ -14,7 +14,7 @@ from aclnn_viz.checking.scope import Scope, few
 from aclnn_viz.checking.sealed_check import check_sealed
 from aclnn_viz.cli import main
 
-ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 10.0, "memory": 512 << 20}
+ASKED = {"dtypes": ["float32"], "depth": "quick", "seconds": 60.0, "memory": 512 << 20}
 
 
 def written(tmp_path, lines):
