@@ -1,7 +1,6 @@
 """Test lists of ATK: read and judged; missing entries are reported, and damage too."""
 
 import json
-import random
 
 import numpy as np
 import pytest
@@ -126,6 +125,7 @@ def test_a_kernel_is_judged_on_a_list(tmp_path):
         op,
         lambda **inputs: {name: value * 2 for name, value in op.backward(**inputs).items()},
         cases=atk(tmp_path),
+        depth="quick",
     )
     assert (
         not wrong.passed
@@ -212,21 +212,6 @@ def test_cases_that_do_not_fit_are_left_out_and_counted(tmp_path, change):
     assert len(found) == 1 and sum(found.left_out.values()) == 1
     with pytest.raises(ValueError, match="must hold cases of rms_norm: got .*; known are"):
         av.cases.read(atk(tmp_path, changed(*change)), "rms_norm")
-
-
-def test_random_damage_is_read_or_reported(tmp_path):
-    rng = random.Random(5)
-    text = json.dumps(ATK)
-    for _ in range(150):
-        at = rng.randrange(len(text))
-        piece = rng.choice(["", "9" * 400, "[", '"', "None", "-", "1e999", "\x00", "nan", "{", ","])
-        damaged = (
-            text[:at] if rng.random() < 0.3 else text[:at] + piece + text[at + rng.randrange(4) :]
-        )
-        try:
-            assert len(av.cases.read(atk(tmp_path, damaged))) > 0
-        except ValueError as error:
-            assert ": got " in str(error) and "; " in str(error), damaged
 
 
 def read_inputs(folder, name, *inputs, count=1):

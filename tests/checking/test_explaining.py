@@ -52,9 +52,8 @@ def rms(change):
 
 
 def test_a_wrong_number_is_fitted():
-    text = check(
-        "hardswish", opaque(edited("hardswish", ("np.float32(0.5)", "np.float32(1 / 3)")))
-    ).explanation
+    shifted = opaque(edited("hardswish", ("np.float32(0.5)", "np.float32(1 / 3)")))
+    text = check("hardswish", shifted, depth="quick").explanation
     assert text.after == "inside = x / 3.0 + 1/3" and text.before == "inside = x / 3.0 + 0.5"
     assert "hardswish/page.py, line" in text.line and "your kernel behaves as if" in str(text)
 
@@ -98,7 +97,7 @@ def test_a_law_that_a_smaller_failing_case_breaks_is_not_said(monkeypatch):
     assert law_of(seen, [], [])[0].text.startswith("dy.size >=") and law_of(
         seen, [], [], tested.wrong
     ) == (None, False)
-    for depth in ("quick", "normal"):
+    for depth in ("quick", *["normal"] * SOAK):
         monkeypatch.setitem(DEPTHS, depth, replace(DEPTHS[depth], shrinking=1500))
         found = check("rms_norm", kernel, depth=depth)
         assert found.counterexample.case.inputs["dy"].size < 60 and "dy.size" not in str(found)
@@ -158,7 +157,7 @@ def test_a_fault_under_a_condition_is_reported_with_it():
 
 
 def test_a_named_fault_is_its_own_explanation():
-    result = check("rms_norm", fault("rms_norm", "missing 1/n"))
+    result = check("rms_norm", fault("rms_norm", "missing 1/n"), depth="quick")
     assert result.explanation.kind == "named fault" and result.explanation.line.startswith(
         "rms_norm/page.py, line"
     )
@@ -166,7 +165,7 @@ def test_a_named_fault_is_its_own_explanation():
 
 
 def test_a_right_kernel_has_no_explanation():
-    assert check("rms_norm", RMS.backward).explanation is None
+    assert check("rms_norm", RMS.backward, depth="quick").explanation is None
     assert (
         explain(
             RMS,

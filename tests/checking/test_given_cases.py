@@ -89,6 +89,9 @@ def test_the_options_say_what_counts_of_a_capsule(tmp_path):
         path = record(device, [(RMS, one.inputs) for one in cases], tmp_path / "host.capsule")
     half = av.check("rms_norm", path, dtypes="float16")
     assert half.passed and half.cases == 1 and half.left_out == {"dtype='float32'": 1}
+    assert av.check("rms_norm", av.open_device(path)).cases == 2
+    with pytest.raises(ValueError, match="must hold cases of hardswish"):
+        av.check("hardswish", path)
 
 
 def test_masked_cases_of_a_capsule_are_judged(tmp_path):

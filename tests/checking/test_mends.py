@@ -50,8 +50,9 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
 
 
 def test_a_kernel_in_float32_is_explained_where_it_is_given_float64_too():
-    assert check("rms_norm", DIVIDED, beyond=True).explanation.yours.after.endswith("/ gamma.size")
-    assert "length plus one" in check("rms_norm", opaque(DIVIDED), beyond=True).explanation.after
+    wide = {"beyond": True, "depth": "quick"}
+    assert check("rms_norm", DIVIDED, **wide).explanation.yours.after.endswith("/ gamma.size")
+    assert "length plus one" in check("rms_norm", opaque(DIVIDED), **wide).explanation.after
 
 
 def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
@@ -59,7 +60,7 @@ def test_a_line_of_a_cell_is_named_by_its_function(tmp_path):
     source, name = with_edits(inspect.getsource(rms), ALONG), str(tmp_path / "675492143.py")
     linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
     exec(compile(source, name, "exec"), made := {"np": np})
-    assert check("rms_norm", made["rms"]).explanation.yours.line == "line 7 (rms)"
+    assert check("rms_norm", made["rms"], depth="quick").explanation.yours.line == "line 7 (rms)"
 
 
 def test_in_chinese_no_part_of_a_verdict_is_english_and_no_count_is_glued_to_a_bound():
@@ -86,7 +87,7 @@ def test_two_edits_of_one_line_are_shown_as_one_line():
         ("hat * c", "hat * (g * w * hat).sum(axis=axes, keepdims=True)"),
         ("np.sum(g * hat, axis=rows)", "(g * X).sum(axis=rows)"),
     )
-    yours = check("rms_norm", on_one_line).explanation.yours
+    yours = check("rms_norm", on_one_line, depth="quick").explanation.yours
     assert (
         yours.after.count("return") == yours.before.count("return") == 1
         and " and " not in yours.line
@@ -235,6 +236,7 @@ def rows_over_the_last_axis(
         ),
     ),
 )
+@pytest.mark.sampled(2)
 def test_a_mean_over_too_few_axes_is_explained_with_its_source_and_by_numbers_alone(
     name, kernel, axes
 ):

@@ -17,7 +17,7 @@ from aclnn_viz.checking.conditions import Traits
 from aclnn_viz.checking.evidence import Coverage
 from aclnn_viz.checking.judge import documented, once_per_case
 from aclnn_viz.checking.scope import Ready, Scope
-from aclnn_viz.devices import AclError, record
+from aclnn_viz.devices import AclError
 from aclnn_viz.operators.faults import faults
 
 pytestmark = pytest.mark.usefixtures("unexplained")
@@ -26,26 +26,20 @@ GRID = av.operator("grid_sampler_2d")
 
 
 def test_what_the_product_does_not_take_is_left_out_and_reported():
-    result = av.check("rms_norm", single(RMS.backward))
+    result = av.check("rms_norm", single(RMS.backward), depth="quick")
     assert result.passed and "float64" in str(result.left_out) and "Ascend910B2" in result.scope
     assert "left out: 1 (dtype='float64'" in str(result)
 
 
-def test_beyond_it_is_judged():
-    result = av.check("rms_norm", single(RMS.backward), beyond=True)
-    assert not result.passed and result.left_out == {}
-
-
 def test_a_product_has_formats_of_its_own():
-    refused = av.check("rms_norm", RMS.backward, soc="Ascend310P3").left_out
+    refused = av.check("rms_norm", RMS.backward, soc="Ascend310P3", depth="quick").left_out
     assert any("bfloat16" in why for why in refused)
 
 
 def test_formats_are_chosen_and_drawn_anew_where_the_suite_has_few():
-    result = av.check("rms_norm", RMS.backward, dtypes="float16")
-    assert result.passed and result.cases >= 15
     seen, kernel = watched(RMS)
-    av.check("rms_norm", kernel, dtypes=["float16"])
+    result = av.check("rms_norm", kernel, dtypes="float16")
+    assert result.passed and result.cases >= 15
     assert {inputs["x"].dtype.name for inputs in seen} == {"float16"}
 
 
@@ -144,26 +138,23 @@ def test_a_precision_of_the_kernels_own_is_the_measure():
     assert not av.check(
         "rms_norm", fault("rms_norm", "missing 1/n"), dtypes="float16", plan=half, depth="quick"
     ).passed
-    assert av.check("rms_norm", RMS.backward, plan="device", soc="Ascend950PR_9579").passed
+    options = {"plan": "device", "soc": "Ascend950PR_9579", "depth": "quick"}
+    assert av.check("rms_norm", RMS.backward, **options).passed
 
 
 # Unsupported calls.
 
 
-def bilinear(error=av.NotSupported):
-    def kernel(**inputs):
-        if inputs["interpolationMode"] != 0:
-            raise error("only bilinear")
-        return GRID.backward(**inputs)
-
-    return kernel
+def bilinear(**inputs):
+    if inputs["interpolationMode"] != 0:
+        raise av.NotSupported("only bilinear")
+    return GRID.backward(**inputs)
 
 
-@pytest.mark.parametrize("error", [NotImplementedError, av.NotSupported])
-def test_what_is_not_supported_is_counted_apart_and_described(error):
-    result = av.check(GRID, bilinear(error))
+def test_what_is_not_supported_is_counted_apart_and_described():
+    result = av.check(GRID, bilinear, dtypes="float32")
     assert not result.passed and result.failed == 0 and result.misbehaviour == {}
-    assert len(result.unsupported) > 20 and "interpolationMode other than 0" in str(
+    assert len(result.unsupported) > 10 and "interpolationMode other than 0" in str(
         result.unsupported
     )
     assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
@@ -174,16 +165,17 @@ def test_the_first_line_says_on_which_part_a_kernel_was_judged(allowed):
     def part(**inputs):
         if inputs["alignCorners"]:
             raise NotImplementedError
-        return bilinear()(**inputs)
+        return bilinear(**inputs)
 
-    head, rest = str(av.check(GRID, part, allow_unsupported=allowed)).split("\n", 1)
+    options = {"allow_unsupported": allowed, "dtypes": "float32"}
+    head, rest = str(av.check(GRID, part, **options)).split("\n", 1)
     assert "cases: only interpolationMode=0, alignCorners=False (seed" in head
     assert ("pass with allow_unsupported" in rest) != allowed and "did not try" in rest
 
     def wrong(**inputs):
         return {name: value * 2 for name, value in part(**inputs).items()}
 
-    assert "WRONG in " in str(av.check(GRID, wrong, allow_unsupported=allowed)).split("\n")[0]
+    assert "WRONG in " in str(av.check(GRID, wrong, **options, depth="quick")).split("\n")[0]
 
 
 def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
@@ -202,16 +194,15 @@ def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
 
 
 def test_it_may_be_allowed():
-    assert av.check(GRID, bilinear(), allow_unsupported=True, where={"paddingMode": 0}).passed
-    assert av.check(GRID, bilinear(), where={"interpolationMode": 0, "paddingMode": 0}).passed
-    assert not av.check("rms_norm", fault("rms_norm", "missing 1/n"), allow_unsupported=True).passed
+    assert av.check(GRID, bilinear, allow_unsupported=True, depth="quick").passed
+    assert av.check(GRID, bilinear, where={"interpolationMode": 0}, depth="quick").passed
 
 
 def test_a_kernel_that_supports_nothing_does_not_pass():
     def nothing(**inputs):
         raise NotImplementedError
 
-    assert not av.check("rms_norm", nothing, allow_unsupported=True).passed
+    assert not av.check("rms_norm", nothing, allow_unsupported=True, depth="quick").passed
 
 
 def test_an_error_keeps_its_lines():
@@ -221,7 +212,7 @@ def test_an_error_keeps_its_lines():
     def kernel(**inputs):
         return tile(inputs["x"].shape)
 
-    result = av.check("rms_norm", kernel)
+    result = av.check("rms_norm", kernel, depth="quick")
     assert __file__ in str(result) and 'in tile: raise RuntimeError("boom")' in str(result)
     assert (
         "in kernel: return tile"
@@ -244,12 +235,15 @@ def test_of_a_version_that_nobody_read_the_text_says_so(cann, unknown):
 @pytest.mark.filterwarnings("ignore::aclnn_viz.devices.ConstraintWarning")
 def test_a_device_its_name_and_what_calls_it_are_kernels():
     with av.open_device("host", soc="Ascend310P3", cann="8.1") as device:
-        result = av.check("rms_norm", device)
+        result = av.check("rms_norm", device, depth="quick")
         assert result.passed and "Ascend310P3" in result.scope
         assert av.check(
-            "rms_norm", lambda **inputs: device.run("rms_norm", **inputs), soc="Ascend310P3"
+            "rms_norm",
+            lambda **inputs: device.run("rms_norm", **inputs),
+            soc="Ascend310P3",
+            depth="quick",
         ).passed
-    named = av.check("rms_norm", "host", soc="Ascend310P3", cann="8.1")
+    named = av.check("rms_norm", "host", soc="Ascend310P3", cann="8.1", depth="quick")
     assert named.passed and named.cases == result.cases
 
 
@@ -276,7 +270,7 @@ def test_an_error_code_is_an_excuse_only_where_the_product_does_not_take_the_cas
     with av.open_device("host") as device:
         refusing = Refusing(device, lambda inputs: inputs["x"].dtype == half)
         for kernel in (refusing, lambda **inputs: refusing.run(RMS, **inputs)):
-            result = av.check(RMS, kernel, allow_unsupported=True)
+            result = av.check(RMS, kernel, allow_unsupported=True, depth="quick")
             assert (
                 not result.passed
                 and result.failed == 0
@@ -284,30 +278,8 @@ def test_an_error_code_is_an_excuse_only_where_the_product_does_not_take_the_cas
                 and not result.unsupported.cases
             )
             assert "raises" in str(result) and "161002" in str(result) and "float16" in str(result)
-        only_double = av.check(RMS, device, beyond=True)
+        only_double = av.check(RMS, device, beyond=True, limits={"x": 100})
         assert only_double.passed and only_double.refused > 0
-
-
-def test_a_capsule_is_a_kernel(tmp_path):
-    cases = [av.case("rms_norm", dtype=dtype, shape=(3, 8)) for dtype in ("float16", "float32")]
-    with av.open_device("host") as device:
-        path = record(device, [(RMS, one.inputs) for one in cases], tmp_path / "host.capsule")
-    result = av.check("rms_norm", path)
-    assert (
-        result.passed
-        and result.cases == 2
-        and av.check("rms_norm", av.open_device(path)).cases == 2
-    )
-    with pytest.raises(ValueError, match="must hold cases of hardswish"):
-        av.check("hardswish", path)
-
-
-def test_a_function_in_a_file_is_a_kernel(tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "import aclnn_viz as av\ndef run(**inputs):\n"
-        "    return av.operator('rms_norm').backward(**inputs)\n"
-    )
-    assert av.check("rms_norm", f"{tmp_path}/mine.py:run").passed
 
 
 @pytest.mark.parametrize(
@@ -319,7 +291,7 @@ def test_a_name_that_leads_nowhere_is_refused(name):
 
 
 def test_a_folder_of_outputs_is_a_kernel(tmp_path):
-    run_outside(write_suite("rms_norm", tmp_path / "cases", dtypes="float16"), RMS.backward)
+    run_outside(write_suite("rms_norm", tmp_path / "cases", shapes=[(4, 6)]), RMS.backward)
     assert av.check("rms_norm", tmp_path / "cases").passed
 
 

@@ -41,7 +41,7 @@ def test_each_file_has_its_slip_and_says_nothing_of_it():
 
 @pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("operator, number, slip", wrong())
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(8)
 def test_a_wrong_kernel_is_caught(operator, number, slip):
     with np.errstate(all="ignore"):
         assert check(operator, kernel(operator, number)).failed
@@ -70,7 +70,7 @@ def test_each_is_wrong_on_its_inputs_where_the_right_one_is_right(name, row):
 
 @pytest.mark.usefixtures("unexplained")
 @pytest.mark.parametrize("name, row", ROWS, ids=[f"{name}: {row['slip']}" for name, row in ROWS])
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(2)
 def test_what_is_wrong_in_ordinary_use_is_caught(name, row):
     with np.errstate(all="ignore"):
         assert check(name, edited(name, *row["edits"])).failed
