@@ -254,12 +254,6 @@ def test_a_wrong_formula_is_noticed(module, what, old, new):
         holds(module, what, old, new)
 
 
-@pytest.mark.parametrize("module, what, old", {row[1]: row[:3] for row in MUTANTS}.values())
-@pytest.mark.sampled(3)
-def test_an_unchanged_copy_passes(module, what, old):
-    holds(module, what, old, old)
-
-
 # Invisible to differentiation: conversion of numbers, kinks, ties, special values, refusals.
 
 

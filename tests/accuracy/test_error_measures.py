@@ -321,11 +321,3 @@ def test_formats_that_do_not_fit_are_refused_in_three_parts(actual, truth, text)
 def test_shapes_that_do_not_fit_are_refused_in_three_parts(shape, text):
     with pytest.raises(ValueError, match=text):
         measure(np.zeros((2, 3)), np.zeros(shape))
-
-
-def test_inputs_must_be_named():
-    for inputs in ([np.zeros(1)], {1: np.zeros(1)}):
-        with pytest.raises(
-            TypeError, match="inputs is a dict by name: got .*; pass the inputs of the operator"
-        ):
-            measure(np.zeros(1), np.zeros(1), inputs=inputs)

@@ -99,35 +99,17 @@ def test_nothing_is_claimed_of_what_a_nan_reaches(name):
     assert lost
 
 
-ONES_AND_HALVES = [
-    ("rms_norm", "dgammaOut", shape) for shape in ((16384, 2), (8192, 4), (2048, 16))
-]
-ONES_AND_HALVES += [("group_norm_swish", "dbetaOut", (16384, 2, 1))]
-
-
-@pytest.mark.parametrize("name,output,shape", ONES_AND_HALVES, ids=str)
+@pytest.mark.parametrize("shape", [(16384, 2), (8192, 4), (2048, 16)])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_tall_sums_of_the_kit_stay_within_its_own_bound(name, output, shape, dtype):
+def test_tall_sums_of_the_kit_stay_within_its_own_bound(shape, dtype):
     """Terms of one sign: added row by row, they would err by far more than a tree may."""
-    rng = np.random.default_rng(0)
-    draw = lambda size: rng.uniform(0.5, 1, size).astype(dtype)  # noqa: E731
-    inputs = dict(dy=draw(shape), x=draw(shape), gamma=np.ones(shape[1], dtype))
-    if name == "rms_norm":
-        inputs["rstd"], factors = np.ones((shape[0], 1), dtype), (inputs["dy"], inputs["x"])
-    else:  # slope 1/2 everywhere
-        inputs |= dict(
-            x=np.zeros(shape, dtype),
-            mean=np.zeros((shape[0], 1), dtype),
-            numGroups=1,
-            rstd=np.ones((shape[0], 1), dtype),
-            beta=np.zeros(shape[1], dtype),
-        )
-        factors = inputs["dy"][..., 0], np.full(shape[:2], 0.5)
-    op = operator(name)
-    out, env = op.backward(**inputs)[output], envelope(op, **inputs)[output]
+    rng, op = np.random.default_rng(0), operator("rms_norm")
+    dy, x = (rng.uniform(0.5, 1, shape).astype(dtype) for _ in range(2))
+    inputs = dict(dy=dy, x=x, gamma=np.ones(shape[1], dtype), rstd=np.ones((shape[0], 1), dtype))
+    out, env = op.backward(**inputs)["dgammaOut"], envelope(op, **inputs)["dgammaOut"]
     assert np.array_equal(out, env.value) and not env.undecided.any()
     # all from 1/2 to 1
-    first, second = ((factor * 2.0**53).astype(np.int64).astype(object) for factor in factors)
+    first, second = ((factor * 2.0**53).astype(np.int64).astype(object) for factor in (dy, x))
     for got, total, bound in zip(out.tolist(), (first * second).sum(axis=0), env.bound.tolist()):
         right = Fraction(total, 2**106)
         assert (

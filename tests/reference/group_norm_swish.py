@@ -102,17 +102,13 @@ def wanted(dx, dgamma, dbeta, dgammaIsRequire, dbetaIsRequire):
 
 def terms(
     *,
-    dy,
-    mean,
-    rstd,
     x,
-    gamma,
     beta,
-    numGroups,
     dataFormatOptional="NCHW",
     swishScale=1.0,
     dgammaIsRequire=True,
     dbetaIsRequire=True,
+    **given,
 ):
     """Return S of `dxOut`, `dgammaOut` and `dbetaOut`; the time grows with n^2.
 
@@ -122,8 +118,8 @@ def terms(
     parts |x_k| + |mean|, each times the absolute derivative of the whole element (through u_k as well).
     """
     s = mp.mpf(swishScale)
-    dx, dgamma, dbeta = [], zeros(np.shape(gamma)), zeros(np.shape(beta))
-    for c, value, m, r, dys, g, xhat, u in groups_of(dy, mean, rstd, x, gamma, beta, numGroups):
+    dx, dgamma, dbeta = [], zeros(np.shape(beta)), zeros(np.shape(beta))
+    for c, value, m, r, dys, g, xhat, u in groups_of(x=x, beta=beta, **given):
         p, q, n = sigmoid(s * u), sigmoid(-s * u), u.size
         du, size = dys * p * (1 + s * u * q), abs(dys) * p * (1 + abs(s * u) * q)
         slope = dys * s * p * q * (2 + s * u * (q - p))  # d du / d u
