@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tables import table
 from together import in_one
 
 import aclnn_viz as av
@@ -27,33 +28,35 @@ def doubled(xp, dy, x):
 
 
 # replacements of `2 * dy * x`, and the words on them; None if forward changes
-REFUSALS = {
-    "xp.sort(dy)": "xp.sort is not known",
-    "dy * len(x)": "a length as a Python number",
-    "dy * x[:, 0]": "axes of the lengths n and r meet",
-    "dy * xp.sum(x, axis=2)": "axis 2 of an array of 2 axes",
-    "xp.astype(dy, xp.float16)": "xp.float16 is not known",
-    "dy * x[::2]": "a slice with a step",
-    "dy & x": "'and' takes boolean arrays, and one of these is none",
-    "xp.where(x, dy, x)": "the condition of where is no boolean array",
-    "xp.pow(x, dy)": "an array is used where one number is needed",
-    "xp.reshape(dy * x, (-1, 3))": "reshape of n*r entries into n*r/3 x 3",
-    "xp.take(dy, x, axis=0)": "the indices of take are not whole numbers",
-    "dy * x[:, 3:4]": "place 3 is looked up, and an axis of length n may not have it",
-    "xp.sum(dy * x, axis=0)": "dx has the shape (n), x the shape (r, n)",
-    "3 * dy * x": "no rule makes the derivative less this output 0: -dy[i0, i1]*x[i0, i1]",
-    "2 * dy * x if x.dtype == xp.float64 else x": "the format of an array is asked for",
-    "2 * dy * x if x.dtype.itemsize > 4 else x": "the format of an array is asked for",
-    "2 * dy * x if 'real' in str(x.dtype) else x": "the format of an array is asked for",
-    "2 * dy * x if {x.dtype: 1} else x": "the format of an array is asked for",
-    "2 * dy * x if x.itemsize > 4 else x": "itemsize of an array is not known",
-    "2 * dy * x if x.flags else x": "flags of an array is not known",
-    "x if hasattr(x, 'strides') else 2 * dy * x": "hasattr of an array, of which a proof",
-    "x if isinstance(x, tuple) else 2 * dy * x": "isinstance of an array, of which a proof",
-    "2 * dy * x if 'Sym' in type(x).__name__ else x": "type of an array, of which a proof",
-    "2 * dy * x * __import__('numpy').asarray(x)": "NumPy is given an array of a proof",
-    "dy * undefined": "name 'undefined' is not defined",
-}
+REFUSALS = dict(
+    table("""
+xp.sort(dy)                                    | xp.sort is not known
+dy * len(x)                                    | a length as a Python number
+dy * x[:, 0]                                   | axes of the lengths n and r meet
+dy * xp.sum(x, axis=2)                         | axis 2 of an array of 2 axes
+xp.astype(dy, xp.float16)                      | xp.float16 is not known
+dy * x[::2]                                    | a slice with a step
+dy & x                                         | 'and' takes boolean arrays, and one of these is none
+xp.where(x, dy, x)                             | the condition of where is no boolean array
+xp.pow(x, dy)                                  | an array is used where one number is needed
+xp.reshape(dy * x, (-1, 3))                    | reshape of n*r entries into n*r/3 x 3
+xp.take(dy, x, axis=0)                         | the indices of take are not whole numbers
+dy * x[:, 3:4]                                 | place 3 is looked up, and an axis of length n may not have it
+xp.sum(dy * x, axis=0)                         | dx has the shape (n), x the shape (r, n)
+3 * dy * x                                     | no rule makes the derivative less this output 0: -dy[i0, i1]*x[i0, i1]
+2 * dy * x if x.dtype == xp.float64 else x     | the format of an array is asked for
+2 * dy * x if x.dtype.itemsize > 4 else x      | the format of an array is asked for
+2 * dy * x if 'real' in str(x.dtype) else x    | the format of an array is asked for
+2 * dy * x if {x.dtype: 1} else x              | the format of an array is asked for
+2 * dy * x if x.itemsize > 4 else x            | itemsize of an array is not known
+2 * dy * x if x.flags else x                   | flags of an array is not known
+x if hasattr(x, 'strides') else 2 * dy * x     | hasattr of an array, of which a proof
+x if isinstance(x, tuple) else 2 * dy * x      | isinstance of an array, of which a proof
+2 * dy * x if 'Sym' in type(x).__name__ else x | type of an array, of which a proof
+2 * dy * x * __import__('numpy').asarray(x)    | NumPy is given an array of a proof
+dy * undefined                                 | name 'undefined' is not defined
+""")
+)
 
 
 @in_one
