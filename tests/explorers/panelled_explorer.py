@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from aclnn_viz.explorers.state import controls
+from aclnn_viz.explorers import subject_of
+from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.pictures.figure import laid_out
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
@@ -18,6 +19,13 @@ def drawn(shown: Picture):
         shown.headline,
         shown.text,
     )
+
+
+def stage(name: str, **values):
+    """Return the subject of a name, its data in a state, and what the stage draws of them."""
+    subject = subject_of(name)
+    data = subject.compute(build(subject.state, values))
+    return subject, data, data.answer
 
 
 def panel(shown: Picture, name: str):

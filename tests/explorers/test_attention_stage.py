@@ -1,14 +1,14 @@
 """The stage of attention against loops over queries and keys: the shown scores, the effect of each tile, and backward."""
 
+from functools import partial
 from math import exp, inf
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, stage
 
 import aclnn_viz as av
-from aclnn_viz.explorers import attention, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import attention
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Line
 from aclnn_viz.pictures.text import unmarked
 
@@ -26,10 +26,7 @@ STATES = [
 ]
 
 
-def opened(**values):
-    subject = subject_of("flash_attention_score")
-    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
-    return subject, data, data.answer
+opened = partial(stage, "flash_attention_score", dtype="float64")
 
 
 def sees(mode, given, i, j, queries, keys) -> bool:

@@ -1,20 +1,17 @@
 """The stage of indices: targets of rows, piles and excluded rows, against plain loops over the indices."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, stage
 
 import aclnn_viz as av
 from aclnn_viz.explorers import indices, subject_of
-from aclnn_viz.explorers.state import build
 from aclnn_viz.pictures.marks import Bars, Handles, Heat, Image, Line
 from aclnn_viz.pictures.text import unmarked
 
-
-def opened(**values):
-    subject = subject_of("embedding")
-    data = subject.compute(build(subject.state, values))
-    return subject, data, data.answer
+opened = partial(stage, "embedding")
 
 
 def test_the_operators_whose_rows_go_where_an_index_says_are_found():

@@ -1,14 +1,14 @@
 """The stage of cross entropy: bars, targets, distances and strengths against a loop over rows; what hands set, and the caption."""
 
+from functools import partial
 from math import exp
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, stage
 
 import aclnn_viz as av
-from aclnn_viz.explorers import losses, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import losses
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
 
@@ -23,10 +23,7 @@ STATES = pytest.mark.parametrize(
 )
 
 
-def opened(**values):
-    subject = subject_of("cross_entropy_loss")
-    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
-    return subject, data, data.answer
+opened = partial(stage, "cross_entropy_loss", dtype="float64")
 
 
 def test_losses_of_softmax_are_found():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from panelled_explorer import mark, marks
+from panelled_explorer import stage as opened
 
 import aclnn_viz as av
-from aclnn_viz.explorers import planes, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import planes
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Image
 from aclnn_viz.pictures.text import unmarked
 
@@ -15,12 +15,6 @@ PLANES = (
     "upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
 ).split()
 EVERY = pytest.mark.parametrize("name", PLANES)
-
-
-def opened(name, **values):
-    subject = subject_of(name)
-    data = subject.compute(build(subject.state, values))
-    return subject, data, data.answer
 
 
 def test_the_operators_that_move_planes_are_found():

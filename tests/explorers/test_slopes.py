@@ -4,23 +4,17 @@ import numpy as np
 import pytest
 from machine import sampled
 from panelled_explorer import mark, marks
+from panelled_explorer import stage as opened
 from together import in_one
 
 import aclnn_viz as av
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.explorers import slopes, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import slopes
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line
 from aclnn_viz.pictures.text import unmarked
 
 STEP = 1e-6
 SLOPES = [op for op in sampled(__name__) if slopes.is_slope(op)]
-
-
-def opened(name, **values):
-    subject = subject_of(name)
-    data = subject.compute(build(subject.state, values))
-    return subject, data, data.answer
 
 
 @in_one

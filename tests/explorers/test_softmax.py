@@ -1,12 +1,13 @@
 """The stage of softmax: columns, their level and areas, against a loop over one row; what a hand moves, and the caption."""
 
+from functools import partial
+
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, stage
 
 import aclnn_viz as av
-from aclnn_viz.explorers import softmax, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import softmax
 from aclnn_viz.pictures.marks import Bars, Box, Handles, Line
 from aclnn_viz.pictures.text import unmarked
 
@@ -15,10 +16,7 @@ EVERY = pytest.mark.parametrize(
 )
 
 
-def opened(name, **values):
-    subject = subject_of(name)
-    data = subject.compute(build(subject.state, {"dtype": "float64"} | values))
-    return subject, data, data.answer
+opened = partial(stage, dtype="float64")
 
 
 def test_the_operators_whose_rows_are_probabilities_are_found():

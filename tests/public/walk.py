@@ -179,6 +179,13 @@ def some_calls(tmp_path):
     places = iter(range(10**6))
     result = av.check(op, wrong, shapes=[(2,)], dtypes=["float32"])
     picture = pictures.error_plot(errors)
+
+    def placed(call):
+        """Return a function that writes into a new place at each call with the folder of the walk."""
+        return lambda *a, **k: call(
+            *(tmp_path / f"{next(places)}.json" if one is tmp_path else one for one in a), **k
+        )
+
     return [
         (av.operator, ["hardswish"]),
         (av.operators, []),
@@ -268,9 +275,7 @@ def some_calls(tmp_path):
         (plans_of_arrays.round_away, [truth, dtypes.FLOAT16]),
         (checking.load_kernel, ["math:sqrt"]),
         (
-            lambda *a, **k: checking.write_suite(
-                a[0], tmp_path / str(next(places)) if a[1] is tmp_path else a[1], **k
-            ),
+            placed(checking.write_suite),
             [op, tmp_path],
             {"seed": 0, "shapes": [(2,)], "dtypes": ["float32"]},
         ),
@@ -283,9 +288,7 @@ def some_calls(tmp_path):
         (puzzles.puzzles, []),
         (puzzles.detective, ["long_rows"]),
         (
-            lambda *a, **k: cases.write(
-                tmp_path / f"{next(places)}.json" if a[0] is tmp_path else a[0], *a[1:], **k
-            ),
+            placed(cases.write),
             [tmp_path, [case]],
             {"seed": 0, "force": False},
         ),
@@ -298,18 +301,14 @@ def some_calls(tmp_path):
         (puzzles.puzzle("rms_dx").check, [right]),
         (puzzles.detective("long_rows").accuse, ["divided by n - 1"]),
         (
-            lambda *a, **k: result.counterexample.write(
-                tmp_path / str(next(places)) if a[0] is tmp_path else a[0], **k
-            ),
+            placed(result.counterexample.write),
             [tmp_path],
             {"force": False},
         ),
         (devices.Capsule, [ROOT / "notebooks/capsules/predicted_a2.capsule"]),
         (devices.list_devices, [], {"root": "/dev/null/place", "timeout": 1.0}),
         (
-            lambda *a, **k: devices.record(
-                a[0], a[1], tmp_path / str(next(places)) if a[2] is tmp_path else a[2], **k
-            ),
+            placed(devices.record),
             [host, [(op, x)], tmp_path],
             {"force": False},
         ),
