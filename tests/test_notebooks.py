@@ -415,10 +415,7 @@ def test_the_answer_about_mistakes_that_no_status_tells_of_is_true():
     silent = [data for data in found if data.failing is None]
     assert (len(found), len(silent), sum(all(data.right.values()) for data in silent)) == (17, 6, 4)
     words = "\n".join(texts(named("01_two_phase_api"), "markdown"))
-    assert (
-        "offers seventeen mistakes" in words
-        and "With six. Four of the six even print" in words
-    )
+    assert "offers seventeen mistakes" in words and "With six. Four of the six even print" in words
 
 
 @pytest.mark.soak
