@@ -57,7 +57,7 @@ def as_html(
     notes=(),
     more: str = "",
     mark: str = "",
-    opens: str = "all of it",
+    opens: str = "the full report",
     filters: str = "filter rows",
 ) -> str:
     """Return a view: title, table, notes, and `more` text behind the link `opens`; a long table `filters` its rows.

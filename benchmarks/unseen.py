@@ -203,7 +203,9 @@ def answer(row: dict) -> str:
     """Return the head of an explanation on one line, or the outcome without one."""
     if row["outcome"] not in ("explained", "wrongly"):
         return row["outcome"]
-    head = re.split(r"\n  (?:it gives|with it your|these edits)", row["text"])[0]
+    head = re.split(
+        r"\n  (?:this change gives|with it your|these edits|each of these)", row["text"]
+    )[0]
     return "WRONG: " * (row["outcome"] == "wrongly") + " ".join(head.replace("|", "\\|").split())
 
 

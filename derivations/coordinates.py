@@ -66,7 +66,10 @@ _WHERE = [f"{wave}, s = t/(1+t), t > 0, integer q >= 0" for wave in _WAVES]
 
 @book.theorem(
     "The factor of the unnormalisation is its derivative: (W - 1)/2 with alignCorners, else W/2.",
-    **{"the other convention": {"swap": True}, "twice as much": {"factor": 2}},
+    **{
+        "the slope of the other alignCorners": {"swap": True},
+        "the factor is twice as large": {"factor": 2},
+    },
 )
 def unnormalise_factor(swap=False, factor=1):
     return [
@@ -92,7 +95,10 @@ def unnormalise_ends(edge=HALF, sign=1):
 
 @book.theorem(
     "On the open cells of clipping the factor is the derivative: 0, 1, 0.",
-    **{"1 outside": {"outside": 1}, "0 inside": {"inside": 0}},
+    **{
+        "the factor is 1 outside the image": {"outside": 1},
+        "the factor is 0 inside the image": {"inside": 0},
+    },
 )
 def clip_on_cells(outside=0, inside=1):
     where = ("u = -t", "u = Lt/(1+t)", "u = L + t")
@@ -106,7 +112,7 @@ def clip_on_cells(outside=0, inside=1):
     "At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
     **{
         "factor 1, as the document prints it": {"at_border": 1},
-        "the mean of both": {"at_border": HALF},
+        "the mean of both slopes": {"at_border": HALF},
     },
 )
 def clip_at_the_border(at_border=0):
@@ -126,8 +132,8 @@ def clip_at_the_border(at_border=0):
 
 
 @book.theorem(
-    "Printed as 0 only outside, the clip factor exceeds that of the kernels by exactly 1 at both borders.",
-    **{"by 0": {"by": 0}, "by 1/2": {"by": HALF}},
+    "The clip factor printed as 0 outside the image alone exceeds the factor of the kernels by exactly 1 at both borders.",
+    **{"the two factors differ by 0": {"by": 0}, "the two factors differ by 1/2": {"by": HALF}},
 )
 def printed_clip_factor(by=1):
     return [Equation(clip(u, span, closed=True)[1] - clip(u, span)[1], by) for u in (S.Zero, span)]
@@ -135,7 +141,10 @@ def printed_clip_factor(by=1):
 
 @book.theorem(
     "In every period, reflection is the triangle wave and its factor is the derivative.",
-    **{"sign of flips lost": {"flipped": 1}, "sign of the negative side lost": {"negative": 1}},
+    **{
+        "sign lost at an odd number of mirrors": {"flipped": 1},
+        "sign of the negative side lost": {"negative": 1},
+    },
 )
 def reflection_on_cells(flipped=-1, negative=-1):
     signs = (1, flipped, negative, flipped * negative)
@@ -152,7 +161,10 @@ def reflection_on_cells(flipped=-1, negative=-1):
 
 @book.theorem(
     "Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
-    **{"slope 1 in the zone": {"slope_in_zone": 1}, "value of the mirror": {"margin": HALF}},
+    **{
+        "the slope is 1 in the flat zone": {"slope_in_zone": 1},
+        "the pixel on the mirror": {"margin": HALF},
+    },
 )
 def flat_zone_at_the_mirror(slope_in_zone=0, margin=0):
     last = Symbol("w", integer=True, nonnegative=True)  # W - 1, the last pixel

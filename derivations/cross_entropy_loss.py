@@ -59,7 +59,7 @@ REASONS = {
     "row": "Each row counts with the given derivative, and with the divisor of its reduction.",
     "zrow": "The z-loss is part of loss and an output of its own: both derivatives reach it.",
     "logp": "The label's entry, and by smoothing every entry; ignored rows are masked out.",
-    "lse": "lse is subtracted from every logp of its row, and is squared in the z-loss.",
+    "lse": "lse is subtracted from every logp of its row, and enters the z-loss squared.",
     "x": "x enters its own logp and lse, whose derivative is exp(x - lse) = exp(logp): the softmax.",
 }
 
@@ -73,7 +73,7 @@ def _rows():
         "lse",
         {r: N},
         log_sum_exp(r),
-        "One number a row.",
+        "Each row has one such number.",
         "Log-sum-exp",
         lambda e: e.replace(_is_reciprocal_sum, lambda _: exp(-row_lse[r])),
     )
@@ -122,7 +122,11 @@ def derive(reduction="mean"):
     if reduction == "mean":
         divisor = tape.define("W", (), Sum(wt[l] * m[l], ROWS), "The mean is weighted.", "Divisor")
         zdivisor = tape.define(
-            "count", (), Sum(m[l], ROWS), "Its mean counts rows.", "Divisor of the z-loss"
+            "count",
+            (),
+            Sum(m[l], ROWS),
+            "The mean of the z-loss divides by the number of rows that count.",
+            "Divisor of the z-loss",
         )
     g, gz = given("gradLoss", reduction, r), given("gradZlossOptional", reduction, r)
     loss = g * row[r] / divisor + (g + gz) * zrow[r] / zdivisor
@@ -130,7 +134,7 @@ def derive(reduction="mean"):
         "L",
         {} if is_scalar else {r: N},
         Sum(loss.subs(r, l), ROWS) if is_scalar else loss,
-        "The outputs weighted with their given derivatives; loss contains the z-loss.",
+        "The loss is the sum of the outputs, each weighted with its given derivative; loss contains the z-loss.",
         "Scalar loss",
     )
     tape.backward("L", S.One, ["x"], REASONS)
@@ -157,7 +161,7 @@ def derive(reduction="mean"):
         - sm[r] * weight[c]
         + prob * zg[r],
         "x",
-        "Sort by nll, smooth and zgrad.",
+        "Collect the terms of nll, of smooth and of zgrad.",
     )
     return Derivation(tuple(tape.steps), tape)
 
@@ -260,7 +264,7 @@ def rows_sum_to_zero(scale=S.Zero, spread=None):
 
 @book.theorem(
     "Unnormalised log-probabilities show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
-    **{"sum p": {"one": 0}, "nll alone": {"smoothing": 0}},
+    **{"sum p": {"one": 0}, "only the term nll": {"smoothing": 0}},
 )
 def row_sum_of_unnormalised_input(one=1, smoothing=1):
     total = Sum(substitute(documented(p, c), {lam: S.Zero}), (c, 0, C - 1))
@@ -307,7 +311,7 @@ def ignored_rows_get_zero(zmask=True, row=p):
 
 @book.theorem(
     "When all rows are ignored, mean divides 0 by 0: nothing defines the gradient.",
-    **{"divisor 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}},
+    **{"the divisor is 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}},
 )
 def all_rows_ignored(expected=S.Zero, masked=True):
     divisor = divisors("mean")[0].replace(
@@ -321,7 +325,10 @@ def all_rows_ignored(expected=S.Zero, masked=True):
 
 @book.theorem(
     "The gradient of the weighted mean does not change when all weights are scaled by one factor.",
-    **{"of the sum": {"reduction": "sum"}, "z-loss scaled by 2, too": {"zscale": 2}},
+    **{
+        "the gradient of the weighted sum": {"reduction": "sum"},
+        "the z-loss is scaled by 2, too": {"zscale": 2},
+    },
 )
 def weighted_mean_ignores_scale(reduction="mean", zscale=1):
     kappa = Symbol("kappa", positive=True)

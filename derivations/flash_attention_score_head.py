@@ -39,7 +39,7 @@ def derive():
         "s",
         {i: m, j: n},
         scale * Sum(q[i, c] * k[j, c], (c, 0, d - 1)),
-        "Each query meets each key.",
+        "Each query is multiplied by each key.",
         "Scores",
     )
     tape.define(
@@ -62,11 +62,11 @@ def derive():
         ["query", "keyIn", "value"],
         {
             "y": "dy is given.",
-            "a": "A weight enters all elements of its row of y.",
-            "value": "A value enters all rows.",
-            "s": "A score enters its own weight, and through the sum of the row all others.",
-            "query": "A query meets all keys.",
-            "keyIn": "A key meets all queries.",
+            "a": "Each weight enters all elements of its row of y.",
+            "value": "Each value enters all rows of y.",
+            "s": "Each score enters its own weight directly, and all weights of its row through their sum.",
+            "query": "Each query is multiplied by all keys.",
+            "keyIn": "Each key is multiplied by all queries.",
         },
     )
     for (name, (formula, indices)), node in zip(documented().items(), ("query", "keyIn", "value")):
@@ -75,7 +75,7 @@ def derive():
             indices,
             formula,
             node,
-            "As derived: the sum of a row costs one number a row, the sum of dy y.",
+            "As derived: the sum of a row needs only one number a row, the sum of dy y.",
         )
     return Derivation(tuple(tape.steps), tape)
 
@@ -135,11 +135,11 @@ def loss():
 
 
 @book.theorem(
-    "Sums of two parts, each below its own number, add up to the sum of the row below a third: for parts of any length.",
+    "The sums of the exponentials of two parts, each with a number of its own subtracted, add up after rescaling to the sum of the row with a third number subtracted: for parts of any length.",
     **{
-        "A not rescaled": {"of_a": 0},
-        "A rescaled the other way": {"of_a": top - top_a},
-        "B not rescaled": {"of_b": 0},
+        "part A is not rescaled": {"of_a": 0},
+        "part A is rescaled by the inverse factor": {"of_a": top - top_a},
+        "part B is not rescaled": {"of_b": 0},
     },
 )
 def running_sum(of_a=top_a - top, of_b=top_b - top):
@@ -153,8 +153,8 @@ def running_sum(of_a=top_a - top, of_b=top_b - top):
 @book.theorem(
     "Outputs of two parts, rescaled as their sums are, give the output of the row.",
     **{
-        "output of A not rescaled": {"of_a": 0},
-        "divided by the sum of B": {"over": summed(B, top)},
+        "the output of part A is not rescaled": {"of_a": 0},
+        "divided by the sum of part B alone": {"over": summed(B, top)},
     },
 )
 def running_output(of_a=top_a - top, over=None):
@@ -164,8 +164,11 @@ def running_output(of_a=top_a - top, over=None):
 
 
 @book.theorem(
-    "Whatever number stands in the place of the maximum, the output is the same: it only keeps exponentials small.",
-    **{"below in the numerator alone": {"under": 0}, "below in the sum alone": {"over": 0}},
+    "Whatever number is subtracted in place of the maximum, the output is the same: the maximum only keeps exponentials small.",
+    **{
+        "the number is subtracted from the scores in the numerator alone": {"under": 0},
+        "the number is subtracted from the scores in the sum alone": {"over": 0},
+    },
 )
 def any_maximum(over=top, under=top):
     of = lambda values, column: values[column, e]  # noqa: E731
@@ -177,7 +180,7 @@ def any_maximum(over=top, under=top):
 
 
 @book.theorem(
-    "The gradient of a score of one block needs that block, and of its row a maximum, a sum and D = sum of dy y.",
+    "The gradient of a score of one block needs only that block and three numbers of its row: a maximum, a sum and D, the sum of dy y.",
     **{
         "D left out": {"less": lambda row: 0},
         "the sum of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},

@@ -71,7 +71,7 @@ def _tape(interpolationMode, pad, alignCorners):
         "V",
         {b: N, c: C, l: Integer(last + 1), k: Integer(last + 1), p: P, q: Q},
         read,
-        "Deltas pick the pixel; outside the image they pick nothing: 0.",
+        "A delta picks the pixel of an index; for an index outside the image it picks nothing: 0.",
         "Read the pixels",
     )
     tape.define(
@@ -88,7 +88,7 @@ def _tape(interpolationMode, pad, alignCorners):
         PIXEL,
         documented_input_grad(x_weights, y_weights),
         "input",
-        "Every grid point adds gradOutput times its weight to the pixels that it read: scatter.",
+        "Every grid point adds gradOutput times a weight to each pixel that the point read: scatter.",
     )
     sums = {
         "x": documented_corner_sum(at_points(slopes(weights), tx), y_weights),
@@ -133,7 +133,7 @@ def _along(tape, axis, size, tap, weights, pad, alignCorners):
             f"t{axis}",
             point,
             pixel - corner[POINT],
-            "Distance from the pixel before it, below 1.",
+            "Distance of the point from the pixel before it, less than 1.",
             f"Fraction {axis}",
         )
     tape.input(axis.upper(), {tap: Integer(len(weights)), **point}, integer=True)
@@ -142,7 +142,7 @@ def _along(tape, axis, size, tap, weights, pad, alignCorners):
         f"w{axis}",
         {tap: Integer(len(weights)), **point},
         by_tap(tap, weights, fraction),
-        "One weight for each pixel that is read.",
+        "Each pixel that is read has one weight.",
         f"Weights {axis}",
     )
 
@@ -150,7 +150,7 @@ def _along(tape, axis, size, tap, weights, pad, alignCorners):
 def _reasons():
     axes = {
         "i": "Padding scales by its slope.",
-        "u": "The fraction differs from u by a constant.",
+        "u": "The fraction is u minus a constant.",
         "t": "Each weight is a polynomial in the fraction.",
         "w": "out is linear in the weights: sum over channels.",
         "g": "Unnormalisation is affine: its slope is (size - 1)/2 or size/2.",
@@ -158,7 +158,7 @@ def _reasons():
     return {f"{name}{axis}": why for name, why in axes.items() for axis in "xy"} | {
         "out": "gradOutput is given.",
         "V": "Each pixel read counts with its weight.",
-        "input": "A pixel may be read by many grid points: sum over all of them.",
+        "input": "A pixel may be read by many grid points: add up over all these points.",
     }
 
 
@@ -209,9 +209,9 @@ PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
 
 
 @book.theorem(
-    "Padding factors, printed for all modes, belong to bilinear alone: on bicubic they are wrong by (s - 1).",
+    "The printed padding factors hold for bilinear alone, though printed for all modes: on bicubic they are wrong by (s - 1).",
     **{
-        "right on bicubic": {"one": sx[POINT]},
+        "the padding factor is right on bicubic": {"one": sx[POINT]},
         "bilinear has no padding factor, either": {"linear": S.One},
     },
 )
@@ -235,7 +235,7 @@ def _deltas(row, column):
 
 
 @book.theorem(
-    "inputGrad is the transpose: its product with any image is that of gradOutput with the sampled image.",
+    "inputGrad is the transposed map: its product with any image equals the product of gradOutput with the sampled image.",
     **{
         "rows and columns exchanged": {"exchange": True},
         "product over one row": {"limits": PIXELS[1:]},

@@ -48,11 +48,11 @@ def x_hat(sample, group, channel, position):
 REASONS = {
     "out": "dy is the given derivative of the loss with respect to the output.",
     "y": "Swish acts entry by entry. The documents call this adjoint dYNew.",
-    "xhat": "Each xhat enters one y, with the factor gamma.",
+    "xhat": "Each xhat enters one y only, with the factor gamma.",
     "gamma": "gamma of a channel serves all samples and positions: sum over both.",
     "beta": "beta of a channel serves all samples and positions: sum over both.",
     "rstd": "rstd multiplies every element of its group: sum over the group.",
-    "mean": "mean enters every xhat of its group, and rstd; the second part is 0, as x - mean sums to 0.",
+    "mean": "mean enters every xhat of its group, and rstd; its gradient through rstd is 0, because x - mean sums to 0.",
     "x": "x enters xhat directly, and through rstd and mean, each of which holds 1/M.",
 }
 
@@ -66,7 +66,7 @@ def _forward():
         "mean",
         {a: N, g: G},
         Sum(x[a, g, d, u], CHANNELS, POSITIONS) / M,
-        "One for each sample and group.",
+        "Each sample has one mean for each group.",
         "Mean of a group",
     )
     variance = Sum((x[a, g, d, u] - mean[a, g]) ** 2, CHANNELS, POSITIONS) / M
@@ -74,7 +74,7 @@ def _forward():
         "rstd",
         {a: N, g: G},
         (variance + eps) ** Rational(-1, 2),
-        "It belongs to one sample and group.",
+        "Each sample has one such number for each group.",
         "Reciprocal standard deviation",
         lambda e: e.replace(
             lambda p: p.is_Pow and p.exp == Rational(-3, 2), lambda _: rstd[a, g] ** 3
@@ -109,7 +109,7 @@ def derive():
         FULL,
         documented_slope(y[a, g, c, q]) * dy[a, g, c, q],
         "y",
-        "The same slope, with T = s y - s y / (exp(-s y) + 1) + 1.",
+        "The slope of swish once more, with T = s y - s y / (exp(-s y) + 1) + 1.",
     )
     A = tape.define(
         "A",
@@ -197,7 +197,7 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
 
 @book.theorem(
     "dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
-    **{"that nothing is wrong": {"factor": 0}, "by the full sums": {"factor": 1}},
+    **{"that nothing is wrong": {"factor": 0}, "dx is wrong by the full sums": {"factor": 1}},
 )
 def printed_dx_is_wrong(factor=1 - 1 / M):
     first, second = group_sums(a, g)
@@ -207,7 +207,10 @@ def printed_dx_is_wrong(factor=1 - 1 / M):
 
 @book.theorem(
     "dx sums to 0 over every group: adding a constant to a group changes nothing.",
-    **{"as printed, without 1/M": {"factor": 1}, "without B": {"sums": lambda A, B: (A, S.Zero)}},
+    **{
+        "as printed, without 1/M": {"factor": 1},
+        "the formula without the sum B": {"sums": lambda A, B: (A, S.Zero)},
+    },
 )
 def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
     total = Sum(
@@ -220,7 +223,7 @@ def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
 
 @book.theorem(
     "dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
-    **{"to zero": {"factor": 0}, "to -M rstd B": {"factor": M}},
+    **{"dx sums to 0": {"factor": 0}, "dx sums to -M rstd B": {"factor": M}},
 )
 def printed_dx_sums_to_a_remainder(factor=M - 1):
     total = Sum(documented_dx(a, g, c, q, factor=1), (c, 0, D - 1), (q, 0, P - 1))
@@ -233,7 +236,10 @@ def printed_dx_sums_to_a_remainder(factor=M - 1):
 
 @book.theorem(
     "With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
-    **{"that nothing is wrong": {"factor": 0}, "by all samples": {"own": 0}},
+    **{
+        "that nothing is wrong": {"factor": 0},
+        "dx is wrong by the share of all samples": {"own": 0},
+    },
 )
 def outputs_are_not_group_sums(factor=1, own=1):
     returned = [
@@ -249,7 +255,10 @@ def outputs_are_not_group_sums(factor=1, own=1):
 
 @book.theorem(
     "A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
-    **{"that nothing is wrong": {"factor": 0}, "by s y (1 - sigma) sigma": {"factor": scale}},
+    **{
+        "that nothing is wrong": {"factor": 0},
+        "the kernel is wrong by s y (1 - sigma) sigma": {"factor": scale},
+    },
 )
 def missing_scale_in_t(factor=scale - 1):
     y = Symbol("y", real=True)
@@ -262,11 +271,11 @@ def missing_scale_in_t(factor=scale - 1):
 
 
 @book.theorem(
-    "Exact on such a kernel: call it with s = 1, dy/s, s gamma, s beta; multiply dgamma, dbeta by s.",
+    "A call that is exact on such a kernel: s = 1, dy/s, s gamma, s beta; then multiply dgamma, dbeta by s.",
     **{
-        "dy unchanged": {"of_dy": 1},
-        "gamma unchanged": {"of_gamma": 1},
-        "dgamma unchanged": {"of_dgamma": 1},
+        "dy is not divided by s": {"of_dy": 1},
+        "gamma is not multiplied by s": {"of_gamma": 1},
+        "dgamma is not multiplied by s": {"of_dgamma": 1},
     },
 )
 def workaround_for_missing_scale(of_dy=1 / scale, of_gamma=scale, of_dgamma=scale):

@@ -42,33 +42,38 @@ def derive():
     derivative = Symbol("d")
     lines = [
         ("Definition", forward, hardswish(x), "Clamp x + 3 to [0, 6] and multiply by x / 6."),
-        ("Left cell, x < -3", derivative, S.Zero, "The clamp is 0: y = 0."),
+        ("Left cell, x < -3", derivative, S.Zero, "The clamp gives 0, so y = 0."),
         (
             "Middle cell, -3 < x < 3",
             derivative,
             diff(x * (x + 3) / 6, x).expand(),
-            "The clamp is x + 3: y = x (x + 3) / 6, a parabola.",
+            "The clamp gives x + 3, so y = x (x + 3) / 6, a parabola.",
         ),
-        ("Right cell, x > 3", derivative, S.One, "The clamp is 6: y = x."),
+        ("Right cell, x > 3", derivative, S.One, "The clamp gives 6, so y = x."),
         (
             "Kink at -3",
             Symbol("d_left"),
             left_derivative(hardswish, -3),
-            "From the left the slope is 0.",
+            "The left derivative is 0.",
         ),
         (
             "Kink at -3",
             Symbol("d_right"),
             right_derivative(hardswish, -3, 3),
-            "From the right -1/2: documented.",
+            "The right derivative is -1/2, as documented.",
         ),
         (
             "Kink at 3",
             Symbol("d_left"),
             left_derivative(hardswish, 3, -3),
-            "From the left 3/2: documented.",
+            "The left derivative is 3/2, as documented.",
         ),
-        ("Kink at 3", Symbol("d_right"), right_derivative(hardswish, 3), "From the right it is 1."),
+        (
+            "Kink at 3",
+            Symbol("d_right"),
+            right_derivative(hardswish, 3),
+            "The right derivative is 1.",
+        ),
     ]
     return Derivation(
         tuple(
@@ -84,7 +89,7 @@ def per_cell(left, right):
 
 @book.theorem(
     "At -3 the slope jumps from 0 to -1/2, and the document returns -1/2, the right derivative.",
-    **{"it returns 0": {"closed": False}, "from 0 to 0": {"right": 0}},
+    **{"the slope returned is 0": {"closed": False}, "the slope goes from 0 to 0": {"right": 0}},
 )
 def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
     return [
@@ -96,7 +101,7 @@ def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
 
 @book.theorem(
     "At 3 the slope jumps from 3/2 to 1, and the document returns 3/2, the left derivative.",
-    **{"it returns 1": {"closed": False}, "from 1 to 1": {"left": 1}},
+    **{"the slope returned is 1": {"closed": False}, "the slope goes from 1 to 1": {"left": 1}},
 )
 def kink_at_three(closed=True, left=Rational(3, 2)):
     return [
@@ -108,7 +113,7 @@ def kink_at_three(closed=True, left=Rational(3, 2)):
 
 @book.theorem(
     "With an open middle interval, as in the second version, the outer derivatives 0 and 1 are returned.",
-    **{"closed interval": {"closed": True}, "the mean of both": {"share": Rational(1, 2)}},
+    **{"closed interval": {"closed": True}, "the mean of both slopes": {"share": Rational(1, 2)}},
 )
 def open_interval_returns_outer_derivatives(closed=False, share=0):
     inner = [right_derivative(hardswish, -3, 3), left_derivative(hardswish, 3, -3)]
@@ -121,7 +126,7 @@ def open_interval_returns_outer_derivatives(closed=False, share=0):
 
 @book.theorem(
     "The slopes at x and -x add up to 1, at the kinks, too.",
-    **{"slope x/3": {"offset": 0}, "add up to 0": {"total": 0}},
+    **{"the slope is x / 3": {"offset": 0}, "the two slopes add up to 0": {"total": 0}},
 )
 def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
     def d(x):
@@ -143,7 +148,7 @@ def odd_part_is_half_x(sign=-1, factor=1):
 
 @book.theorem(
     "The only stationary point above -3 is x = -3/2, with value -3/8.",
-    **{"at -1": {"at": S(-1)}, "value -1/2": {"value": -Rational(1, 2)}},
+    **{"the point is at -1": {"at": S(-1)}, "the value is -1/2": {"value": -Rational(1, 2)}},
 )
 def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
     parabola = (Symbol("x", real=True) - at) ** 2 / 6 + value

@@ -63,7 +63,10 @@ WEIGHTS = {
 
 @book.theorem(
     "The documented polynomials at signed distances are minus the derivatives of the bicubic weights.",
-    **{"as printed, at absolute distances": {"signed": False}, "plus the derivatives": {"sign": 1}},
+    **{
+        "as printed, at absolute distances": {"signed": False},
+        "the polynomials equal the derivatives": {"sign": 1},
+    },
 )
 def cubic_coefficients_need_signed_distances(signed=True, sign=-1):
     return [

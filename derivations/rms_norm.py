@@ -45,7 +45,7 @@ def derive():
         "rstd",
         {r: m},
         rstd_of_rows(r),
-        "One factor a row: the reciprocal root of the mean square.",
+        "Each row has one factor: the reciprocal root of its mean square.",
         "Reciprocal root mean square",
         lambda e: e.replace(_is_cubed, lambda _: rstd[r] ** 3),
     )
@@ -57,8 +57,8 @@ def derive():
         ["x", "gamma"],
         {
             "y": "dy is the given derivative of the loss with respect to y.",
-            "xhat": "Each xhat enters one y, with the factor gamma.",
-            "gamma": "gamma of a column is used in every row: its derivative sums over the rows.",
+            "xhat": "Each xhat enters one y only, with the factor gamma.",
+            "gamma": "One gamma of a column is used in every row: its derivative sums over the rows.",
             "rstd": "rstd of a row multiplies all its entries: sum over the columns.",
             "x": "x enters directly, and through rstd, whose derivative by x is -rstd^3 x / n.",
         },
@@ -67,7 +67,7 @@ def derive():
         "mean",
         {r: m},
         Sum(dy[r, l] * gamma[l] * xhat[r, l], COLUMN) / n,
-        "As the documents name it.",
+        "The documents use this name.",
         "Mean",
     )
     tape.conclude(
@@ -140,8 +140,11 @@ def dgamma_sums_over_rows(power=1):
 
 
 @book.theorem(
-    "dgamma as printed, without the sum, misses exactly the other rows.",
-    **{"difference has the other sign": {"sign": 1}, "the row itself is missed, too": {"own": 0}},
+    "The printed dgamma has no sum, and misses exactly the other rows.",
+    **{
+        "difference has the other sign": {"sign": 1},
+        "the row's own share is missed, too": {"own": 0},
+    },
 )
 def printed_dgamma_misses_rows(sign=-1, own=1):
     printed = rstd[p] * x[p, i] * dy[p, i]
@@ -167,7 +170,7 @@ def dx_is_almost_orthogonal_to_x(eps=epsilon, power=3):
 
 @book.theorem(
     "Without epsilon, scaling a row by a > 0 leaves x-hat unchanged.",
-    **{"with epsilon": {"eps": epsilon}, "scaling multiplies": {"power": 1}},
+    **{"with epsilon": {"eps": epsilon}, "scaling multiplies x-hat": {"power": 1}},
 )
 def scale_invariance_without_epsilon(eps=0, power=0):
     a = Symbol("a", positive=True)
@@ -176,7 +179,7 @@ def scale_invariance_without_epsilon(eps=0, power=0):
 
 
 @book.theorem(
-    "The form with rstd cubed, used by reference codes, is the documented one.",
+    "The form of dx with rstd cubed, which reference codes use, equals the documented form.",
     **{"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}},
 )
 def cubed_form(power=3, count=n):

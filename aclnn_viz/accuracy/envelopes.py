@@ -86,7 +86,9 @@ class Envelope:
         return f"Envelope({'; '.join(f'{name} {text}' for name, text in self.rows)})"
 
     def _repr_html_(self) -> str:
-        return as_html(tr("Envelope: how far right arithmetic can be off"), (), self.rows)
+        return as_html(
+            tr("Envelope: how large the error of correct arithmetic can be"), (), self.rows
+        )
 
 
 @dataclass(frozen=True)
@@ -373,7 +375,7 @@ class Attribution:
             )
             lines.append(
                 tr(
-                    "worst of the kernel's at {place}: error {error}, rounding {rounding}, spread {spread}",
+                    "largest error of the kernel at {place}: {error}, where rounding is {rounding} and spread {spread}",
                     place=self.worst,
                     error=error,
                     rounding=rounding,

@@ -86,7 +86,7 @@ def _compare(sums, fmt):
         return by(
             PASS,
             at_most(LARGEST, error, 1),
-            message("one vector is zero, the cosine undefined, but {sentence}"),
+            message("one of the two vectors is zero, so the cosine is undefined, but {sentence}"),
         )
     if error <= 0.001:
         return by(PASS, at_most(LARGEST, error, 0.001))

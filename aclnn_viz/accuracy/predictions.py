@@ -76,7 +76,7 @@ class Predictions(tuple):
         "CANN",
         message("largest error in ulp"),
         message("elements that differ from the kit"),
-        message("rests on"),
+        message("basis of the prediction"),
     )
 
     def __str__(self) -> str:

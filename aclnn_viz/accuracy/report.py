@@ -120,7 +120,7 @@ class Report(Measures):
         title = tr(
             "{dtype} output of shape {shape} against the truth", dtype=self.dtype, shape=self.shape
         )
-        return as_html(title, (), self._short, more=str(self), opens=tr("all of it"))
+        return as_html(title, (), self._short, more=str(self), opens=tr("the full report"))
 
     def to_json(self) -> str:
         """Return the report as JSON text; nan and infinities become "nan", "inf" and "-inf".

@@ -63,8 +63,7 @@ single_benchmark = Standard(
     message("single benchmark"),
     "CANN opbase docs/zh/ops_precision_standard/experimental_standard.md, v9.0.0",
     message(
-        "MERE < T and MARE < 10 T, with |truth| + 1e-7 below the fraction; T = 2^-10 float16, 2^-7 bfloat16, "
-        "2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth."
+        "MERE < T and MARE < 10 T, where errors are divided by |truth| + 1e-7; T = 2^-10 float16, 2^-7 bfloat16, 2^-13 float32. Infinite and nan elements enter no mean; here they must agree with the truth."
     ),
     tuple(SINGLE_BENCHMARK),
     _relative_errors,

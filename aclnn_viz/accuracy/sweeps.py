@@ -162,7 +162,11 @@ def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
     known = factors()
     if not isinstance(factor, str) or factor not in known:
         raise ValueError(
-            problem(f"factor must be one of {', '.join(known)}", repr(factor), "choose one")
+            problem(
+                f"factor must be one of {', '.join(known)}",
+                repr(factor),
+                "choose one",
+            )
         )
     need(plan, Plan, "plan is a Plan", "pass such as Plan(compute='float16')")
     fmt, slope = float_format(dtype), known[factor]

@@ -297,7 +297,7 @@ class HostExecutor(HostHandle, Executor):
         """Use the executor in phase 2, and free it unless it is repeatable."""
         if not self.repeatable:
             self.owner.destroy(self)
-            self.end = message("has served before; phase 1 makes a new one")
+            self.end = message("has been used before; phase 1 must make a new one")
 
 
 class Failed(Exception):

@@ -52,7 +52,7 @@ TENSOR = rf"(?:shape\W{{1,4}})?(?:{TYPE}\W{{1,4}})?\[([\d, ]{{0,200}})\](?:\W{{1
 
 @dataclass(frozen=True)
 class Meaning:
-    """A code or a kind of line: what it means, what caused it in public threads, (cause, thread), the most frequent first.
+    """The meaning of a code or of a kind of line in a log; `causes` are pairs (cause, public thread), the most frequent first.
 
     `level` is one of LEVELS; `line` is where the log says it, `place` the file and line of Python that raised it; `advice` what
     to do; `command` shows it.
@@ -75,10 +75,10 @@ class Meaning:
     def told(self):
         yield self.said
         if self.line:
-            yield tr("  the log: {line}", line=printable(self.line[:400]))
+            yield tr("  line of the log: {line}", line=printable(self.line[:400]))
         if self.place:
             yield tr(
-                "  raised in: {place}; where no file of yours stands above it, that package is at fault or of a version that the others do not take: install the one that belongs to them, or a newer one",
+                "  raised in: {place}; if no file of yours stands above that place, the package there has a defect, or does not fit the versions of the other packages: install the version that belongs to them, or a newer one",
                 place=printable(self.place),
             )
         yield tr("  ({source})", source=self.source)
@@ -86,7 +86,7 @@ class Meaning:
             yield tr("  a cause seen before: {cause} ({thread})", cause=cause, thread=thread)
         if self.line and self.level in LEVELS[2:]:
             yield tr(
-                "  why is unknown: no line of this log says it; the first [ERROR] in ~/ascend/log/debug/plog may, of a run with ASCEND_LAUNCH_BLOCKING=1"
+                "  the cause is unknown, because no line of this log names it: run again with ASCEND_LAUNCH_BLOCKING=1, and read the first [ERROR] in ~/ascend/log/debug/plog"
             )
 
     def tries(self):
@@ -118,13 +118,13 @@ class Why:
         for meaning in first:
             yield from meaning.told()
         if rest:
-            yield tr("errors that only follow:")
+            yield tr("errors that follow from the first:")
         for meaning in rest:
             yield tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
         if self.operator:
             yield tr("operator: {name}", name=self.operator)
         for text in self.conditions:
-            yield tr("  this code says here: {text}", text=text)
+            yield tr("  what the code says in this call: {text}", text=text)
         if self.repeated:
             yield tr(
                 "the call, repeated on the emulated contract (not on a device): {answer}",

@@ -414,7 +414,7 @@ def between(xp, value, low, high, many, earlier):
 
 
 def _behind(earlier, mask, others):
-    """Join the decisions of this call (`mask`, with its `others`) to the `earlier` ones of its inexact operand.
+    """Return the open decisions of this call (`mask`, with its `others`), with the `earlier` ones of its operand added.
 
     If an earlier decision were reversed, the operand would be an unknown number; so the other branches of such elements are
     unknown.

@@ -234,7 +234,7 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    # elements of the largest array per step along a letter, if all later letters are whole
+    # how many elements of the largest array one step along a letter covers, if later letters are not cut
     for at, letter in enumerate(letters):
         unit = max(
             array.size

@@ -22,7 +22,10 @@ def spread(part, shape):
 
 
 def moved_part(f, name: str, arrays, nothing=ZERO):
-    """Apply a function that only moves elements to a part of arrays; return None if no array has that part."""
+    """Apply a function that only moves elements, such as a reshape, to one part of each array (such as its bound).
+
+    Return None if no array has that part.
+    """
     parts = [getattr(x, name) for x in arrays]
     if all(part is None for part in parts):
         return None

@@ -175,10 +175,10 @@ class Plan:
         return as_html(
             tr("Plan {name!r}: how a kernel computes", name=self.name),
             (),
-            rows or [(tr("everything"), tr("as Plan() has it"))],
+            rows or [(tr("everything"), tr("the same as in Plan()"))],
             [counted],
             "\n".join(map(str, self.notes)),
-            opens=tr("all of it"),
+            opens=tr("the full report"),
         )
 
     def settle(self, result: np.ndarray) -> np.ndarray:

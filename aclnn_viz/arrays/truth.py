@@ -235,7 +235,7 @@ class Certifier:
         return Truth(
             outputs,
             message(
-                "float64 with error bounds, and double-double (106 bits) where these are too wide"
+                "float64 with error bounds, and double-double (106 bits) where the bounds are too wide"
             )
             if self.narrow
             else message("double-double (106 bits) with error bounds"),

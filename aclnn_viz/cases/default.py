@@ -306,7 +306,7 @@ def _tensor(
 
 
 def tied(rng, values: np.ndarray, others) -> np.ndarray:
-    """Return `values` with a share SHARE replaced from each other tensor that broadcasts to their shape."""
+    """Return `values` with ties: from each other tensor that broadcasts to their shape, a share SHARE of its elements is copied."""
     for other in others:
         if np.broadcast_shapes(other.shape, values.shape) == values.shape:
             values = np.where(rng.random(values.shape) < SHARE, other.astype(np.float64), values)

@@ -62,7 +62,7 @@ class Listed(NamedTuple):
     attributes: dict
 
 
-def _wrong(where: str, asked: str, got, fix: str = "mend it") -> ValueError:
+def _wrong(where: str, asked: str, got, fix: str = "mend the list") -> ValueError:
     text = repr(got)
     return ValueError(
         problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix)

@@ -241,7 +241,7 @@ def examine(
     ):
         if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message(
-                "stopped, since it is wrong and slow: {n} of {all} cases were not run",
+                "stopped, because the kernel is wrong and slow: {n} of {all} cases were not run",
                 n=len(cases) - number,
                 all=len(cases),
             )

@@ -68,7 +68,7 @@ class Diagnosis:
     def __str__(self) -> str:
         lines = [tr(self.text)]
         if self.story:
-            lines.append(tr("  where it comes from: {story}", story=self.story))
+            lines.append(tr("  origin of this mistake: {story}", story=self.story))
         lines += [f"    {line}" for line in self.diff.splitlines()]
         return "\n".join(lines)
 
@@ -305,7 +305,7 @@ class Explanation:
             "",
             "",
             "",
-            message("this holds on all of {n} cases", n=len(seen)),
+            message("this explanation holds on all of {n} cases", n=len(seen)),
             holds=lambda run: not in_documented_form(run).misses,
         )
 
@@ -318,11 +318,14 @@ class Explanation:
         lines = [tr(str(self.yours))] * bool(self.yours) + [tr(self.text)] * (not self.mends)
         if self.condition:
             lines.append(
-                tr("  only where {condition}; elsewhere it is right", condition=self.condition)
+                tr(
+                    "  only where {condition}; elsewhere the kernel is right",
+                    condition=self.condition,
+                )
             )
         lines += [f"  {tr(self.evidence)}"]
         same = (
-            tr("  these edits mend it, too:")
+            tr("  each of these edits mends the kernel, too:")
             if self.mends
             else tr("  these edits give the same numbers on every case:")
         )
@@ -541,7 +544,7 @@ def _in_words(
         if (candidate.name or candidate.after) != (first.name or first.after)
     ]
     text = tuple(dict.fromkeys(equal))
-    more = (message("and {n} others", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
+    more = (message("and {n} other names", n=len(text) - SHOWN),) if len(text) > SHOWN else ()
     evidence = (
         message("this change gives your kernel's numbers on the only case")
         if cases == 1
@@ -550,7 +553,7 @@ def _in_words(
             n=cases,
         )
         if rounded
-        else message("it gives your numbers on all of {n} cases", n=cases)
+        else message("this change gives your numbers on all of {n} cases", n=cases)
     )
     return Explanation(
         first.kind,

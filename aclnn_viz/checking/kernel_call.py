@@ -91,7 +91,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         )
         did = (
             message(
-                "cannot be called with the keywords {keywords}: {error}; for other names say signature=, or --signature MINE=VENDORS,...",
+                "cannot be called with the keywords {keywords}: {error}; if the names differ, state them with signature=, or --signature MINE=VENDORS,...",
                 keywords=linked("{some}, {more}", copies),
                 error=said,
             )
@@ -107,7 +107,9 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         # reading a returned object of any class may raise anything, even SystemExit
         text = next((part for part in problem.args if isinstance(part, Message)), None)
         return Outcome(
-            None, text or message("returns what cannot be read: {error}", error=_in_words(problem))
+            None,
+            text
+            or message("returns something that cannot be read: {error}", error=_in_words(problem)),
         )
     changed: dict[str, list[str]] = {}
     for name, guard in guarded.items():
@@ -267,7 +269,10 @@ def named(
     for name, value in outputs.items():
         if value is None:
             raise TypeError(
-                message("returns None for {output}; leave out what is not asked for", output=name)
+                message(
+                    "returns None for {output}; leave an output that is not asked for out of the dict",
+                    output=name,
+                )
             )
     return {name: (taken or to_numpy)(value) for name, value in outputs.items()}
 
@@ -355,7 +360,7 @@ class Guarded:
         if np.array_equal(self._memory, self._before):
             return ""
         written = self.copy.tobytes() != self.value.tobytes()
-        return message("modifies its input") if written else message("writes beside its input")
+        return message("modifies its input") if written else message("writes outside its input")
 
 
 def _limited(call: Callable, seconds: float | None):

@@ -89,7 +89,7 @@ class Piece:
         """Return the description by heading; both tests run now, on our page with the mistake."""
         kernel, unsaid, passes = (
             faulty_kernel(self.operator, self.fault),
-            tr("the thread does not say"),
+            tr("the public thread does not say"),
             tr("passes"),
         )
         return {

@@ -28,12 +28,15 @@ SHOWN = 3  # operations listed on the path of a nan, and at the ends of other pa
 EMPTY = {"empty", "empty_like", "new_empty"}
 # each result element may depend on many elements of an operand, even of the same shape
 MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
-UNWRITTEN = message("memory that nobody wrote")
+UNWRITTEN = message("memory that was never written")
 MADE = message("{what}: the first {value:g} is made in {place}: {code}, of {operands}")
 GIVEN = message(
     "{what}: an input, a constant or a loop brings {value:g} to {place}: {code}, of {operands}"
 )
-PASSES, ENDS = message("  it passes: {operations}"), message("  others end in: {operations}")
+PASSES, ENDS = (
+    message("  the value passes through: {operations}"),
+    message("  other such values end in: {operations}"),
+)
 NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity of it")
 
 

@@ -44,7 +44,7 @@ from aclnn_viz.tables import GREEN, RED, as_html, page
 from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
 
 ALLOWING = message(
-    "  leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True (--allow-unsupported)"
+    "  leave such cases out with dtypes=, where= or limits=, or let them pass with allow_unsupported=True (--allow-unsupported)"
 )
 REASONS = 3  # the most frequent refusals that are shown
 
@@ -230,7 +230,10 @@ class CheckResult:
         for why, count in Counter(self.reasons).most_common(REASONS):
             yield ntr("  {n} case: {why}", "  {n} cases: {why}", count, why=why)
         if self.undecided:
-            yield tr("{n} elements hang on a rounding and are not judged", n=self.undecided)
+            yield tr(
+                "{n} elements depend on how an intermediate value was rounded, and are not judged",
+                n=self.undecided,
+            )
 
     def _where(self) -> Iterator[str]:
         """Yield lines on the kernel's faults, their cases and regions."""
@@ -371,17 +374,19 @@ class CheckResult:
                 )
                 for name, count in self.outputs.items()
             ),
-            (message("looks like"), self.diagnosis and self.cause),
+            (message("likeliest mistake"), self.diagnosis and self.cause),
             (message("nan or infinity"), self.nan and str(self.nan)),
             *((message("note"), note) for note in (*self.notes, self.unrun)),
             (
                 message("smallest case"),
                 case and (case.worst or linked("{some}, {more}", case.problems)),
             ),
-            (message("as tiles"), self.passed and self.trials and self.trials.text),
+            (message("run as a tile program"), self.passed and self.trials and self.trials.text),
         ]
         rows = [(tr(name), tr(text)) for name, text in rows if text]
-        return as_html(f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("all of it"))
+        return as_html(
+            f"{sign} {head}", (), rows, more=rest, mark=colour, opens=tr("the full report")
+        )
 
     def __repr__(self) -> str:
         return f"CheckResult({str(self).partition(chr(10))[0]})"
@@ -429,10 +434,10 @@ def _without(value, *names: str) -> dict:
 
 
 SLOW = message(
-    "the search for an explanation was stopped, since the kernel is slow: on a faster machine it may find more"
+    "the search for an explanation was stopped, because the kernel is slow: on a faster machine the search may find more"
 )
 NOT_AS_TILES = message(
-    "as tiles: rows with tails, other numbers of cores, small buffers and other orders"
+    "run as a tile program: rows with tails, other numbers of cores, small buffers and other orders"
 )
 
 
@@ -519,7 +524,11 @@ def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
 
 
 def _telling(seen: Sequence[CaseRun]) -> list[CaseRun]:
-    """Return the runs without pure conventions and float64 runs right to float32's precision, if others are more wrong."""
+    """Return the runs that best tell a mistake.
+
+    Runs that differ only by a convention are left out, and float64 runs that are right to float32's precision, unless no wrong
+    run would remain.
+    """
     more = [run for run in seen if not run.misses or not convention(run)]
     less = [run for run in more if not (run.misses and in_documented_form(run).right_in_float32)]
     return next((some for some in (less, more) if any(run.misses for run in some)), list(seen))
@@ -532,7 +541,7 @@ def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
     return tuple(
         message("only a convention differs, in {n} cases: {why}", n=n, why=why)
         if alone
-        else message("in {n} of the wrong cases only a convention differs: {why}", n=n, why=why)
+        else message("{n} of the wrong cases differ only by a convention: {why}", n=n, why=why)
         for why, n in counts.items()
     )
 
@@ -651,5 +660,5 @@ def _condition(law, stands: bool) -> str:
     if stands:
         return message("wrong only where {condition}", condition=law.text)
     return message(
-        "of the cases that were run exactly those are wrong with {condition}", condition=law.text
+        "of the cases that were run, exactly those with {condition} are wrong", condition=law.text
     )

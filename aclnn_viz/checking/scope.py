@@ -152,7 +152,7 @@ class Scope:
     def text(self) -> str:
         """The selection of cases in words."""
         parts = [
-            message("everything that the formula means")
+            message("all inputs for which the formula has a meaning")
             if self.beyond
             else message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)
         ]
@@ -496,7 +496,13 @@ DEPTHS = {
 def depth_named(name: str) -> Depth:
     """Return the depth of a name; raise ValueError for others."""
     if not isinstance(name, str) or name not in DEPTHS:
-        raise ValueError(problem(f"depth is one of {', '.join(DEPTHS)}", repr(name), "choose one"))
+        raise ValueError(
+            problem(
+                f"depth is one of {', '.join(DEPTHS)}",
+                repr(name),
+                "choose one",
+            )
+        )
     return DEPTHS[name]
 
 

@@ -47,7 +47,7 @@ PATIENCE = 1.0  # seconds that a process gets to end after it closed its socket
 PRINTED = 2000  # characters shown of a kernel's output
 REORDERED_SECONDS = 8.0  # limit for cases in another order
 STOPPED = {
-    "answers": lambda it: message("reads {what} of the kit, which holds the answer", what=it),
+    "answers": lambda it: message("reads {what} of the kit, a file that holds the answer", what=it),
     "process": lambda it: message("starts a process ({what})", what=it),
     "signal": lambda it: message("sends a signal ({what})", what=it),
     "network": lambda it: message("opens a connection ({what})", what=it),
@@ -158,12 +158,12 @@ class Sealed:
             if kinds := reply.get("kinds"):
                 self.notes[
                     message(
-                        "returns {kinds}, subclasses of an array: what their memory holds is judged",
+                        "returns {kinds}, subclasses of an array: the numbers in their memory are judged",
                         kinds=printable(", ".join(kinds))[:200],
                     )
                 ] = None
         except Exception:  # a malformed file may raise anything
-            self._stop(message("sends what is no answer"))
+            self._stop(message("sends something that is no answer"))
         if "raised" in reply:
             self._raise(reply)
         if reply.get("shared"):
@@ -189,14 +189,14 @@ class Sealed:
             try:
                 status = self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:  # the process closed its socket but still runs
-                self._stop(message("sends what is no answer"))
+                self._stop(message("sends something that is no answer"))
             self._stop(
                 message("ends its process with status {status} before it answers", status=status)
                 if status >= 0
                 else message("is ended by {signal}", signal=signal_named(-status))
             )
         except (ValueError, TypeError, RecursionError):
-            self._stop(message("sends what is no answer"))
+            self._stop(message("sends something that is no answer"))
         if kind := STOPPED.get(str(reply.get("stopped"))):
             what, line = kind(printable(str(reply.get("detail"))[:300])), reply.get("line")
             self._stop(
@@ -313,9 +313,11 @@ class SealedResult:
         lines = [
             self.verdict,
             *(tr("the kernel {what}", what=tr(sentence)) for sentence in self.happened[1:]),
-            *(tr("note: it {what}", what=tr(sentence)) for sentence in self.notes),
+            *(tr("note: the kernel {what}", what=tr(sentence)) for sentence in self.notes),
         ]
-        lines += [tr("it printed: {text}", text=printable(self.printed))] * bool(self.printed)
+        lines += [tr("the kernel printed: {text}", text=printable(self.printed))] * bool(
+            self.printed
+        )
         return "\n".join([*lines, "", str(self.result)])
 
     __repr__ = __str__
@@ -465,7 +467,7 @@ def _again(
         ),
     )
     for cases, text in (
-        (same, message("is right at first, and wrong on the same cases in another order")),
+        (same, message("is right at first, and wrong when the same cases run in another order")),
         (
             list(fresh),
             message(

@@ -15,7 +15,7 @@ from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.tiles.schedules import Eager
 from aclnn_viz.words.messages import Message, message
 
-SCALAR = message("a number of the scalar unit")
+SCALAR = message("a number from the scalar unit")
 MIXED = (
     "Reduce",
     "Gather",

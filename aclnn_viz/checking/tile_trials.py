@@ -55,7 +55,7 @@ class Trials:
         ]
         parts = [
             message(
-                "as tiles: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
+                "run as a tile program: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
                 lengths=linked("{some}, {more}", some),
                 cores=linked("{some}, {more}", map(str, self.cores)),
                 orders=linked("{some}, {more}", self.orders),
@@ -79,9 +79,12 @@ class Trials:
             )
             for case, cores, n, whole in self.explored
         ]
-        parts += [message("as tiles: stopped, since the program is slow")] * self.late
+        parts += [
+            message("run as a tile program: stopped, because the program is slow")
+        ] * self.late
         return linked(
-            "{some}\n  {more}", parts or [message("as tiles: nothing but the cases above was run")]
+            "{some}\n  {more}",
+            parts or [message("run as a tile program: on the cases above alone")],
         )
 
 
@@ -172,7 +175,7 @@ def _try(
     evidence.blame(
         wrong
         and message(
-            "as tiles on {cores} cores, in order {order}, with {size} bytes of Unified Buffer: {did}",
+            "run as a tile program on {cores} cores, in order {order}, with {size} bytes of Unified Buffer: {did}",
             did=wrong,
             cores=how["cores"],
             order=how["schedule"],
@@ -197,12 +200,13 @@ def _explore(
     trials.explored.append((str(ready.recipe), FEW_CORES, orders.count, orders.complete))
     if orders.hazards:
         evidence.blame(
-            message("as tiles in some order: {did}", did=orders.hazards[0].sentence), ready
+            message("run as a tile program, in some order: {did}", did=orders.hazards[0].sentence),
+            ready,
         )
     elif program.deterministic and len(orders.outcomes) > 1:
         evidence.blame(
             message(
-                "as tiles: {n} different results in {orders} orders",
+                "run as a tile program: {n} different results in {orders} orders",
                 n=len(orders.outcomes),
                 orders=orders.count,
             ),

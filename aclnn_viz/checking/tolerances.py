@@ -134,7 +134,7 @@ class Tolerance:
                 "atol",
                 tr("smallest rtol that the sampled right kernels need"),
                 tr("smallest atol that the sampled right kernels need"),
-                tr("rtol alone"),
+                tr("rtol without atol"),
             ],
             [
                 [tr(name), *(f"{number:.3g}" for number in numbers)]
@@ -154,21 +154,27 @@ class Tolerance:
             ]
             if self.passing:
                 lines += as_text(
-                    [tr("fault"), tr("of what is allowed"), tr("of the bound of right kernels")],
+                    [
+                        tr("fault"),
+                        tr("share of what is allowed"),
+                        tr("share of the bound of right kernels"),
+                    ],
                     [
                         [
                             tr(passing.fault),
                             f"{passing.used:.3g}",
                             f"{passing.beyond:.3g}"
                             if passing.beyond > 1
-                            else tr("{n}: these inputs do not show it", n=f"{passing.beyond:.3g}"),
+                            else tr(
+                                "{n}: these inputs do not show the fault", n=f"{passing.beyond:.3g}"
+                            ),
                         ]
                         for passing in self.passing
                     ],
                 )
             if least := self.smallest:
                 lines.append(
-                    tr("the smallest of them that is wrong here: {fault}", fault=tr(least.fault))
+                    tr("the smallest such fault that is wrong here: {fault}", fault=tr(least.fault))
                 )
         return "\n".join([*lines, "", *self.notes])
 

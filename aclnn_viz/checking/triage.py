@@ -150,7 +150,8 @@ class Triage:
         others = enumerated(f"{name} {n}" for name, n in self.others.most_common(8))
         return [
             *map(tr, self.notes),
-            *[tr("the kit has no operator for: {others}", others=others)] * bool(others),
+            *[tr("the kit has no operator for these calls: {others}", others=others)]
+            * bool(others),
             tr(NOTE),
         ]
 
@@ -299,7 +300,7 @@ def _judged(dump: Dump, stem: str, forward: str, backward: str, ops: list) -> Ca
     if None in ways:
         return call(
             NOT_JUDGED,
-            message("it has no backward entry")
+            message("the call has no backward entry")
             if ways[1] is None
             else message("the dump has no entry of the forward call, which records the inputs"),
         )
@@ -451,7 +452,7 @@ def _verdict(
     unit = near if steps else UNITS * (2.0**-53 if called.dtype == "float64" else 2.0**-24)
     if not judge(_loosened(ready, gradients, unit), gradients):
         return DEVICE, message(
-            "its error is at most {part} of the largest gradient; the same formula computed in another order can differ by as much",
+            "the error is at most {part} of the largest gradient; the same formula computed in another order can differ by as much",
             part=f"{unit:.1g}",
         )
     if (

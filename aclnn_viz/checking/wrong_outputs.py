@@ -271,7 +271,7 @@ def _convention(run: CaseRun) -> str:
     )
     if finite and all(np.isnan(run.truth[miss.output][miss.wrong]).all() for miss in run.misses):
         return message(
-            "the kit computes 0 / 0 = nan there, as the product does; PyTorch and others may have another value"
+            "the kit computes 0 / 0 = nan in this case, as the product does; PyTorch and others may have another value"
         )
     try:
         low, high = (
@@ -386,9 +386,10 @@ def _places(masks: list[np.ndarray], others: list[np.ndarray]) -> Iterator[str]:
                 at >= n - n % b
             ),
             (message("behind the first {block} of axis {axis}"), block): lambda at, n, b: at >= b,
-            (message("in places that {block} divides of axis {axis}"), block): lambda at, n, b: (
-                at % b == 0
-            ),
+            (
+                message("where the index along axis {axis} is a multiple of {block}"),
+                block,
+            ): lambda at, n, b: at % b == 0,
         }
     tests |= {
         (FIRST_RIGHT, 0): lambda at, n, b: at > 0,
@@ -483,8 +484,7 @@ def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
     if not bits:
         return ""
     return message(
-        "no error of {output} is above 2^-{bits} of the largest number, and only small elements are wrong: the formula may be "
-        "right, and arranged so that it cancels in float32",
+        "no error of {output} is above 2^-{bits} of the largest number, and only small elements are wrong: the formula may be right, but written so that terms cancel in float32",
         output=output,
         bits=f"{min(bits):.0f}",
     )
@@ -506,8 +506,7 @@ def _of_16_bits(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
     if not bits or min(bits) < BITS[0] or max(bits) > BITS[-1] or abs(np.mean(signs)) > 0.5:
         return ""
     return message(
-        "no error of {output} is above 2^-{bits} of its largest element, and they have both signs: a step or a sum in 16 bits "
-        "may be the reason (float16 keeps 11 bits, bfloat16 8)",
+        "no error of {output} is above 2^-{bits} of its largest element, and errors have both signs: a step or a sum in 16 bits may be the reason (float16 keeps 11 bits, bfloat16 8)",
         output=output,
         bits=f"{min(bits):.0f}",
     )
@@ -586,7 +585,8 @@ class _Lengths:
         if not alike:
             return ""
         return message(
-            ", and only there are {regions}, too", regions=linked("{some}, {more}", alike)
+            ", and {regions} occur only at these lengths, too",
+            regions=linked("{some}, {more}", alike),
         )
 
     def _sides(self) -> list[list[int]]:

@@ -107,8 +107,7 @@ def main(
         parents=[first],
         description=tr("Verify the backward operators of CANN's aclnn."),
         epilog=tr(
-            "Exit status: 0 held, 1 did not hold, 2 could not be carried out or ended "
-            "without a verdict, 130 interrupted."
+            "Exit status: 0 if everything held, 1 if something did not hold, 2 if the command could not be carried out or ended without a verdict, 130 if it was interrupted."
         ),
     )
     # imported late, because these modules load slowly
@@ -156,7 +155,7 @@ def _offer(commands, table: dict) -> None:
                 default=[],
                 metavar="FOLDER",
                 type=given,
-                help=tr("open the operator in this folder, so that cases may name it"),
+                help=tr("open the operator in this folder, so that cases may use its name"),
             )
         command.set_defaults(run=function, folders=[])
 

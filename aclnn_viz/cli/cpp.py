@@ -180,7 +180,7 @@ def _kernel(options):
         project = Project(place, options.entry, defines, options.include)
         if project.left_out:
             said = tr(
-                "left out, as it only registers or calls operators: {names}",
+                "left out, because these only register or call operators: {names}",
                 names=", ".join(project.left_out),
             )
             print("aclnn-viz:", printable(said), file=sys.stderr)

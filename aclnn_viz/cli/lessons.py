@@ -26,8 +26,8 @@ SETTINGS = Path(__file__).parent / "jupyter"
 
 
 def lab(options) -> int:
-    """Open JupyterLab on the start page of the lessons, of the edition in the language of the process, in a folder that
-    gets those lessons it lacks.
+    """Open JupyterLab on the start page of the lessons, in the language of the process. Lessons that the folder lacks are
+    copied there first.
 
     What is in the folder already stays as it is; in a clone of the repository the lessons are opened where they are.
     JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.

@@ -137,7 +137,7 @@ def conventions(options) -> int:
 
 
 def why(options) -> int:
-    """Explain a status code or a log: what failed first, what only follows, what to try, and which check of the call fails.
+    """Explain a status code or a log: what failed first, which errors only follow, what to try, and which check of the call fails.
 
     The exit status is 1 when nothing of it is known.
     """

@@ -8,16 +8,18 @@ from aclnn_viz.words.messages import language, message, tr
 
 TEMPLATE = Path(__file__).parent / "jupyter" / "custom" / "start.html"
 CALL = message("Drag the point out of the image.")
-ALIVE = message("Explorer of {name}, alive: move its controls")
+ALIVE = message("Explorer of {name} with controls that move the picture")
 WAYS = (
-    (message("I am new"), message("One operator from its formula to a kernel of your own.")),
+    (message("I am new"), message("Follow one operator from its formula to a kernel of your own.")),
     (
         message("My kernel fails"),
-        message("One command says where it is wrong, and which line mends it."),
+        message("One command says where a kernel is wrong, and which line to change."),
     ),
     (
         message("I have a formula"),
-        message("One cell proves it for all shapes, or says where it fails."),
+        message(
+            "One cell of a notebook proves a formula for all shapes, or says where the formula fails."
+        ),
     ),
 )
 LESSONS = "00_start_here", "13_judge_your_kernel", "14_prove_your_formula"

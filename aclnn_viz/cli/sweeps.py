@@ -33,7 +33,7 @@ def sweep(options) -> int:
 
 
 def report(options) -> int:
-    """Report what a store of `sweep` holds: tables, worst cases with the command that runs each again, what changed.
+    """Report what a store of `sweep` holds: tables, the worst cases with a command that runs each again, and what changed.
 
     The first line is the one thing to know. The exit status is 0 only if nothing is wrong, and nothing that was right
     in the other store became something else.

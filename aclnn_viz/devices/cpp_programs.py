@@ -28,9 +28,9 @@ from aclnn_viz.words.messages import message, tr
 SECONDS = 60.0
 WRITTEN = 4 << 30  # largest file that a program may write, in bytes
 LATE = message(
-    "a program ends within {n} s: got no end; look for a loop, or give it more --seconds"
+    "a program must end within {n} s: got no end; look for an endless loop, or raise --seconds"
 )
-KILLED = message("a program ends by itself: got {signal}; find where in a debugger")
+KILLED = message("a program must end by itself: got {signal}; find the place in a debugger")
 TIME = 124  # exit status of timeout(1) after a timeout
 # fixed addresses: a kernel is started by its address
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")

@@ -96,13 +96,13 @@ class Emulator:
                 name, line = signal_named(int(rest[0])), self.at(int(rest[1], 16) + 1, "{line}")
                 self.crashed = (
                     message(
-                        "a program ends by itself: got {signal} at {line}; mend that line",
+                        "a program must end by itself: got {signal} at {line}; mend that line",
                         signal=name,
                         line=line,
                     )
                     if line
                     else message(
-                        "a program ends by itself: got {signal}; find where in a debugger",
+                        "a program must end by itself: got {signal}; find the place in a debugger",
                         signal=name,
                     )
                 )
@@ -275,7 +275,9 @@ class Emulator:
             *([str(self.crashed)] if self.crashed else []),
             *map(str, (*self.hazards, *self.warnings)),
         ]
-        return said + [tr("CANN would not have noticed: {what}", what=one) for one in self.misuse]
+        return said + [
+            tr("CANN would not have noticed this: {what}", what=one) for one in self.misuse
+        ]
 
 
 class Text:

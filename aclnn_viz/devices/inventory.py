@@ -269,7 +269,7 @@ def device_text(findings: dict) -> str:
     """Return the findings of `list_devices` as lines of text."""
     lines = [tr("host: the emulator, always there; it runs")]
     lines += [
-        tr("  {name}: as {socs}", name=name, socs=enumerated(about["socs"]))
+        tr("  {name}: emulated as {socs}", name=name, socs=enumerated(about["socs"]))
         for name, about in findings["host"]["operators"].items()
     ]
     lines += [

@@ -132,14 +132,14 @@ class Attention:
                 **names,
             ),
             tr(
-                "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward makes P again of them,] and the [8:gradient] dS: it adds up to 0."
+                "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two,] and the [8:gradient] dS, which adds up to 0."
             ),
             tr(
                 "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
                 **names,
             ),
             tr(
-                "Backward reads [7:tile {k}] again. [b:Of its scores, the saved] [5:maximum and sum] [b:it makes P again,] and of P the [8:gradient]: P × (dP − D).",
+                "Backward reads [7:tile {k}] again. [b:From its scores and the saved] [5:maximum and sum] [b:it computes P again,] and from P the [8:gradient]: P × (dP − D).",
                 **names,
             ),
         )
@@ -262,7 +262,8 @@ def _kept(xp, found: Attention, n: int) -> Panel:
     )
     names = {"factor": found.factor(xp), "sum": number(xp.sum(now))}
     title = tr(
-        "kept: exp(score − maximum), what came before times {factor}; the sum is {sum}", **names
+        "kept weights: exp(score − maximum), earlier ones times {factor}; their sum is {sum}",
+        **names,
     )
     up = Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1")))
     return Panel("weights", title, marks, over, up, WIDE, 110, ("column",), below="scores")
@@ -291,6 +292,6 @@ def _backward(xp, found: Attention, n: int) -> Panel:
         Rule("x", found.column, kind=MOVED),
         Grip(back * n - 0.5, -0.8 * high, *swept, look="move"),
     )
-    title = tr("backward: drag its dot. P again, and dS = P × (dP − D)")
+    title = tr("backward: drag the dot. P is computed again, and dS = P × (dP − D)")
     up = Axis("", -high, high)
     return Panel("backward", title, marks, _keys(found), up, WIDE, 150, ("column",), below="scores")

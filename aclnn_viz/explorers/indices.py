@@ -129,7 +129,7 @@ class Indices:
         return (self.place == element(self.xp, self.place, self.chosen)) & (self.factor != 0.0)
 
     def panels(self, xp) -> list[Panel]:
-        title = tr("each row is multiplied by")
+        title = tr("factor by which each row is multiplied")
         most = xp.max(self.factor)
         ends = xp.minimum(1.15 * xp.min(self.factor), -0.05 * most), 1.15 * most + 1e-30
         made = bars("factors", title, self.factor, GRADIENT, ends, self.chosen, 7, 130, tr("row"))
@@ -153,7 +153,7 @@ class Indices:
         return choose(
             which,
             tr(
-                "[7:Row {k}] of the gradient falls on [5:row {p}], which its index names. [b:No other row does,] so nothing is added.",
+                "[7:Row {k}] of the gradient falls on [5:row {p}], which its index names. [b:No other index names that row,] so nothing is added.",
                 **names,
             ),
             tr(
@@ -165,7 +165,7 @@ class Indices:
                 **names,
             ),
             tr(
-                "[7:Row {k}] is struck out, for {name} is its index. [b:Its gradient goes nowhere.]",
+                "[7:Row {k}] is struck out, because its index is {name}. [b:Its gradient goes nowhere.]",
                 **names,
             ),
             tr(

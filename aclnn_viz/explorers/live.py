@@ -47,10 +47,9 @@ NOTICE = message(
     "It moves {alive}; everything else needs Python."
 )
 HELD = message(
-    "This page shows pictures that Python computed, {n} of them. It moves {alive}; where it has no picture of a value beside the "
-    "others, these go back. Everything else needs Python."
+    "This page shows {n} pictures that Python computed. It moves {alive}; where a combination of values has no picture, the other values go back. Everything else needs Python."
 )
-STILL = message("This page shows one state: what moves this picture needs Python.")
+STILL = message("This page shows one state: controls that move this picture need Python.")
 NEEDS = message("{field} stays as it was saved: open the explorer in Python to change it")
 
 

@@ -107,7 +107,7 @@ class Loss:
 
     def plays(self) -> tuple[dict, ...]:
         raised = sweep(tr("raise the target"), "lead", 6.0, (-3.0, 9.0))
-        return raised + sweep(tr("ignore row after row"), "ignored")
+        return raised + sweep(tr("ignore more and more rows"), "ignored")
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)
@@ -125,7 +125,7 @@ class Loss:
                 **names,
             ),
             tr(
-                "Class {t} is above its [5:target], for smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes it down.]",
+                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]",
                 **names,
             ),
             tr(
@@ -197,7 +197,7 @@ def _row(xp, found: Loss) -> Panel:
         ),
         Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
         _said(found, at, softmax, wanted, away),
-        *only(xp, ~counted, Note((classes - 1) / 2, 0.5, tr("ignored: no target pulls"))),
+        *only(xp, ~counted, Note((classes - 1) / 2, 0.5, tr("ignored row: no target pulls"))),
         Handles(
             np.broadcast_to(at, (rows, classes)),
             xp.where(here, softmax, np.nan),
@@ -242,7 +242,7 @@ def _gradient(xp, found: Loss) -> Panel:
         Rule("x", found.chosen[1], kind=MOVED),
     )
     title = tr(
-        "{output} of this row: distance to the target times {strength}",
+        "{output} of the chosen row: distance to the target times {strength}",
         output=found.output,
         strength=number(found.of_row(found.strength)),
     )

@@ -178,7 +178,7 @@ class Norm:
         )
         if state.wrong:
             usual = tr(
-                "Without 1/n the [5:line] is {n} times too steep. [b:It takes away what was never there:] the [8:sticks] grow with n.",
+                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n.",
                 n=n,
             )
         return choose(
@@ -189,11 +189,11 @@ class Norm:
                 "The [5:line] is laid flat, and every dot comes down with it. [b:What is left are the] [8:sticks]: times rstd they are the gradient of x."
             ),
             tr(
-                "[7:Epsilon] is a dot of its own, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
+                "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
                 kept=kept,
             ),
             tr(
-                "[7:Element {k}] outshouts the others, and they go pale. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains.",
+                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains.",
                 k=written(loudest, "d"),
                 left=written(element(xp, self.left, loudest), ".2f"),
             ),

@@ -42,7 +42,7 @@ OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 # decades of the axis on either side of the wall; columns of the histogram; its height
 DECADES, PILES, PILED = 4.0, 144, 350
-SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
+SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall, where rounding ends")), (2.0, "100 ×")
 REACH = 3.0  # decades of the standards' axis on either side of the limit
 WORDS = 3.4  # place on the axis where the text at the right starts
 END = 48.0
@@ -151,7 +151,7 @@ def glass(data: Data) -> list[Panel]:
     off, bound = (got - truth) / step, float(e.bound[at])
     far = 1.25 * max(bound, abs(off), 2.0)
     reach = np.array([-bound, bound])
-    marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("where rounding may put it"))]
+    marks = [Band(reach, 0.0 * reach, 0.0 * reach + 1.0, READ, tr("the range of rounding"))]
     if far < SEEN:  # show the format's numbers beside a near element
         first = off - np.round(off)
         numbers = first + np.arange(-SEEN, SEEN)
@@ -185,7 +185,7 @@ def glass(data: Data) -> list[Panel]:
     )
     marks.append(Spots(*(np.array([end]) for end in (-far, 0.0, far, 1.0)), (says,)))
     title = tr(
-        "element {place} under a glass: {error} ulp off",
+        "element {place} magnified: {error} ulp off",
         place=e.where(at),
         error=number(e.ulps[at]),
     )
@@ -229,22 +229,22 @@ def caption(data: Data) -> str:
     if missed:
         names["explained"] = f"{data.errors.size - missed - undecided:,}"
         return tr(
-            "[5:Rounding explains] {explained} of {n} errors. [11:{missed} lie behind the wall]: [b:no rounding leads there, it is a bug.]",
+            "[5:Rounding explains] {explained} of {n} errors. [11:{missed} lie behind the wall], where rounding ends: [b:they show a bug.]",
             **names,
         )
     if undecided:
         return tr(
-            "No error of {n} surely crosses the wall, [b:but {open} may:] the bound is known only so far.",
+            "No error of {n} surely crosses the wall, where rounding ends, [b:but {open} may:] the bound is not known more exactly.",
             **names,
         )
     if data.fault:
         return tr(
-            "The kernel is wrong, and no error of {n} crosses the wall: [b:these inputs do not show it.] It needs {needs}.",
+            "The kernel is wrong, and no error of {n} crosses the wall, where rounding ends: [b:these inputs do not show the bug.] Inputs that do: {needs}.",
             needs=tr(data.fault.exposed_by),
             **names,
         )
     return tr(
-        "No error of {n} crosses the wall: [b:it is only] [5:rounding.] Choose a fault, and see what it looks like.",
+        "No error of {n} crosses the wall, where rounding ends: [b:all is] [5:rounding.] Choose a fault to see a bug.",
         **names,
     )
 
@@ -293,7 +293,7 @@ def standards(data: Data) -> Panel:
     ticks = ((-3, "1/1000"), (0, tr("limit")), (3, "1000"))
     return Panel(
         "standards",
-        tr("What the standards say: the part used of what each allows"),
+        tr("What the standards say: the share of its limit that each error uses"),
         tuple(marks),
         Axis("", -REACH, END, ticks=ticks),
         Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))),
@@ -355,7 +355,9 @@ def headline(data: Data) -> list[str]:
         lines.append(
             tr("Fault: {name}; {story}.", **fault)
             if missed
-            else tr("Fault: {name}; {story}. Not seen here: it needs {needs}.", **fault)
+            else tr(
+                "Fault: {name}; {story}. Not seen here: to show, the fault needs {needs}.", **fault
+            )
         )
     return lines
 

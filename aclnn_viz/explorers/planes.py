@@ -153,9 +153,9 @@ class Plane:
         )
         then = choose(
             m > 1,
-            tr("[b:No other output reads there,] so nothing is added."),
+            tr("[b:No other output reads this pixel,] so nothing is added."),
             tr(
-                "Up to {m} outputs read the same pixel: [b:it] [8:adds up] [b:what they send.]",
+                "Up to {m} outputs read the same pixel, [b:and it] [8:adds up] [b:what they send.]",
                 **names,
             ),
         )
@@ -255,7 +255,7 @@ def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
     texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
     sets = tuple((("row", y), ("column", x)) for y, x in known)
     label, units = (
-        tr("the chosen output: drag to choose another"),
+        tr("the chosen output: drag to choose another output"),
         ((-0.42, 1.0, 0), (-0.42, 1.0, 1)),
     )
     marks += [
@@ -292,8 +292,8 @@ def _adds(xp, found: Plane, parts, pixel, high: float) -> Panel:
     row, column = (written(at, "d") for at in pixel)
     marks = (
         Rule("y", 0.0, kind=GUIDE),
-        Bars(np.arange(float(many)), parts, INK, tr("an output sends"), 0.7),
-        Bars(end, point(xp.sum(parts)), GRADIENT, tr("the pixel gets"), 0.7),
+        Bars(np.arange(float(many)), parts, INK, tr("gradient that an output sends"), 0.7),
+        Bars(end, point(xp.sum(parts)), GRADIENT, tr("gradient that the pixel gets"), 0.7),
     )
     title = tr(
         "pixel {row}, {column} of {output} adds up", output=found.output, row=row, column=column

@@ -102,7 +102,7 @@ class Spread:
             Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
         )
         title = tr(
-            "what each output sends to each input, of a gradient of 1: choose a cell (now {weight})",
+            "gradient that each output sends to each input, for a gradient of 1: choose a cell (now {weight})",
             weight=number(self.weight(xp)),
         )
         over, up = Axis(f"{self.output}[j]"), Axis(f"{self.upstream}[i]")
@@ -132,7 +132,7 @@ class Spread:
             "j": written(column, "d"),
             "weight": number(weight),
         }
-        alone = tr("No other output sends there.")
+        alone = tr("No other output sends a gradient there.")
         together = tr("What {n} outputs send adds up.", n=written(many, ".0f"))
         return choose(
             xp.where(self.state.sent < 1.0, 2, xp.where(weight == 0.0, 0, 1)),

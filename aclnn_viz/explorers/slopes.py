@@ -278,7 +278,7 @@ def _lens(xp, found: Slope, height: int) -> Panel:
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
     ticks = tuple((k, f"{k:.0f}") for k in (-8.0, 0.0, 8.0))
-    title = tr("slope at the {dtype} numbers beside it", dtype=found.dtype)
+    title = tr("slope at the nearest {dtype} numbers", dtype=found.dtype)
     name = tr("steps of {dtype} from {name}", dtype=found.dtype, name=found.name)
     over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
     return Panel(
@@ -294,5 +294,5 @@ def _share(slope) -> Panel:
     )
     ticks = ((0.0, tr("arrives")), (1.0, tr("comes back")))
     return Panel(
-        "share", tr("of a gradient of 1"), marks, Axis("", -0.6, 1.6, ticks=ticks), Axis(), 7, LOW
+        "share", tr("for a gradient of 1"), marks, Axis("", -0.6, 1.6, ticks=ticks), Axis(), 7, LOW
     )

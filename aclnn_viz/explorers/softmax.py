@@ -79,10 +79,10 @@ class Softmax:
                 "Equal gradients change no probability, because the sum stays 1. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
             tr(
-                "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of its element.]"
+                "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of one element.]"
             ),
             tr(
-                "All are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
+                "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
             ),
             tr(
                 "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]",

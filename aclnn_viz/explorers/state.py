@@ -296,7 +296,7 @@ def _number(name, value, control):
             name,
             asked,
             message("nothing") if value is None else shown(value),
-            message("type such a number"),
+            message("type a number that this field takes"),
         )
     if not low <= value <= high:
         raise StateError(

@@ -21,7 +21,7 @@ from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, tr
 
 NO_HAZARD = message(
-    "None: every access is ordered, every byte that is read was written, every wait has its partner."
+    "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
 )
 ORDERS = {"eager": message("as issued"), "late": message("as late as the waits allow")}
 NOTICES = (
@@ -74,7 +74,7 @@ def headline(data: Data) -> list[str]:
             hazards=tr("Hazards: {kinds}", kinds=enumerated(map(tr, kinds)))
             if kinds
             else tr("No hazard"),
-            numbers=tr("wrong are {numbers}", numbers=enumerated(wrong))
+            numbers=tr("wrong numbers: {numbers}", numbers=enumerated(wrong))
             if wrong
             else tr("all numbers are right"),
             how=tr(order, seed=state.schedule),
@@ -84,9 +84,11 @@ def headline(data: Data) -> list[str]:
     if fault := data.fault:
         case = ", ".join(f"{name}={value!r}" for name, value in fault.case.items())
         says = (
-            message("It shows as: {what}.")
+            message("Symptom: {what}.")
             if fault.shows in kinds or wrong
-            else message("It does not show here ({what}): it does with {case} on {n} cores.")
+            else message(
+                "The mistake does not show here ({what}), but does with {case} on {n} cores."
+            )
         )
         seen = tr(
             says, what=tr(fault.shows), case=case or tr("the shape of its case"), n=fault.cores
@@ -121,7 +123,9 @@ def describe(data: Data) -> str:
 
 def notices(data: Data) -> list[str]:
     where = tr(NOTICES[data.times is not None], soc=data.work.run.platform.soc)
-    fixed = message("one buffer needs a program that says how many there are: this one has two")
+    fixed = message(
+        "one buffer needs a program that has a parameter for the number of buffers: this one always has two"
+    )
     return [where, tr(fixed)] if data.state.buffers == 1 and not data.other else [where]
 
 

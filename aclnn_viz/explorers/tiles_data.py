@@ -70,7 +70,7 @@ class Machine:
                 "columns",
                 message("rows x columns must be at most {most:,}", most=MOST_ELEMENTS),
                 f"{self.rows * self.columns:,}",
-                message("lower one of them"),
+                message("lower the number of rows or of columns"),
             )
 
 

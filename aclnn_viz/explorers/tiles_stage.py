@@ -197,7 +197,7 @@ def _shelf(scene: Scene, place):
         texts.append(tr("{name}, {n} bytes: {what}", name=name, n=block.length, what=what))
         touched = [*own, *core.read[core.read[:, 1] == number, 0]]
         copied = any(core.pipes[one] in (MTE2, MTE3) for one in touched)
-        labels.append(name if copied else tr("of V alone"))
+        labels.append(name if copied else tr("used by V alone"))
     yield from (
         scene.frames(frames),
         scene.blocks(place.slot(slot), k, there),
@@ -420,28 +420,28 @@ def _sentences(data: Data, core: Core) -> list[str]:
     one = data.state.buffers == 1 and data.other is not None
     return [
         message("At this moment no pipe works."),
-        message("Tile {z} leaves. [b:Neither V nor the way in has work.]"),
+        message("Tile {z} is copied out. [b:Neither V nor the copy in has work.]"),
         message(
-            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers all takes {other}."
+            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
         )
         if one
         else message(
             "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
         ),
         message("V works on tile {v}. [b:No tile arrives:] all have come, or no slot is free."),
-        message("V works on tile {v} while more of it arrives."),
+        message("V works on tile {v} while more of the same tile arrives."),
         message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
         if not one and (data.other is None or data.other.span > GAIN * core.span)
         else message(
             "V works on tile {v} while tile {a} arrives: [b:its slot was free again, one buffer is enough.]"
         ),
-        message("Done after {time}. With two buffers it takes {other}.")
+        message("Done after {time}. With two buffers the program takes {other}.")
         if one
-        else message("Done after {time}. With one buffer it takes {other}.")
+        else message("Done after {time}. With one buffer the program takes {other}.")
         if data.other
         else message("Done after {time}."),
         message(
-            "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see the other way."
+            "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see what happens without the wait."
         ),
         message(
             "The wait for tile {k} is missing, but its copy lands in time. [b:The result is right by luck.] Drag the [7:end of the copy] to the right."

@@ -101,7 +101,11 @@ def _name(row: Row) -> str:
 
 @dataclass(eq=False)
 class Life:
-    """An object that calls keep alive: shelf and column, first and last row, the row that fills it, its share of the width."""
+    """An object between the call that makes it and the call that frees it, as the picture draws it.
+
+    `shelf` and `column` are its place. `born`, `filled` and `died` are the calls that make, fill and free it. `share` is its
+    part of the width.
+    """
 
     shelf: int
     column: int
@@ -288,7 +292,7 @@ def memory(data: Data) -> Panel:
     marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
     return _rows_of(
         "memory",
-        tr("What is alive, from call to call"),
+        tr("Objects that exist, call by call"),
         _across(data, listed, marks),
         9,
         listed,
@@ -317,7 +321,7 @@ def _sentence(data: Data, row: Row) -> str:
         )
     if row.misuse:
         said = tr(
-            "[11:{call} returns 0, and it is wrong.] [b:Only the emulator notices:] {text}.",
+            "[11:{call} returns 0, though the call is wrong.] [b:Only the emulator notices:] {text}.",
             text=tr(row.misuse[0]),
             **names,
         )
@@ -325,7 +329,7 @@ def _sentence(data: Data, row: Row) -> str:
     stages = {
         "start": message("First the library, the device and a stream, on which work is queued."),
         "memory": message(
-            "Memory of the device for every tensor, and the inputs are copied there."
+            "Allocate memory of the device for every tensor, and copy the inputs there."
         ),
         "tensors": message("A handle says how a tensor lies in its memory: shape, strides, dtype."),
         "phase 1": message("The caller allocates as much workspace as phase 1 asked for."),
@@ -333,7 +337,7 @@ def _sentence(data: Data, row: Row) -> str:
         "stream": message(
             "[b:Synchronise waits:] now the outputs lie in the memory of the device."
         ),
-        "release": message("What was made is given back. The result: {verdict}."),
+        "release": message("Handles are destroyed, and memory is freed. The result: {verdict}."),
     }
     text = stages[_stage(row)]
     if call.function.endswith("GetWorkspaceSize"):

@@ -61,11 +61,11 @@ class Volume:
             )
         else:
             whole = tr(
-                "The [7:point] lies in a cell between slices and reads its [5:{n} corners]: areas are weights. [b:Its] [8:gradient] [b:goes back to these {n}, in the same shares.]",
+                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], [b:each with the area drawn as its weight. The] [8:gradient] [b:goes back to these {n}, in the same shares.]",
                 **names,
             )
         few = tr(
-            "The [7:point] is at the edge: it reads [5:{n} voxels], and the rest of its cell is empty. [b:What falls there is lost,] the [8:gradient] too.",
+            "The [7:point] is at the edge: it reads [5:{n} voxels], and the rest of its cell is outside. [b:What the point reads there is 0,] and that part of the [8:gradient] is lost.",
             **names,
         )
         none = tr(
@@ -141,7 +141,7 @@ def _slices(xp, found: Volume) -> Panel:
         # corners in the order of a line along all edges of the cell
         way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]
         px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
-        marks.append(Line(px, py, READ, tr("the cell of the point"), 1.2))
+        marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
     px, py = seen(x, y, z)
     ends = seen(edge[0], edge[1], np.array([0.0, depth - 1.0]))
     needle = seen(x, y, xp.floor(z) + np.arange(2.0))
@@ -150,14 +150,14 @@ def _slices(xp, found: Volume) -> Panel:
     marks.append(Note(ends[0][-1] + 0.3, ends[1][-1], tr("depth"), "left"))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
-    label = tr("the point in its slice")
+    label = tr("the point within its slice")
     marks.append(Grip(px, py, NAMES[:2], here, label, MOVED, look="move"))
     rail, unit = seen(edge[0], edge[1], z), (oz - fz * edge[0] / right, fz / right, 0)
     marks.append(Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"))
     rest = right * (depth - 1)
     return Panel(
         "volume",
-        tr("input, slice behind slice: drag the point, and beside it its depth"),
+        tr("input, slice after slice: drag the point, and at its side its depth"),
         tuple(marks),
         Axis("", -0.8, width + rest + 1.9, ticks=()),
         Axis("", height, up * (depth - 1) - 1.1, ticks=()),
@@ -205,13 +205,13 @@ def _grad(xp, found: Volume) -> Panel:
     ticks = ((k * (height + 1.0) + r, f"{k}, {r}") for k in range(depth) for r in range(height))
     return Panel(
         "back",
-        tr("inputGrad of a gradient of 1: the same shares"),
+        tr("inputGrad for a gradient of 1: the same shares as in forward"),
         (
             Image(ground, "diverging", -1.0, 1.0),
             Heat(xp.where(back == 0.0, np.nan, back), "diverging", -most, most, digits=True),
         ),
         Axis(tr("column")),
-        Axis(tr("slice, row"), ticks=tuple(ticks)),
+        Axis(tr("slice and row of the point"), ticks=tuple(ticks)),
         7,
         260,
     )
@@ -221,7 +221,7 @@ def _point(xp, found: Volume) -> Panel:
     at, high = np.arange(3.0), 1.2 * xp.max(xp.abs(found.gradient)) + 1e-30
     return Panel(
         "point",
-        tr("gridGrad: what a step of the point changes"),
+        tr("gridGrad: the change that a step of the point makes"),
         (Bars(at, found.gradient, GRADIENT, "", 0.5), Rule("y", 0.0, kind=GUIDE)),
         Axis("", -0.6, 2.6, ticks=tuple(zip(at.tolist(), NAMES))),
         Axis("", -high, high),

@@ -42,8 +42,8 @@ LETTER, DIGITS, TABLE = (
     600,
 )  # widths in pixels: a letter, a number in a cell, the instructions
 PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
-EXACT = message("No step has rounded it.")
-OFF = message("It is off by {off}, that is {error} ulp.")
+EXACT = message("No step has rounded this value.")
+OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
 TILE = message("core {core}, tile {tile}")
 ABOVE = message(
@@ -51,7 +51,7 @@ ABOVE = message(
 )
 NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
 WORK = message(
-    "[b:{n} instructions] make tile {tile} of core {core}. Beside each stands what it wrote for this number, and the [5:term] that this is. Click one to see that in the formula."
+    "[b:{n} instructions] make tile {tile} of core {core}. Beside each stands the value that it wrote for this number, and the [5:term] of the formula that this value is. Click an instruction to see that term."
 )
 # start with a program of sums, which shows more
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
@@ -139,7 +139,7 @@ def formula(data: Data) -> Panel:
         ),
     ]
     title = tr(
-        "What each part is made of stands below it, with its number for row {row}, column {column}",
+        "Below each part stand the parts that it is made of, with their numbers for row {row}, column {column}",
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )
@@ -301,7 +301,7 @@ def text(data: Data) -> str:
 
 
 def notices(data: Data) -> list[str]:
-    return [tr("Errors are measured from the same formula in float64.")]
+    return [tr("Errors are measured against the same formula in float64.")]
 
 
 def plays(data: Data) -> tuple[dict, ...]:

@@ -241,7 +241,7 @@ def table(kind: str, name: str, made: Callable = dict):
     Raise ValueError if that fails.
 
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
-    'kinks open'
+    'interval open at both ends'
     """
     tables = _tables(kind, name)
     path = next((path for path in tables if path.is_file()), None)

@@ -13,7 +13,7 @@ from aclnn_viz.words.messages import message, said, tr
 CLASSES = ("< −3", "−3", "−2", "−1", message("exact"), "+1", "+2", "+3", "> +3", "nan")
 EXACT = CLASSES.index("exact")
 STEPS = message(
-    "Steps of the format from the rounded truth to the output; nan: only one of the two is"
+    "Steps of the format from the rounded truth to the output; nan where only one of the two is nan"
 )
 STRIP = 180  # height of a run's panel, in pixels
 

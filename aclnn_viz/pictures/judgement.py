@@ -116,7 +116,7 @@ class Judgement(dict):
             for who, report in one.reports.items()
         )
         return as_html(
-            tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("all of it")
+            tr(self.title), map(tr, HEADER), self.rows, more=reports, opens=tr("the full report")
         )
 
 

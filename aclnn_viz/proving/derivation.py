@@ -23,11 +23,13 @@ from derivations.prover.sentences import SAID
 from derivations.prover.tape import Step
 
 WHY = {
-    "define": message("As in the forward pass."),
+    "define": message("The same term as in the forward pass."),
     "adjoint": message(
         "The chain rule: a sum over all values computed from it. Each term is the gradient of such a value times a derivative."
     ),
-    "gone": message("The chain rule gives 0 for every input: the outputs do not depend on it."),
+    "gone": message(
+        "The chain rule gives the gradient 0, because no output depends on this input."
+    ),
 }
 
 

@@ -157,7 +157,7 @@ class Reverse:
         return self.xp.nodes[s].given and not self.xp.nodes[s].lengths
 
     def restated(self, e):
-        """Rewrite by saved values always, by other values only if that is shorter."""
+        """Return an expression in terms of saved values; other values replace a part of it only if it gets shorter."""
         for (symbol, value), always in self.known:
             if e.has(symbol) and not (value.has(symbol)):
                 other = tidy(e.xreplace({symbol: value}))

@@ -110,7 +110,7 @@ def claims(traced, output, of, naming):
     """Yield the claims about one output, or, for None, that `of` changes no output of forward.
 
     There is one claim for each index of an axis of numeric length, each joined piece, and each way in which numbers compare.
-    `naming` says which parts that do not move with the entry get names.
+    `naming` says which parts of a formula get names, among the parts that are the same for every entry.
     """
     leaf, made = (
         traced.leaves[of],
@@ -333,7 +333,7 @@ def _cleared(e, ranges):
     }
 
     def never(delta):
-        """Return whether the greatest difference is below 0, or the least above."""
+        """Return whether the two sides of a delta are never equal: their difference is always below 0, or always above."""
         difference = expand(delta.args[0] - delta.args[1])
         known = difference.free_symbols & set(ends)
         if difference.atoms(Indexed, Step) or not known:

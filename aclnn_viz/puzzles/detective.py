@@ -125,7 +125,7 @@ class Detective:
         """Return the evidence against the culprit, shown once it is found."""
         found = self._fault(name)
         lines = [
-            message("it is {name!r}: {story}", name=named(name), story=found.story),
+            message("the mistake is {name!r}: {story}", name=named(name), story=found.story),
             message("seen with: {inputs}", inputs=found.exposed_by),
         ]
         lines += (

@@ -142,7 +142,7 @@ class Progress:
     def _repr_html_(self) -> str:
         """Return HTML of the next item, with all others behind a click."""
         notes, every = filter(None, [self.complaint]), "\n".join(self._lines())
-        return as_html(self.head, (), (), notes, every, opens=tr("every one"))
+        return as_html(self.head, (), (), notes, every, opens=tr("all puzzles"))
 
 
 def progress_of(items) -> Progress:
@@ -153,7 +153,7 @@ def progress_of(items) -> Progress:
         count = found.attempts.get(name, 0)
         tried = message("1 attempt") if count == 1 else message("{n} attempts", n=count)
         return (
-            message("solved, {attempts}", attempts=tried)
+            message("solved after {attempts}", attempts=tried)
             if name in found.solved
             else tried
             if count

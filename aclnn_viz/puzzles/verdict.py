@@ -125,7 +125,7 @@ def judged(puzzle, answer) -> PuzzleResult:
                     misbehaviour=first.misbehaviour,
                     inputs=_given(case.inputs),
                 ),
-                message("it goes on in the background, until Python is started again"),
+                message("the code goes on in the background until Python is started again"),
             ],
         )
     return (_whole if whole else _part)(puzzle, answer)

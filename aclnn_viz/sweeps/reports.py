@@ -44,8 +44,7 @@ CHANGED = [
     message("newly right"),
 ]
 CANCELLING = message(
-    "cases are judged by what rounding may do, of which the worst uses a part; where terms cancel, many ulps are "
-    "right"
+    "errors are judged by the rounding bound, and the worst uses the part given; where terms cancel, an error of many ulps can be right"
 )
 
 
@@ -59,7 +58,7 @@ class Where(NamedTuple):
 
     @property
     def text(self) -> str:
-        mode = self.mode or message("its only mode")
+        mode = self.mode or message("the only mode")
         return linked("{some}, {more}", (f"{self.operator} {self.output}", self.dtype, mode))
 
 
@@ -116,7 +115,7 @@ class Report:
         """The lines below the headline: the run, and the origin of its numbers."""
         lines = [_about(self)]
         if self.against:
-            lines.append(message("against {run}", run=_about(self.against)))
+            lines.append(message("compared with {run}", run=_about(self.against)))
         lines += [message("computed with {software}", software=text) for text in self.software]
         if self.ran or self.known:
             lines.append(
@@ -185,7 +184,7 @@ class Report:
         )
 
     def _repr_html_(self) -> str:
-        mark, opens = GREEN if self.passed else RED, tr("all of it")
+        mark, opens = GREEN if self.passed else RED, tr("the full report")
         return as_html(tr(self.headline), (), [], self.lines(), str(self), mark, opens)
 
     def to_html(self) -> str:
@@ -388,7 +387,7 @@ def _state(result: Report) -> str:
 
 def _regression(result: Report) -> str:
     if not result.changes:
-        return message("nothing to compare: the two runs share no case that was judged")
+        return message("nothing to compare: no case was judged in both runs")
     changes = result.changes.values()
     where, change = next(iter(result.changes.items()))
     if change.newly_wrong:

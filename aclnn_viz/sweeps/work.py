@@ -81,7 +81,7 @@ def died(recipe: str) -> Row:
     _, case = draw(recipe)
     op, values = case.operator, case.operator.bind(case.inputs)
     outputs = tuple(Judged(name, WRONG) for name in op.outputs if op.asks_for(name, values))
-    why = message("it ended its worker")
+    why = message("the case ended its worker process")
     return Row(recipe, op.name, case.dtype, mode(case), DIED, why, outputs)
 
 

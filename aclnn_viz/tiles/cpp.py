@@ -573,7 +573,10 @@ class Launched:
         memory.array = shared[:size].view(memory.array.dtype).reshape(memory.array.shape)
 
     def laid_out(self, arguments) -> tuple[list, int]:
-        """Return the starts of pointers' targets in shared memory with their memories, and the total size. Fills `values`."""
+        """Place what pointers point to in shared memory: return (start, content) of each, and the total size.
+
+        The numbers that the kernel gets, starts and other arguments, are added to `values`.
+        """
         regions, top, known = [], APART, {}
         for (name, kind), value in zip(self.kernel.parameters, arguments):
             if kind[0] == "p" and id(value) in known:  # two pointers to the same tensor

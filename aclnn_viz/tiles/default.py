@@ -158,7 +158,7 @@ ROUNDED = """        {0}Made = self.{0}Que.AllocTensor(self.t.T_{0})
 
 
 def programs(op) -> tuple[Program, ...]:
-    """Return the program written from an operator's page, none if the page is not straight or has other steps."""
+    """Return the tile program that follows from an operator's page; none if the page branches, or has steps that tiles lack."""
     try:
         tiling(None, op.name, case(op).inputs)
     except NotStraight:

@@ -49,7 +49,7 @@ class TileFault:
 
     def __str__(self) -> str:
         return tr(
-            "{name}: {story}; it shows as {what}", name=self.name, story=self.story, what=self.shows
+            "{name}: {story}; symptom: {what}", name=self.name, story=self.story, what=self.shows
         )
 
     def broken(self, op) -> Program:

@@ -102,17 +102,19 @@ KINDS = {
     message("buffer of no bytes"): Kind(message("handle a tile of length zero separately")),
     message("unified buffer full"): Kind(message("use shorter tiles or fewer buffers")),
     message("second pipe"): Kind(
-        message("make one TPipe a kernel, or be done with its buffers before the next")
+        message("make one TPipe in a kernel, or finish with its buffers before the next TPipe")
     ),
     message("flag set twice"): Kind(
-        message("wait for the flag before setting it again"), "ErrorSync4"
+        message("wait for the flag before the flag is set again"), "ErrorSync4"
     ),
     message("flag unpaired"): Kind(
         message("pair each SetFlag with one WaitFlag of the same event and id"), "ErrorSync3"
     ),
-    message("event"): Kind(message("use one of the HardEvents and ids 0 to 7")),
+    message("event"): Kind(message("use one of the HardEvents, and an id from 0 to 7")),
     message("race between cores"): Kind(
-        message("let each core own what it writes, add with SetAtomicAdd, or put SyncAll between")
+        message(
+            "let each core own the memory that it writes, or add with SetAtomicAdd, or put SyncAll between the writes"
+        )
     ),
     message("dirty atomics"): Kind(message("write zeros first, then SyncAll")),
     message("atomic mode left on"): Kind(message("call SetAtomicNone after the last atomic copy")),

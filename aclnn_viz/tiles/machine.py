@@ -410,7 +410,9 @@ class Machine:
         if not isinstance(precision, str) or precision not in PRECISIONS:
             raise ValueError(
                 problem(
-                    "precision is one of " + ", ".join(PRECISIONS), f"{precision!r}", "choose one"
+                    "precision is one of " + ", ".join(PRECISIONS),
+                    f"{precision!r}",
+                    "choose one",
                 )
             )
         self.exact, self.precise = precision == "exact", flag("precise", precise)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from aclnn_viz.words.messages import Message, linked, message
 
 DOCUMENTED = message(
-    "right with an exact {names}: its page says that half misses 1e-3 and float 1e-4; use Div and Sqrt"
+    "right with an exact {names}: the page of this function states an error of 1e-3 for half and 1e-4 for float; use Div and Sqrt"
 )
 PRECISION = message("right with every format float32: the precision of 16 bits, not the formula")
 FORMULA = message("wrong with every format float32, too: the formula, not the precision of 16 bits")

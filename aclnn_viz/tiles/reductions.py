@@ -70,7 +70,7 @@ def _need_apart(core, name: str, write, reads):
 
 
 def _issue(name: str, result, reads, function, sources=None):
-    """Issue one instruction whose (span, elements) store `function()`; its result must be apart from its sources."""
+    """Issue an instruction that stores `function()` in `result`, (span, elements), which must not overlap its sources."""
     core, (write, out) = current(), result
     _need_apart(core, name, write, reads if sources is None else sources)
 

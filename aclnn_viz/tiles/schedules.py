@@ -142,7 +142,11 @@ def schedule_of(name):
     seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
     if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
         raise ValueError(
-            problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one")
+            problem(
+                "schedule must be 'eager', 'late' or a seed",
+                shown(name),
+                "choose one",
+            )
         )
     return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)
 

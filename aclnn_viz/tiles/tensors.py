@@ -356,7 +356,7 @@ class TPipe:
             self.core.stop(
                 "unified buffer full",
                 message(
-                    "InitBuffer asks for {n} x {length} bytes beside {taken}: {end} of {size}",
+                    "InitBuffer asks for {n} x {length} bytes, and {taken} are taken: {end} in all, but the buffer has {size}",
                     n=num,
                     length=length,
                     taken=taken,
@@ -636,7 +636,7 @@ class LocalMemAllocator:
             core.stop(
                 "unified buffer full",
                 message(
-                    "Alloc asks for {n} bytes beside {taken}: {end} of {size}",
+                    "Alloc asks for {n} bytes, and {taken} are taken: {end} in all, but the buffer has {size}",
                     n=length,
                     taken=self.top,
                     end=self.top + length,

@@ -138,7 +138,7 @@ NO_BOUND = message(
 WAITS = message("the vector unit waits {part} % for {what}; ")
 FOR = {
     "MTE2": message("data"),
-    "MTE3": message("room to write to"),
+    "MTE3": message("a free buffer to write to"),
     "S": message("the scalar unit"),
     None: message("the start"),
 }
@@ -147,11 +147,11 @@ HELP = {
     "bytes": message("fewer bytes, or a longer stay in the L2, would help"),
     "cores": message("more cores would help"),
     "banks": message(
-        "other addresses in the Unified Buffer would help: operands meet in bank groups"
+        "other addresses in the Unified Buffer would help: operands lie in the same bank group"
     ),
     "vector": message("fewer vector instructions would help"),
     "scalar": message("vector instructions in place of GetValue and SetValue would help"),
-    "start": message("most of it is the start of a kernel, which no tile changes"),
+    "start": message("most of the time is the start of a kernel, which no tile changes"),
     "overlap": message("a second buffer in each queue would let the pipes overlap"),
 }
 

@@ -497,7 +497,7 @@ def Copy(dst, src, mask, repeatTime: int, params):
 
 
 class RoundMode(Enum):
-    """The rounding of Cast; the values are the letters of the table of pairs."""
+    """The rounding modes of Cast; each value is the letter for the mode in the table of allowed casts."""
 
     CAST_NONE = "N"
     CAST_RINT = "R"

@@ -239,7 +239,10 @@ def device_check(op: Operator, product, cann: str) -> Check:
                     or (
                         None
                         if same
-                        else message("other values than the page for {format}", format=fmt.name)
+                        else message(
+                            "values for {format} that differ from those of the page",
+                            format=fmt.name,
+                        )
                     ),
                 )
             if device.acl.misuse:

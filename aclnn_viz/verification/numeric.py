@@ -35,7 +35,7 @@ def truth_check(op: Operator) -> Check:
             )
             yield used, problem
 
-    unit = message("of what rounding may do")
+    unit = message("as a multiple of what rounding may do")
     return Check(op.name, message("kernel against truth"), message("suite"), unit, run)
 
 
@@ -60,7 +60,7 @@ def kink_check(op: Operator) -> Check:
                 ),
             )
 
-    return Check(op.name, message("one-sided at kinks"), message("conventions"), "", run)
+    return Check(op.name, message("one-sided slopes at kinks"), message("conventions"), "", run)
 
 
 def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:

@@ -36,7 +36,7 @@ PASSING = [
     (r"0x[0-9a-f]{6,}", "0x..."),
     (r"(?a:\b)\d+(\.\d+)? (s|ms|µs)(?a:\b)", "... s"),
     (r"/tmp/[\w./-]*/", "/tmp/.../"),
-    (r"(as tiles: |作为数据块程序：)(\d+ runs|运行\d+次).*", r"\1..."),
+    (r"(run as a tile program: |作为数据块程序：)(\d+ runs|运行\d+次).*", r"\1..."),
     (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", "..."),
 ]
 MARK = re.compile(r"^<!-- (\S+ \w+) -->\n", re.MULTILINE)  # mark before each text of a translation

@@ -62,7 +62,7 @@ def test_a_wrong_kernel_is_the_kernels(fmt):
         "input": 0,
         "kernel": 1,
     } and found.worst == (1, 2)
-    assert "worst of the kernel's at (1, 2)" in str(found) and "  kernel    1" in str(found)
+    assert "largest error of the kernel at (1, 2)" in str(found) and "  kernel    1" in str(found)
 
 
 @THREE

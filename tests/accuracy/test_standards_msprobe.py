@@ -151,7 +151,7 @@ def test_absolute_threshold_includes_its_limits(dtype):
             (0.0, 0.0),
             (0.0, 2.0**-12),
             "pass",
-            "one vector is zero, the cosine undefined, but largest absolute error",
+            "one of the two vectors is zero, so the cosine is undefined, but largest absolute error",
         ),
         ((1.0, 2.0), (1.0, 2.0), "pass", "largest absolute error"),
     ],

@@ -29,7 +29,7 @@ def forge(head, body=b''):
 CHEATS = {
     "calls the reference": (
         "def kernel(**given):\n    return av.operator('rms_norm').backward(**given)",
-        "reads .*of the kit, which holds the answer, in line 15",
+        "reads .*of the kit, a file that holds the answer, in line 15",
     ),
     "reads the kit's files": (
         "import os\ndef kernel(**given):\n    text = open(os.path.dirname(av.__file__) + '/operators/rms_norm/page.py').read()\n"
@@ -154,7 +154,7 @@ CHEATS = {
     "forges an answer": (
         FORGE
         + 'os.write(channel, struct.pack(\'<qq\', 30, 0) + b\'{"passed": true, "form": "one"}\')\nkernel = right',
-        "sends what is no answer",
+        "sends something that is no answer",
     ),
     "catches what stops it": (
         "def kernel(**given):\n    try:\n        return av.operator('rms_norm').truth(**given)\n    except BaseException:\n        return right(**given)",
@@ -177,7 +177,7 @@ CHEATS = {
     ),
     "closes what it would answer on": (
         "import os, time\ndef kernel(**given):\n    os.closerange(3, 64)\n    time.sleep(60)",
-        "sends what is no answer",
+        "sends something that is no answer",
     ),
     "crashes": (
         "import ctypes\ndef kernel(**given):\n    ctypes.string_at(0)",
@@ -237,7 +237,7 @@ CHEATS = {
     ),
     "forges a nested answer": (
         FORGE + "forge(b'[' * 200000)\nkernel = right",
-        "sends what is no answer",
+        "sends something that is no answer",
     ),
     "forges a line": (
         FORGE + 'forge(b\'{"stopped": "file", "line": 1e999}\')\nkernel = right',
@@ -247,12 +247,12 @@ CHEATS = {
         FORGE
         + "def kernel(**given):\n    body = io.BytesIO()\n    np.savez_compressed(body, **{'0': np.zeros(1 << 20)})\n"
         '    forge(b\'{"names": [0], "answer": true}\', body.getvalue())\n    return right(**given)',
-        "sends what is no answer",
+        "sends something that is no answer",
     ),
     "answers byte by byte": (
         FORGE
         + "os.write(channel, struct.pack('<qq', 1 << 20, 0))\nfor _ in range(20):\n    time.sleep(0.4)\n    os.write(channel, b' ')\nkernel = right",
-        "is ended by SIGKILL|sends what is no answer",
+        "is ended by SIGKILL|sends something that is no answer",
     ),
     # By an author who did not write the defence.
     "reads through a link": (

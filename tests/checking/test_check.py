@@ -180,7 +180,10 @@ def modifying(gradOutput, self):
         (modifying, "modifies its input gradOutput"),
         (lambda **inputs: (np.ones(1), np.ones(1)), "returns 2 outputs"),
         (lambda **inputs: "text", "returns str"),
-        (lambda **inputs: Unreadable(out=1), "returns what cannot be read: RuntimeError: no names"),
+        (
+            lambda **inputs: Unreadable(out=1),
+            "returns something that cannot be read: RuntimeError: no names",
+        ),
         (steering, r"raises OSError: no such file: \x1b[2J\udcff"),
     ],
     ids=["raises", "none", "modifies", "too many", "text", "unreadable", "steering"],
@@ -267,7 +270,8 @@ def test_the_time_limit_stops_the_suite():
 def test_results_render_as_text_html_and_json(missing):
     assert str(missing).startswith("rms_norm: WRONG in")
     assert all(
-        part in missing._repr_html_() for part in ("✘", "<pre>", "looks like", "smallest case")
+        part in missing._repr_html_()
+        for part in ("✘", "<pre>", "likeliest mistake", "smallest case")
     )
     content = json.loads(missing.to_json())
     assert (

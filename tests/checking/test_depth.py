@@ -225,7 +225,7 @@ def spoils(gradOutput, self):
 def test_a_write_behind_an_input_is_reported():
     result = check(SWISH, spoils, depth="quick")
     assert not result.passed and any(
-        "writes beside its input gradOutput" in what for what in result.misbehaviour
+        "writes outside its input gradOutput" in what for what in result.misbehaviour
     )
 
 

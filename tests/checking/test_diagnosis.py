@@ -19,7 +19,7 @@ from aclnn_viz.operators.faults.fault import changed
 pytestmark = pytest.mark.usefixtures("unexplained", "unshrunken")
 
 
-@pytest.mark.parametrize("title", ["infinity times a zero mask", "upper kink open"])
+@pytest.mark.parametrize("title", ["infinity times a zero mask", "interval open at the upper kink"])
 def test_what_chance_would_show_is_no_condition(title):
     one = check("hardswish", fault("hardswish", title))
     assert one.failed and one.conditions == []  # although all three strided cases are right
@@ -191,7 +191,9 @@ def test_a_place_is_said_if_chance_would_seldom_put_there_all_that_is_wrong_and_
 def test_faults_that_no_case_tells_apart_are_both_named():
     options = {"shape": (1,), "self": 3.0}
     one = prepared(Recipe("hardswish", options), case("hardswish", **options))
-    outputs = fault("hardswish", "upper kink open")(**one.case.inputs)
+    outputs = fault("hardswish", "interval open at the upper kink")(**one.case.inputs)
     found = diagnose(SWISH, [CaseRun(one, outputs, judge(one, outputs))])
     assert found.name is None and not found.confident
-    assert {"both kinks open", "upper kink open"} <= set(found.candidates)
+    assert {"interval open at both kinks", "interval open at the upper kink"} <= set(
+        found.candidates
+    )

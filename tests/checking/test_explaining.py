@@ -139,7 +139,7 @@ def test_what_the_cases_of_some_lengths_have_in_common_is_named_beside_them():
     )
     *_, text = depends(operator("cross_entropy_loss"), [wrong], tested, 0, Budget(1e6))
     assert text.startswith(
-        "wrong only where logProb.shape[0] > 3, and only there are ignored rows, too ("
+        "wrong only where logProb.shape[0] > 3, and ignored rows occur only at these lengths, too ("
     )
 
 

@@ -45,7 +45,7 @@ def test_the_wrong_line_of_the_readers_own_kernel_is_shown():
         re.fullmatch(r"rms_\w+.py, line 10 \(kernel\)", yours.line)
         and yours.line in result.cause == str(result).splitlines()[1]
     )
-    assert "looks like" in result._repr_html_() and yours.line in result._repr_html_()
+    assert "likeliest mistake" in result._repr_html_() and yours.line in result._repr_html_()
     assert json.loads(result.to_json())["explanation"]["yours"]["after"] == yours.after
 
 

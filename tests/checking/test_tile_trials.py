@@ -28,7 +28,7 @@ def test_a_pass_says_for_which_rows_cores_buffers_and_orders():
     found = result.trials
     assert (
         result.passed
-        and "as tiles: rows" not in str(result)
+        and "run as a tile program: rows" not in str(result)
         and {33, 35, 39} <= set(found.lengths["float32"])
         and {1, 2, 7, 48} == set(found.cores)
     )
@@ -46,13 +46,16 @@ def test_a_quick_check_and_other_kernels_try_none_of_it():
     quick = av.check(op, av.tiles.programs(op)[0], depth="quick")
     assert (
         quick.trials is None
-        and "as tiles: rows with tails, other numbers of cores" in str(quick).splitlines()[-1]
+        and "run as a tile program: rows with tails, other numbers of cores"
+        in str(quick).splitlines()[-1]
     )
-    assert json.loads(quick.to_json())["not_tried"][-1].startswith("as tiles")
+    assert json.loads(quick.to_json())["not_tried"][-1].startswith("run as a tile program")
     result = av.check(op, lambda **inputs: op.backward(**inputs))
-    assert result.trials is None and "as tiles" not in str(result) + result._repr_html_()
+    assert (
+        result.trials is None and "run as a tile program" not in str(result) + result._repr_html_()
+    )
     given = av.check(op, av.tiles.programs(op)[0], cases=[av.case(op, shape=(40,))])
-    assert given.passed and "as tiles: rows" in str(given)
+    assert given.passed and "run as a tile program: rows" in str(given)
 
 
 def test_a_hazard_is_no_line_of_the_kit():
@@ -77,7 +80,7 @@ def test_a_hazard_is_no_line_of_the_kit():
             "tile = int(available / bytes_of_element) // 256 * 256 + 8",
         ),
         (
-            "as tiles on 7 cores",
+            "run as a tile program on 7 cores",
             "first = core * tiling.blockLength",
             "first = core * (tiling.blockLength + 8 * (GetBlockNum() == 7 < tiling.blockLength // 8))",
         ),

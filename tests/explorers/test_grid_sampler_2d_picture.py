@@ -203,40 +203,46 @@ def test_the_words_tell_the_numbers():
     [
         (
             {},
-            "is 6.9 pixels right of the image. The mirror folds it back to column 24.6. Move it right, and what it reads moves left: slope -16.",
+            "is 6.9 pixels right of the image. The mirror folds the point back to column 24.6. Move the point right, and the column moves left: slope -16.",
         ),
-        ({"column": 8}, "lies on the image. It reads the four pixels that it covers"),
-        ({"shift_x": 2.2}, "Two mirrors fold it back to column"),
+        (
+            {"column": 8},
+            "lies on the image. The point reads the four pixels that its square covers",
+        ),
+        ({"shift_x": 2.2}, "Two mirrors fold the point back to column"),
         (
             {"paddingMode": 1},
-            "It reads the edge, column 31. Move it on, and nothing changes: slope 0",
+            "The point reads the edge, column 31. A move left or right changes nothing: slope 0",
         ),
-        ({"paddingMode": 0}, "There is nothing to read. So out is 0, and no gradient comes back."),
+        (
+            {"paddingMode": 0},
+            "All pixels around the point lie outside the image. So out is 0, and no gradient comes back.",
+        ),
         (
             {"paddingMode": 0, "moved": [[5, 15, 1.0, 0.0]]},
-            "50 % of what it reads lies off the image and counts as 0.",
+            "50 % of what the point reads lies off the image and counts as 0.",
         ),
         (
             {"moved": [[5, 15, 0.0, -1.5]]},
-            "is 8.0 pixels above the image. The mirror folds it back to row 7.5. Move it down, and what it reads moves up.",
+            "is 8.0 pixels above the image. The mirror folds the point back to row 7.5. Move the point down, and the row moves up.",
         ),
         (
             {"paddingMode": 1, "moved": [[5, 15, 0.0, 1.5]]},
-            "is 8.0 pixels below the image. It reads the edge, row 31.",
+            "is 8.0 pixels below the image. The point reads the edge, row 31.",
         ),
         (
             {"interpolationMode": 1, "moved": [[5, 15, -1.9, 0.0]]},
-            "is 14.4 pixels left of the image. It reads one whole pixel, column 14.",
+            "is 14.4 pixels left of the image. The point reads one whole pixel, column 14.",
         ),
         (
             {"interpolationMode": 2, "column": 8},
-            "It reads 16 pixels. Hollow squares have negative weights",
+            "The point reads 16 pixels. Hollow squares have negative weights",
         ),
         (
             {"moved": [[5, 15, 1.02, 0.0]]},
-            "So close to the mirror it hardly moves",
+            "So close to the mirror the column hardly moves",
         ),
-        ({"sent": 0.5}, "128 of 256 are on their way."),
+        ({"sent": 0.5}, "128 of 256 points have done so."),
     ],
 )
 def test_the_caption_says_what_is_seen(values, said):

@@ -119,7 +119,7 @@ def test_of_1_that_is_added_to_an_element_remains_what_is_said(name):
     change = (more.answer.arriving - more.answer.taken) - (found.arriving - found.taken)
     assert found.left[4] == pytest.approx(change[4], abs=1e-6) and found.left[4] < 0.2
     said = unmarked(subject.said(data))
-    assert said.startswith("Element 4 outshouts")
+    assert said.startswith("Element 4 is much larger than the others")
     assert f"add to its gradient, {found.left[4]:.2f} remains" in said
 
 

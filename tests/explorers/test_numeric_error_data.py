@@ -159,10 +159,10 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
         assert element.x[0] == pytest.approx(np.log10(used), abs=2 * 4 / 144)
     said = unmarked(subject().said(data))
     if missed:
-        assert f"{missed:,} lie behind the wall" in said and "it is a bug" in said
+        assert f"{missed:,} lie behind the wall" in said and "a bug" in said
     else:
         assert "crosses the wall" in said
-        assert ("these inputs do not show it" in said) == (data.fault is not None)
+        assert ("these inputs do not show the bug" in said) == (data.fault is not None)
 
 
 def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():

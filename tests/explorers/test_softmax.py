@@ -65,5 +65,7 @@ def test_the_caption_says_what_is_seen():
     assert "areas above and below are equal" in subject.said(data)
     subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
     np.testing.assert_allclose(found.gradient, 0.0, atol=1e-12)
-    assert unmarked(subject.said(data)).startswith("All are pushed alike: softmax cannot answer")
+    assert unmarked(subject.said(data)).startswith(
+        "All columns are pushed alike: softmax cannot answer"
+    )
     assert len(subject.plays(data)) == 1

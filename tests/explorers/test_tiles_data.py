@@ -168,8 +168,8 @@ def test_wrong_numbers_spread_through_a_sum():
 
 def test_the_caption_says_what_the_pipes_do():
     assert said(at=0.05).startswith("Tile 1 arrives. V has nothing to do: it waits for the copy")
-    assert said(at=0.0) == "V works on tile 1 while more of it arrives."
-    done = "Done after 2.85 us. With one buffer it takes 4.43 us."
+    assert said(at=0.0) == "V works on tile 1 while more of the same tile arrives."
+    done = "Done after 2.85 us. With one buffer the program takes 4.43 us."
     second = "V works on tile 4 while tile 5 arrives. That is the second buffer."
     assert said() == f"{second} {done}"
     enough = "while tile 4 arrives: its slot was free again, one buffer is enough. Done after"
@@ -262,8 +262,8 @@ def test_a_fault_shows_as_its_entry_says_or_the_headline_says_where_it_does(key)
         part.wrong.any() for part in data.work.owned
     )
     last = show(data).headline[-1]
-    assert (f"It shows as: {fault.shows}" in last) == shown
-    assert shown or f"It does not show here ({fault.shows}): it does with " in last
+    assert (f"Symptom: {fault.shows}" in last) == shown
+    assert shown or f"The mistake does not show here ({fault.shows}), but does with " in last
 
 
 def test_a_fault_of_another_program_is_refused():
@@ -282,8 +282,13 @@ def test_a_fault_of_another_program_is_refused():
 def test_a_core_without_work_says_so():
     data = compute(State(rows=1, columns=8, cores=4, core=3))
     assert notes(data, "timeline") == ["core 3 gets nothing to do"] == [subject().said(data)]
-    data = compute(State(fault="hardswish: planned for one buffer", unified_buffer=32768))
-    assert data.hazards[0].kind == "unified buffer full" and "32896 of 32768" in show(data).text
+    data = compute(
+        State(fault="hardswish: tile length planned for one buffer", unified_buffer=32768)
+    )
+    assert (
+        data.hazards[0].kind == "unified buffer full"
+        and "32896 in all, but the buffer has 32768" in show(data).text
+    )
     assert notes(data, "timeline") == ["core 0 stops before its first instruction"]
 
 
@@ -313,7 +318,11 @@ def test_the_picture_of_times_has_them_and_what_bounds_them():
 @pytest.fixture
 def explorer():
     made = explore(
-        "tiles", program="rms_norm", fault="rms_norm: sum not awaited", schedule="late", columns=60
+        "tiles",
+        program="rms_norm",
+        fault="rms_norm: sum of the last slot not awaited",
+        schedule="late",
+        columns=60,
     )
     yield made
     made.close()

@@ -305,7 +305,9 @@ def test_the_caption_says_what_a_call_does_and_who_notices():
         "Phase 1 plans: it checks everything, computes nothing, and asks for 512 bytes."
     )
     assert said(8).startswith("Phase 2 only queues")
-    assert said(9).startswith("aclrtMemcpy returns 0, and it is wrong. Only the emulator notices:")
+    assert said(9).startswith(
+        "aclrtMemcpy returns 0, though the call is wrong. Only the emulator notices:"
+    )
     assert said(10, mistake="freed").startswith(
         "aclrtSynchronizeStream returns 507015, ACL_ERROR_RT_AICORE_EXCEPTION"
     )

@@ -173,7 +173,7 @@ def test_the_case_that_ends_its_worker_is_found_and_the_others_are_right(store, 
     rows, outputs = held(store)
     died = [row for row in rows if row["outcome"] == "died"]
     assert {row["recipe"] for row in died} == deadly
-    assert {row["note"] for row in died} == {"it ended its worker"}
+    assert {row["note"] for row in died} == {"the case ended its worker process"}
     assert [row for row in rows if row not in died] == [
         row for row in alone[0] if row["recipe"] not in deadly
     ]
@@ -195,7 +195,7 @@ def test_workers_of_somebody_else_that_die_end_the_sweep(store):
 def test_a_kernel_that_ends_its_process_is_found(tmp_path, store):
     result = av.sweep("suite", kernel(tmp_path, "deadly"), 2, store, ops="hardswish")
     assert result.outcomes["died"] == 1 and result.outcomes["right"] == 18
-    assert "hardswish out, float32, its only mode: it ended its worker" in str(result)
+    assert "hardswish out, float32, the only mode: the case ended its worker process" in str(result)
 
 
 @pytest.mark.soak

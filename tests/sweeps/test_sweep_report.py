@@ -40,7 +40,7 @@ def test_an_injected_regression_is_named_in_the_first_line(stores):
     assert (
         str(found).splitlines()[0]
         == found.headline
-        == "REGRESSION: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases are wrong that were right"
+        == "REGRESSION: rms_norm dgammaOut, float16, the only mode: 3 of 3 cases are wrong that were right"
     )
     assert not found.passed
     ((where, change),) = [item for item in found.changes.items() if item[1].other_bits]
@@ -67,7 +67,7 @@ def test_two_runs_of_one_store_are_compared(stores):
 
 def test_without_another_run_the_state_is_reported(stores):
     assert report(stores / "wrong").headline.startswith(
-        "WRONG: rms_norm dgammaOut, float16, its only mode: 3 of 3 cases"
+        "WRONG: rms_norm dgammaOut, float16, the only mode: 3 of 3 cases"
     )
     assert report(stores / "right").headline.startswith(
         "all 12 judged cases are right; the worst uses 0."

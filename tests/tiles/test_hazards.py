@@ -55,7 +55,7 @@ two_fetched                  | flag set twice            | ErrorSync4   | SetFla
 event_of_the_system          | event                     | -            | SetFlag uses id 6 of V_S, which is the system's
 many_buffers                 | too many buffers          | -            | makes 66 buffers of a TPipe that holds 64
 no_bytes                     | buffer of no bytes        | -            | 1 blocks of 0 bytes
-full                         | unified buffer full       | -            | asks for 2 x 65536 bytes beside 2 x 65536: 262144 of 196608
+full                         | unified buffer full       | -            | asks for 2 x 65536 bytes, and 2 x 65536 are taken: 262144 in all, but the buffer has 196608
 second_pipe                  | second pipe               | -            | AllocTensor is called for a buffer of an earlier one of 2 TPipes
 flag_twice                   | flag set twice            | ErrorSync4   | SetFlag of V_S sets id 0
 flag_never_set               | flag unpaired             | ErrorSync3   | WaitFlag waits for id 0 of V_S

@@ -20,7 +20,7 @@ def test_the_checks_are_complete():
     for op in sampled(__name__):
         assert kinds[op.name, "kernel against truth"] == kinds[op.name, "status codes"] == 1
         assert kinds[op.name, "emulated device"] == 6
-    assert {name for name, kind in kinds if kind == "one-sided at kinks"} == {
+    assert {name for name, kind in kinds if kind == "one-sided slopes at kinks"} == {
         "hardswish",
         "grid_sampler_2d",
         "grid_sampler_3d",
@@ -38,7 +38,7 @@ def of_tensors(op, kink):
 
 
 # of the others a sample is elsewhere
-CHEAP = ("emulated device", "status codes", "one-sided at kinks")
+CHEAP = ("emulated device", "status codes", "one-sided slopes at kinks")
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
@@ -128,5 +128,5 @@ def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
     assert cli.main(["verify", "--numeric", "hardswish"]) == 1
     printed = capsys.readouterr().out
     wrong = [line for line in printed.splitlines() if " FAILED " in line]
-    assert any("one-sided at kinks" in line for line in wrong)
+    assert any("one-sided slopes at kinks" in line for line in wrong)
     assert f" {len(wrong)} failed, " in printed  # more than one if a peer is installed

@@ -141,7 +141,7 @@ def test_what_is_declared_is_collected_but_code():
     assert {
         "the row mean is written as a row sum",
         "there is one row",
-        "Rows of a certain length",
+        "Right for rows of certain lengths",
         "four rows, gamma is 1",
         "the row is summed, not averaged",
         puzzle("rms_dx").task,

@@ -280,7 +280,7 @@ def _lens(data: Data) -> Panel:
         "taps",
         _sum(data),
         tuple(marks),
-        Axis(tr("what the point reads: areas are weights"), u - reach, u + reach, ticks=()),
+        Axis(tr("weights of the pixels read, as areas"), u - reach, u + reach, ticks=()),
         Axis("", v + reach, v - reach, ticks=()),
         7,
         300,
@@ -335,26 +335,28 @@ def caption(data: Data):
     share = 100.0 * lost / xp.sum(xp.abs(taps[:, 2]))
     if state.interpolationMode == NEAREST:
         rest = tr(
-            "It reads one whole pixel, [5:column {column}]. [b:Move it a little, and nothing changes:] its gradient is always 0.",
+            "The point reads one whole pixel, [5:column {column}]. [b:A small move changes nothing:] its gradient is always 0.",
             **names,
         )
     elif bicubic:
         rest = tr(
-            "It reads 16 pixels. [b:Hollow squares have negative weights:] they are taken away."
+            "The point reads 16 pixels. [b:Hollow squares have negative weights:] their pixels are subtracted."
         )
     else:
         rest = tr(
-            "It reads the four pixels that it covers, [b:each by the area covered.] Drag it off the image."
+            "The point reads the four pixels that its square covers, [b:each by the area covered.] Drag the point off the image."
         )
     if state.paddingMode == ZEROS:
         rest = choose(
             xp.where(lost == 0.0, 0, xp.where(share > 99.99, 2, 1)),
             rest,
             tr(
-                "[b:{share} % of what it reads lies off the image] and counts as 0.",
+                "[b:{share} % of what the point reads lies off the image] and counts as 0.",
                 share=written(share, ".0f"),
             ),
-            tr("[b:There is nothing to read.] So out is 0, and no [8:gradient] comes back."),
+            tr(
+                "[b:All pixels around the point lie outside the image.] So out is 0, and no [8:gradient] comes back."
+            ),
         )
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
         rest = choose(xp.where(off > 0, 1, 0), rest, _padded(data, names))
@@ -365,7 +367,7 @@ def caption(data: Data):
         state.sent < 1.0,
         said,
         tr(
-            "Every point sends its [8:gradient] to the pixels that it read, in the same shares. [b:{arrived} of {count}] are on their way.",
+            "Every point sends its [8:gradient] to the pixels that it read, in the same shares. [b:{arrived} of {count} points have done so.]",
             arrived=written(arrived, ".0f"),
             count=count,
         ),
@@ -398,11 +400,11 @@ def _padded(data: Data, names: dict):
         return choose(
             across[0] != across[2],
             tr(
-                "It reads the edge, [5:row {row}]. [b:Up or down, nothing changes:] no [8:gradient] in y.",
+                "The point reads the edge, [5:row {row}]. [b:A move up or down changes nothing:] no [8:gradient] in y.",
                 **names,
             ),
             tr(
-                "It reads the edge, [5:column {column}]. [b:Move it on, and nothing changes:] slope 0, no [8:gradient] in x.",
+                "The point reads the edge, [5:column {column}]. [b:A move left or right changes nothing:] slope 0, no [8:gradient] in x.",
                 **names,
             ),
         )
@@ -412,19 +414,19 @@ def _padded(data: Data, names: dict):
     return choose(
         xp.where(near, 3, hops),
         tr(
-            "The mirror folds it back to [5:row {row}]. [b:Move it down, and what it reads moves up.]",
+            "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]",
             **names,
         ),
         tr(
-            "The mirror folds it back to [5:column {column}]. [b:Move it right, and what it reads moves left:] slope {slope}.",
+            "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}.",
             **names,
         ),
         tr(
-            "Two mirrors fold it back to [5:column {column}]. [b:Folded twice, it runs the right way again:] slope {slope}.",
+            "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}.",
             **names,
         ),
         tr(
-            "It is folded back to [5:column {column}]. [b:So close to the mirror it hardly moves:] slope {slope}.",
+            "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}.",
             **names,
         ),
     )

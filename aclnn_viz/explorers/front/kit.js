@@ -129,7 +129,7 @@ function makeLifts(model, parent, before) {
     button.addEventListener("click", () => { before(); model.send({ lift: kind }); });
     bar.append(button);
   }
-  bar.firstChild.title = tr("this state: for state= of av.explore, and for the address of a saved page");
+  bar.firstChild.title = tr("copies the state of the picture, for state= of av.explore or for the address of a saved page");
   bar.append(status);
   parent.append(bar, text);
   const receive = async (message, buffers) => {

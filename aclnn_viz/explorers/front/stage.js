@@ -91,7 +91,7 @@ class Player {
       speed.textContent = `${this.speed}×`;
       if (this.stop) this.go();
     });
-    this.steps = [button("◂", tr("one step back"), () => this.step(-1)), button("▸", tr("one step on"), () => this.step(1)), speed];
+    this.steps = [button("◂", tr("one step back"), () => this.step(-1)), button("▸", tr("one step ahead"), () => this.step(1)), speed];
     this.steps.forEach((one) => { one.hidden = true; });
     this.bar.replaceChildren(...this.buttons, ...this.steps);
   }

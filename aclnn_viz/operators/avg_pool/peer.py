@@ -30,7 +30,7 @@ def in_torch(
 DIFFERENCES = {
     "torch": (
         narrow(
-            "what windows give an element is added in 16 bits",
+            "gradients that windows give an element are added in 16 bits",
             "ATen native/cpu/AvgPoolKernel.cpp",
             "average pooling in 16 bits",
             accumulate="storage",

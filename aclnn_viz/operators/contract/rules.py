@@ -320,8 +320,7 @@ def unanswered(op: Operator, source: str) -> tuple[Constraint, Constraint]:
     return (
         Constraint(
             "null outputMask",
-            "outputMask must be given: with a null one the library answers success before every "
-            "check and computes nothing",
+            "outputMask must be given: with a null outputMask the library answers success before every check and computes nothing",
             "device.run",
             lambda call, arrays: call["outputMask"] is None,
             source,

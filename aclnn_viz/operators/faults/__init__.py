@@ -91,7 +91,7 @@ def _mechanical(name: str) -> tuple[Fault, ...]:
             Fault(
                 str(edit),
                 STORIES[edit.kind],
-                message("what reaches line {line}", line=edit.line),
+                message("all inputs that reach line {line}", line=edit.line),
                 edit=edit,
             ),
         )

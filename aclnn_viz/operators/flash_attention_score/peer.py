@@ -95,7 +95,7 @@ DIFFERENCES = {
             Plan("attention by autograd", order=SEQUENTIAL, division_ulps=1.0, page=SUMMED),
         ),
         narrow(
-            "in 16 bits D is not of the output as it was rounded",
+            "in 16 bits D is not computed from the rounded output",
             "torch/nn/functional.py",
             "attention in 16 bits",
             accumulate="storage",

@@ -52,8 +52,8 @@ def regions(values, output, shape):
         message("interior points"): inside,
         message("points on the border"): border & ~outside,
         names[values["paddingMode"]]: outside,
-        message("x components"): np.arange(2) == 0,
-        message("y components"): np.arange(2) == 1,
+        message("x components of the gradient"): np.arange(2) == 0,
+        message("y components of the gradient"): np.arange(2) == 1,
     }
 
 

@@ -31,34 +31,34 @@ DIFFERENCES = {
             accumulate="storage",
         ),
         Difference(
-            "bicubic taps of a coordinate beyond int32 read the edge on its side",
+            "bicubic taps of a coordinate beyond int32 read the edge on the same side",
             SOURCE,
-            convention="x = 1e10, bicubic, border: values of inputGrad, then one of gridGrad by x",
+            convention="x = 1e10, bicubic, border: inputGrad, and last the x part of gridGrad",
         ),
         Difference(
             "border padding of a coordinate that is nan ends the process on a CPU: refused",
             SOURCE,
-            convention="x = nan, bilinear, border: values of inputGrad, then one of gridGrad by x",
+            convention="x = nan, bilinear, border: inputGrad, and last the x part of gridGrad",
         ),
         Difference(
             "reflection padding of an infinite coordinate ends the process on a CPU: refused",
             SOURCE,
-            convention="x = inf, bilinear, reflection: values of inputGrad, then one of gridGrad by x",
+            convention="x = inf, bilinear, reflection: inputGrad, and last the x part of gridGrad",
         ),
         Difference(
             "between two mirrors that coincide a coordinate that is nan becomes 0, too",
             SOURCE,
-            convention="x = nan, one pixel, bilinear, reflection, aligned: values of inputGrad, then one of gridGrad by x",
+            convention="x = nan, one pixel, bilinear, reflection, aligned: inputGrad, and last the x part of gridGrad",
         ),
         Difference(
             "bicubic weights of a coordinate that is nan reach the gradient by the grid",
             SOURCE,
-            convention="x = nan, bicubic, zeros: values of inputGrad, then one of gridGrad by x",
+            convention="x = nan, bicubic, zeros: inputGrad, and last the x part of gridGrad",
         ),
         Difference(
             "gradOutput of a point outside is multiplied by 0, and a nan stays",
             SOURCE,
-            convention="gradOutput = nan at a point far outside, bilinear, zeros: values of inputGrad, then one of gridGrad by x",
+            convention="gradOutput = nan at a point far outside, bilinear, zeros: inputGrad, and last the x part of gridGrad",
         ),
     )
 }

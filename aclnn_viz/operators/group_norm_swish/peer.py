@@ -44,7 +44,7 @@ def in_torch(
 DIFFERENCES = {
     "torch": (
         narrow(
-            "what lies between group norm and swish is rounded to 16 bits",
+            "values between group norm and swish are rounded to 16 bits",
             "PyTorch has no fused operator",
             "group norm and swish, one after the other",
         ),

@@ -16,7 +16,7 @@ def regions(values, output, shape):
 
 #: One fault of each kind: wrong, slightly wrong, and rarely visible.
 KINDS = {
-    "formula": "half forgotten",
+    "formula": "term 1/2 forgotten",
     "slight": "a third with three digits",
-    "seldom": "both kinks open",
+    "seldom": "interval open at both kinks",
 }

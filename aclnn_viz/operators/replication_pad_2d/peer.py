@@ -7,7 +7,7 @@ ATEN = "replication_pad2d_backward(gradOutput, self, padding)"
 DIFFERENCES = {
     "torch": (
         narrow(
-            "what padding shows of an element is added in 16 bits",
+            "gradients that padding sends to an element are added in 16 bits",
             "ATen native/cpu/PaddingKernel.cpp",
             "padding in 16 bits",
             accumulate="storage",

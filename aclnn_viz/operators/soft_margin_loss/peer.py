@@ -24,7 +24,7 @@ DIFFERENCES = {
     "torch": (
         ROUNDED,
         Difference(
-            "inf or nan where target * exp(-target * x) overflows: it is divided by exp(...) + 1",
+            "inf or nan where target * exp(-target * x) overflows: the overflowed number is divided by exp(...) + 1",
             "ATen native/Loss.cpp, soft_margin_loss_backward",
             values=_overflowing,
         ),

@@ -19,7 +19,7 @@ def _overflowing(inputs):
 DIFFERENCES = {
     "torch": (
         Difference(
-            "nan where exp(beta * x) overflows below the threshold: it is divided by itself plus 1",
+            "nan where exp(beta * x) overflows below the threshold: the overflowed number is divided by itself plus 1",
             "ATen native/cpu/Activation.cpp, softplus_backward_kernel",
             values=_overflowing,
         ),

@@ -20,7 +20,7 @@ def grid_unnormalise(x, size, alignCorners):
 
 
 def grid_clip(u, size):
-    """Border padding: the place u (n,) kept on the image, and its slope (n,): on the border itself it is 0 already."""
+    "Border padding: the place u (n,) moved onto the image, and its slope (n,), which is 0 already on the border itself."
     clipped, slope = np.zeros_like(u), np.zeros_like(u)
     for i in range(u.size):
         if u[i] <= 0.0:

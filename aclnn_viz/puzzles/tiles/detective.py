@@ -32,8 +32,8 @@ class TileDetective(Detective):
     def _evidence(self, name: str) -> list[str]:
         found = self._fault(name)
         lines = [
-            message("it is {name!r}: {story}", name=named(name), story=kept(found.story)),
-            message("the machine calls it: {hazard}", hazard=kept(found.shows)),
+            message("the mistake is {name!r}: {story}", name=named(name), story=kept(found.story)),
+            message("the emulated machine reports: {hazard}", hazard=kept(found.shows)),
         ]
         return [*lines, *diff_of(found.changes).splitlines()]
 

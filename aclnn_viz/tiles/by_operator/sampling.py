@@ -83,7 +83,7 @@ class GridSamplerGrad:
         self.sumGm = bound(float32, inputGrad if self.T == float32 else workspace, tiling.total)
         self.first = GetBlockIdx() * tiling.span
         self.last = min(self.first + tiling.span, tiling.samples * tiling.points)
-        self.lanes = 32 // self.T.itemsize  # per block; the first holds a channel
+        self.lanes = 32 // self.T.itemsize  # elements of a block; a channel uses the first of them
         pipe = TPipe()
         self.gradQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
         pipe.InitBuffer(self.gradQue, BUFFERS, CHANNELS * 32)

@@ -64,7 +64,11 @@ def _kit(row: Row) -> str:
     return (
         tr(row.kit)
         if row.holds
-        else tr("{kit}, BUT {recorded} IS WRITTEN DOWN", kit=tr(row.kit), recorded=tr(row.recorded))
+        else tr(
+            "{kit}, BUT THE VALUE WRITTEN DOWN IS {recorded}",
+            kit=tr(row.kit),
+            recorded=tr(row.recorded),
+        )
     )
 
 
