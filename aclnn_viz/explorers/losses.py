@@ -95,10 +95,6 @@ class Loss:
         places = (self.state.row, self.state.column)
         return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
 
-    def at(self, values):
-        row, column = self.chosen
-        return element(self.xp, self.of_row(values), column)
-
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])
 

@@ -7,7 +7,7 @@ change along the line cannot change y, so it gets no gradient.
 """
 
 from dataclasses import dataclass
-from math import sqrt
+from math import prod, sqrt
 
 import numpy as np
 
@@ -51,30 +51,26 @@ def lengths(shape: tuple, block: int) -> tuple:
     return (*shape[:-1], max(1, round(shape[-1] * SHOWN / block)))
 
 
-def block_of(op, arranged, which: int) -> tuple[dict, list[int]]:
-    """Return a block's slices by the letters that separate statistics, and its place."""
+def block_of(op, arranged, state) -> dict:
+    """Return the slices of a state's block by the letters that separate statistics."""
     letters = {
         letter: n
         for letter, n in zip(op.page.AXES[op.main], arranged.results[op.main].shape)
         if letter != "."
     }
-    place = [
-        int(k)
-        for k in np.unravel_index(
-            min(which, int(np.prod([*letters.values()])) - 1), (*letters.values(),)
-        )
-    ]
-    return {letter: slice(k, k + 1) for letter, k in zip(letters, place)}, place
+    sizes = (*letters.values(),)
+    places = np.unravel_index(min(getattr(state, "plane", 0), prod(sizes) - 1), sizes)
+    return {letter: slice(int(k), int(k) + 1) for letter, k in zip(letters, places)}
 
 
-def part_of(op, arranged, arrays: dict, state) -> tuple[dict, list[int]]:
-    """Return the page's arguments for the block of a state, and the block's place."""
-    block, place = block_of(op, arranged, getattr(state, "plane", 0))
+def part_of(op, arranged, arrays: dict, state) -> dict:
+    """Return the page's arguments for the block of a state."""
+    block = block_of(op, arranged, state)
     axes = op.page.AXES
     return arranged.attributes | {
         name: array if array is None else array[place_of(array, axes[name], block)]
         for name, array in arrays.items()
-    }, place
+    }
 
 
 def in_hand(op, state, given: dict, name: str, xp):
@@ -83,7 +79,7 @@ def in_hand(op, state, given: dict, name: str, xp):
     """
     arranged = op.arrange_backward(**given)
     array = arranged.arrays[name]
-    block, _ = block_of(op, arranged, getattr(state, "plane", 0))
+    block = block_of(op, arranged, state)
     own = np.arange(array.size).reshape(array.shape)[place_of(array, op.page.AXES[name], block)]
     own, where = own.ravel()[:HANDS], np.full(array.size, -1)
     where[own] = np.arange(own.size)
@@ -122,7 +118,6 @@ class Norm:
 
     xp: object
     output: str
-    place: list[int]
     x: np.ndarray
     upstream: np.ndarray
     xhat: np.ndarray
@@ -203,7 +198,7 @@ class Norm:
 def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     """Return the data of a block; backward of a gradient of 1 at each element gives x-hat and the weights."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
-    known, place = part_of(op, arranged, arrays, state)
+    known = part_of(op, arranged, arrays, state)
     shape = known[upstream].shape
     x = op.gradient_of[op.main]
     output = [name for name, of in op.gradient_of.items() if axes[of] == axes[x]][-1]
@@ -242,7 +237,6 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     return Norm(
         xp,
         output,
-        place,
         xp.reshape(known[x], (-1,))[:size],
         xp.reshape(known[upstream], (-1,))[:size],
         xhat,

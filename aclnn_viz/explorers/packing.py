@@ -25,12 +25,3 @@ def pack(arrays: dict[str, np.ndarray]) -> tuple[dict, bytes]:
         index[name] = [at, list(array.shape)]
         at += parts[-1].size
     return index, b"".join(part.tobytes() for part in parts).ljust(SEGMENT, b"\0")
-
-
-def unpack(index: dict, buffer: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays of `pack` as the browser sees them."""
-    numbers = np.frombuffer(buffer, "<f4")
-    return {
-        name: numbers[at : at + int(np.prod(shape))].reshape(shape)
-        for name, (at, shape) in index.items()
-    }

@@ -79,7 +79,6 @@ class Plane:
 
     upstream: str
     output: str
-    place: list[int]
     weights: np.ndarray  # weight of each pixel in each output, shape (outputs, rows, columns)
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each pixel, summed over all outputs, shape (rows, columns)
@@ -174,7 +173,7 @@ class Plane:
 def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     """Return the pixels read and gradients sent by the shown plane's outputs; nothing moves, so a trace holds all."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
-    block, place = block_of(op, arranged, getattr(state, "plane", 0))
+    block = block_of(op, arranged, state)
     part = {
         name: array if array is None else array[place_of(array, axes[name], block)]
         for name, array in arrays.items()
@@ -190,7 +189,6 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     return Plane(
         upstream,
         op.main,
-        place,
         weights,
         np.reshape(part[upstream], outer(op, arranged, given)),
         brought(part[upstream]),

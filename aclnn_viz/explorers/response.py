@@ -156,7 +156,7 @@ class Spread:
 def spread(xp, op, run, arrays, arranged, given, state) -> Spread:
     """Return the gradients that the shown row's outputs send."""
     page, upstream = op.page, next(iter(op.upstream))
-    part, _ = norms.part_of(op, arranged, arrays, state)
+    part = norms.part_of(op, arranged, arrays, state)
     shape, size = part[upstream].shape, prod(part[upstream].shape)
     others = {k: part[k] * 0.0 for k in op.upstream if k != upstream and part[k] is not None}
 

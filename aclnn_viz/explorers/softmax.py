@@ -94,7 +94,7 @@ class Softmax:
 def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
     """Return the data of one row of a softmax."""
     name, upstream = next(iter(op.saved)), next(iter(op.upstream))
-    part, _ = part_of(op, arranged, arrays, state)
+    part = part_of(op, arranged, arrays, state)
     share, arriving, gradient = (
         xp.reshape(values, (-1,))[:HANDS]
         for values in (

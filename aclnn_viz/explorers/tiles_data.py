@@ -140,11 +140,6 @@ class Data:
         return not self.state.wait and bool(self.core.readers)
 
     @property
-    def jobs(self) -> list[Job]:
-        """Return the instructions of the chosen core."""
-        return self.work.jobs.get(self.state.core, [])
-
-    @property
     def hazards(self) -> tuple[tiles.Hazard, ...]:
         return self.work.run.hazards
 

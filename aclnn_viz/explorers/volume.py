@@ -36,14 +36,12 @@ def fields_with(op, others: list) -> list[tuple]:
 class Volume:
     """The sample of a point in one channel, by corner (n,): places, weights and slopes; none outside."""
 
-    state: object
     voxels: np.ndarray  # values of the voxels, shape (depth, height, width)
     at: list  # the point's place in voxels: x, y, z
     scales: list  # (offset, factor) from voxels to the grid's coordinates
     places: list  # x, y, z of each corner
     weights: np.ndarray
     gradient: np.ndarray  # gradient of the point's x, y, z for an incoming gradient of 1
-    values: np.ndarray
     inside: np.ndarray
 
     def plays(self) -> tuple[dict, ...]:
@@ -99,14 +97,12 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     # voxel u has the coordinate (u + first) / half - 1
     first = [0.0 if modes[2] else 0.5] * 3
     return Volume(
-        state,
         voxels,
         [(getattr(state, name) + 1.0) * n - f for name, n, f in zip(NAMES, lengths, first)],
         [(f / n - 1.0, 1.0 / n) for n, f in zip(lengths, first)],
         [x, y, z],
         xp.where(inside, flat(weight for _, weight, _ in corners), 0.0),
         xp.concat([point(xp.sum(flat(s[k] for _, _, s in corners) * values)) for k in range(3)]),
-        values,
         inside,
     )
 

@@ -9,12 +9,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from machine import SOAK
+from panelled_explorer import unpack
 
 from aclnn_viz import case, operator
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.packing import unpack
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.subject import Subject
 

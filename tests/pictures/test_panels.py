@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
+from explorers.panelled_explorer import unpack
 from panel_samples import nothing_to_see, sample_panels
 
-from aclnn_viz.explorers.packing import pack, unpack
+from aclnn_viz.explorers.packing import pack
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Rule
 from aclnn_viz.pictures.panels import Axis, Panel, all_ticks, described, limits, ticks
 

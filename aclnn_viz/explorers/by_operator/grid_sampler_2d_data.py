@@ -98,7 +98,6 @@ class Data:
     out: np.ndarray  # output, shape (Hout, Wout)
     inputGrad: np.ndarray  # gradient of the image, shape (H, W)
     gridGrad: np.ndarray  # gradient of the grid, shape (Hout, Wout, 2)
-    outputs: dict  # outputs of op.backward
     # for each of K taps: row, column, weight, d weight/dx, d weight/dy, inside, pixel value
     taps: np.ndarray
     read: np.ndarray  # mean column and mean row of the taps, each with its slope
@@ -212,7 +211,6 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
         xp=xp,
         state=state,
         inputs=given,
-        outputs=outputs,
         margin=margin,
         surround=xp.where(
             inside,
