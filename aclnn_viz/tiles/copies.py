@@ -252,6 +252,29 @@ def SyncAll(*workspaces):
         core.machine.meet(core)
 
 
+def _paired(name: str, workspace, buffer, block: int, event: int):
+    """Return the core and the flag of IBSet and IBWait, when the core's earlier instructions are finished."""
+    core = current()
+    if buffer is not None:
+        buffer.span(name, True, BLOCK)
+        workspace.span(name, True, (len(core.machine.cores) * event + block + 1) * BLOCK)
+    core.barrier()
+    return core, (workspace.memory, workspace.start, block, event)
+
+
+def IBSet(*arguments):
+    """Set a flag for another core when all earlier instructions are finished. C++: `IBSet(gm, ub, blockIdx, eventID)`."""
+    core, key = _paired("IBSet", *arguments)
+    core.wait_for("IBSet")
+    core.machine.flags[key] = core.epoch
+
+
+def IBWait(*arguments):
+    """Wait for a flag of another core, and clear it. C++: `IBWait(gm, ub, blockIdx, eventID)`."""
+    core, key = _paired("IBWait", *arguments)
+    core.machine.meet(core, key)
+
+
 class CacheLine(Enum):
     """The extent of DataCacheCleanAndInvalid: one line of 64 bytes, or all lines."""
 

@@ -61,6 +61,7 @@ MET = {
 STALE = message(
     "SetValue changes a line of 64 bytes of {tensor} that the cache held before others wrote to it"
 )
+UNSET = message("IBWait waits for a flag that no core sets")
 UNORDERED = message(
     "{name} on {pipe} {does} what {earlier} in line {line} {did} on {other}, and nothing says in which order"
 )
@@ -426,6 +427,8 @@ class Machine:
         self.own_waits: set[int] = set()
         self.cores = [Core(self, index) for index in range(cores)]
         self._threads: dict[Core, _Thread] = {}
+        # each flag that one core sets for another -> the setter's epoch
+        self.flags: dict[tuple, int] = {}
         self.launched = None  # processes of a kernel outside Python
 
     def run(self, kernel: Callable, arguments):
@@ -458,7 +461,15 @@ class Machine:
                     raise self._threads[core].error
                 if self._threads[core].stopped:
                     return
-            waiting = [core for core in running if not self._threads[core].ended]
+            waiting = [core for core in self.cores if not self._threads[core].ended]
+            if flagged := [core for core in waiting if self._threads[core].flag]:
+                running = [core for core in flagged if self._threads[core].flag in self.flags]
+                if not running:
+                    self.hazards.add(
+                        "deadlock", UNSET, flagged[0].index, self._threads[flagged[0]].where
+                    )
+                    return
+                continue
             if waiting and len(waiting) < len(self.cores):
                 core = waiting[0]
                 what = message(
@@ -469,18 +480,27 @@ class Machine:
                 self.hazards.add("deadlock", what, core.index, self._threads[core].where)
                 return
             self.schedule.drain(self.cores)
-            running = waiting
+            running, epoch = waiting, max((core.epoch for core in waiting), default=0)
             for core in running:
-                core.epoch += 1
+                core.epoch = epoch + 1
 
-    def meet(self, core: Core):
-        """Let a core wait in SyncAll for all others."""
-        if len(self.cores) == 1:
+    def meet(self, core: Core, flag=None):
+        """Let a core wait in SyncAll for all others, or for a flag of one."""
+        thread = self._threads.get(core)
+        if flag:
+            while flag not in self.flags:
+                if thread is None:
+                    core.stop("deadlock", UNSET)
+                thread.where, thread.flag = core.where(), flag
+                thread.pause()
+                thread.flag = None
+            core.epoch = max(core.epoch, self.flags.pop(flag)) + 1
+        elif thread is None:
             self.schedule.drain(self.cores)
             core.epoch += 1
         else:
-            self._threads[core].where = core.where()
-            self._threads[core].pause()
+            thread.where = core.where()
+            thread.pause()
 
     def part(self):
         """Break reference cycles, so that memories are free at once."""
@@ -568,7 +588,7 @@ class _Thread:
     def __init__(self, core: Core, kernel: Callable, arguments):
         self.core, self.kernel, self.arguments = core, kernel, arguments
         self.ended = self.stopped = self.abandoned = False
-        self.worker = self.error = self.where = None
+        self.worker = self.error = self.where = self.flag = None
 
     def work(self):
         """Run the kernel in this thread, to its end or to a hazard after which it cannot go on."""

@@ -48,10 +48,6 @@ ASCENDC_ABSENT(GetCtrlSpr, CONTROL) ASCENDC_ABSENT(SetCtrlSpr, CONTROL) ASCENDC_
 ASCENDC_ABSENT(SetDeqScale, QUANTISATION) ASCENDC_ABSENT(CastDequant, QUANTISATION) ASCENDC_ABSENT(AddDeqRelu, QUANTISATION)
 #undef QUANTISATION
 
-#define PAIRS "flags between two cores are not offered; use SyncAll"
-ASCENDC_ABSENT(IBSet, PAIRS) ASCENDC_ABSENT(IBWait, PAIRS)
-#undef PAIRS
-
 #define SCALARS "atomic access by the scalar unit is not offered; copy with SetAtomicAdd"
 ASCENDC_ABSENT(AtomicAdd, SCALARS) ASCENDC_ABSENT(AtomicCas, SCALARS) ASCENDC_ABSENT(AtomicExch, SCALARS)
 ASCENDC_ABSENT(AtomicMax, SCALARS) ASCENDC_ABSENT(AtomicMin, SCALARS)

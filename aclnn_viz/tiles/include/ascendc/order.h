@@ -87,6 +87,41 @@ void CrossCoreWaitFlag(uint16_t, AT) {
     SyncAll(at);
 }
 
+// One core waits for another, through a flag in global memory that a meeting of two alone orders.
+template <bool isAIVOnly = true>
+void IBSet(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t blockIdx, int32_t eventID, AT) {
+    ask("IBSet", at, memory, buffer, blockIdx, eventID);
+}
+template <bool isAIVOnly = true>
+void IBWait(const GlobalTensor<int32_t> &memory, const LocalTensor<int32_t> &buffer, int32_t blockIdx, int32_t eventID, AT) {
+    ask("IBWait", at, memory, buffer, blockIdx, eventID);
+}
+enum class PipeMode : uint8_t { SCALAR_MODE, MTE3_MODE, MAX };
+// A group waits for another, in a loop, too: each arrival sets a flag of its round for each waiting core.
+template <PipeMode mode>
+class GroupBarrier {
+public:
+    static_assert(mode == PipeMode::MTE3_MODE, "GroupBarrier sends its messages by MTE3_MODE alone");
+    GroupBarrier(GM_ADDR workspace, uint32_t arriveSize, uint32_t waitSize) : arrives(arriveSize), waits(waitSize) {
+        memory.SetGlobalBuffer(reinterpret_cast<int32_t *>(workspace), GetWorkspaceLen() / sizeof(int32_t));
+    }
+    void Arrive(uint32_t index, AT) {
+        if (index >= arrives) absent("GroupBarrier", "an index of Arrive that arriveSize does not count", at);
+        for (uint32_t core = 0; core < waits; ++core) ask("IBSet", at, memory, Nothing(), index, arrived * waits + core);
+        ++arrived;
+    }
+    void Wait(uint32_t index, AT) {
+        if (index >= waits) absent("GroupBarrier", "an index of Wait that waitSize does not count", at);
+        for (uint32_t core = 0; core < arrives; ++core) ask("IBWait", at, memory, Nothing(), core, waited * waits + index);
+        ++waited;
+    }
+    uint64_t GetWorkspaceLen() const { return uint64_t(waits) * 512; }
+
+private:
+    uint32_t arrives, waits, arrived = 0, waited = 0;
+    GlobalTensor<int32_t> memory;
+};
+
 template <class T>
 void SetAtomicAdd(AT) { call("SetAtomicAdd", at, Format<T>()); }
 template <class T>
