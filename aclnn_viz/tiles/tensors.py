@@ -404,6 +404,10 @@ class TPipe:
             queue.blocks = None
         self.top, self.buffers, self.queues = 0, [], []
 
+    def move(self, start: int):
+        """Let the next InitBuffer begin at a byte, as a pool of the TPipe does."""
+        self.top = start
+
     def check_newest(self, name: str) -> None:
         if self is not self.core.pipes[-1]:
             self.core.hazard(
