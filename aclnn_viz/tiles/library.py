@@ -95,14 +95,22 @@ def Broadcast(dst, src, tmp, *shape: int):
     )
 
 
-def ReduceIndex(name: str, dst, src, tmp, mask: int, repeats: int, step: int):
-    """Store the largest or smallest element in dst[0], and the bits of its index in dst[1]; the first of equals."""
-    size = src.dtype.itemsize
+def ReduceIndex(name: str, dst, src, tmp, mask: int | tuple[int, int], repeats: int, step: int):
+    """Store the largest or smallest element in dst[0], and the bits of its index in dst[1]; the first of equals.
+
+    `mask` is a number of lanes, or two words of bits; with bits an index counts all lanes.
+    """
+    size, bits = src.dtype.itemsize, None
+    if isinstance(mask, tuple):
+        bits = np.unpackbits(np.array(mask, np.uint64).view(np.uint8), bitorder="little")
+        mask = 256 // size
     if mask * repeats <= 0:
         return
 
     def compute(x):
         rows = x[np.arange(repeats)[:, None] * (step * BLOCK // size) + np.arange(mask)]
+        if bits is not None:
+            rows = np.where(bits[:mask], rows, -np.inf if name == "argmax" else np.inf)
         place = int(getattr(np, name)(rows))
         return (
             np.array([rows.reshape(-1)[place], np.array([place], f"u{size}").view(src.dtype)[0]]),
@@ -127,8 +135,12 @@ def WholeReduceIndex(
     block_step: int,
     step: int,
     order: int,
+    last: int = 0,
 ):
-    """Store for each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3)."""
+    """Store for each repeat the extreme element and its index (order 0), the reverse (1), or the index alone (3).
+
+    `last` is the number of elements in the last repeat, if fewer count there.
+    """
     size, lanes = src.dtype.itemsize, BLOCK // src.dtype.itemsize
     if mask * repeats <= 0:
         return
@@ -138,6 +150,7 @@ def WholeReduceIndex(
         + lane // lanes * block_step * lanes
         + lane % lanes
     )
+    at[-1, last or mask :] = at[-1, 0]  # the first of equals counts
     pair = 1 if order == 3 else 2
     eight_bits(current(), "WholeReduce" + name, repeats, "repeatTime")
 

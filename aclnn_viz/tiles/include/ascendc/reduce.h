@@ -42,6 +42,9 @@ void GetReduceMaxMinCount(T &value, AT) { GetReduceRepeatMaxMinSpr(value, at); }
     template <class T, bool isSetMask = true, class Lanes>                                                                \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &tmp, Lanes mask,                \
               int32_t repeatTime, int32_t srcRepStride, bool calIndex = false, AT) {                                      \
+        if constexpr (!std::is_integral_v<Lanes>)                                                                         \
+            if (calIndex && isSetMask && (mask[0] & (mask[0] + 1)))                                                       \
+                return call("ReduceIndex", at, Text{index}, dst, src, tmp, Mask{mask[0], mask[1]}, repeatTime, srcRepStride); \
         uint32_t lanes = lanes_of<T, isSetMask>(#Name, mask, at);                                                         \
         if (calIndex) call("ReduceIndex", at, Text{index}, dst, src, tmp, lanes, repeatTime, srcRepStride);               \
         else call(#Name, at, dst, src, tmp, lanes, repeatTime, srcRepStride);                                             \
@@ -56,6 +59,17 @@ void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes 
              srcBlkStride, srcRepStride);
     });
 }
+// The lanes of each repeat; a count of elements decides how many repeats there are, and how many elements the last one has.
+template <class T, bool isSetMask, class Lanes>
+uint32_t counted_lanes(const char *name, Lanes mask, int32_t &repeats, uint32_t &last, Place at) {
+    if (!mask_register.counter) return lanes_of<T, isSetMask>(name, mask, at);
+    uint64_t count = mask_register.low;
+    if constexpr (isSetMask && std::is_integral_v<Lanes>) count = uint64_t(mask);
+    else if constexpr (isSetMask) count = mask[0];
+    constexpr uint32_t lanes = 256 / sizeof(T);
+    repeats = int32_t((count + lanes - 1) / lanes), last = uint32_t(count % lanes);
+    return count < lanes ? last : lanes;
+}
 #define ASCENDC_WHOLE(Name, extreme)                                                                                      \
     template <class T, bool isSetMask = true, class Lanes>                                                                \
     void Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes mask, int32_t repeatTime, int32_t dstRepStride, \
@@ -65,9 +79,11 @@ void WholeReduceSum(const LocalTensor<T> &dst, const LocalTensor<T> &src, Lanes 
                 call(#Name, at, dst[uint32_t(done * dstRepStride)], after(src, done, srcRepStride), lanes, repeats,       \
                      dstRepStride, srcBlkStride, srcRepStride);                                                           \
             });                                                                                                           \
-        else                                                                                                              \
-            call("WholeReduceIndex", at, Text{extreme}, dst, src, lanes_of<T, isSetMask>(#Name, mask, at), repeatTime,    \
-                 dstRepStride, srcBlkStride, srcRepStride, int(order));                                                   \
+        else {                                                                                                            \
+            uint32_t last = 0, lanes = counted_lanes<T, isSetMask>(#Name, mask, repeatTime, last, at);                    \
+            call("WholeReduceIndex", at, Text{extreme}, dst, src, lanes, repeatTime, dstRepStride, srcBlkStride,          \
+                 srcRepStride, int(order), last);                                                                         \
+        }                                                                                                                 \
     }
 ASCENDC_WHOLE(WholeReduceMax, "Max") ASCENDC_WHOLE(WholeReduceMin, "Min")
 
