@@ -474,7 +474,7 @@ void AscendAntiQuant(const LocalTensor<T> &dst, const LocalTensor<I> &src, const
     auto info = offset.GetShapeInfo();
     uint32_t height = of.scaleHeight ? of.scaleHeight : info.shape[0], width = of.scaleWidth ? of.scaleWidth : info.shape[1];
     uint32_t n = src.GetSize(at);
-    library("AntiQuant", at, tmp, 1, 3, first(dst, n), first(src, n), first(offset, height * width), first(scale, height * width),
+    library(std::is_same_v<T, half> ? "AntiQuantHalf" : "AntiQuant", at, tmp, 1, 3, first(dst, n), first(src, n), first(offset, height * width), first(scale, height * width),
             isTranspose ? k : n / k, height, width);
 }
 
