@@ -181,7 +181,9 @@ def repaired(translated: Callable[[str], Path]) -> Path:
         except CompileError as error:
             text = str(error)
             more = [f"#define {name} {name}_own" for name in dict.fromkeys(AMBIGUOUS.findall(text))]
-            more += ["#undef ASSERT\n#define ASSERT(...)"] * ("ASSERT(" in text)
+            more += ["#undef ASSERT\n#define ASSERT(...)"] * (
+                "ASSERT(" in text or "expected ‘;’" in text
+            )
             if not {*more} - {*mended}:
                 raise
             mended += [one for one in more if one not in mended]

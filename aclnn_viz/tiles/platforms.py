@@ -20,10 +20,17 @@ float32 = np.dtype(np.float32)
 int8_t, int16_t, int32_t, int64_t = (np.dtype(f"int{bits}") for bits in (8, 16, 32, 64))
 uint8_t, uint16_t, uint32_t, uint64_t = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
 
-NAMES = {half: "half", bfloat16_t: "bfloat16_t", float32: "float", np.dtype(bool): "bool"} | {
-    kind: f"{kind.name}_t"
-    for kind in (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t)
-}
+NAMES = (
+    {half: "half", bfloat16_t: "bfloat16_t", float32: "float", np.dtype(bool): "bool"}
+    | {
+        np.dtype("f8"): "double",
+        np.dtype("c8"): "complex64",
+    }
+    | {
+        kind: f"{kind.name}_t"
+        for kind in (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t)
+    }
+)
 
 
 def c_name(dtype: np.dtype) -> str:

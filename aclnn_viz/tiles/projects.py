@@ -47,6 +47,8 @@ TYPES = {
         ("int64", 9, "INT64"),
         ("uint64", 10, "UINT64"),
         ("bool", 12, "BOOL"),
+        ("float64", 11, "DOUBLE"),
+        ("complex64", 16, "COMPLEX64"),
         (bfloat16_t, 27, "BF16"),
     )
 }

@@ -43,6 +43,8 @@ enum Format {
     FORMAT_NCDHW = 30, FORMAT_FRACTAL_NZ = 29, FORMAT_NDHWC = 27, FORMAT_NCL = 47
 };
 
+inline Format GetPrimaryFormat(int format) { return Format(format & 0xFF); }  // without the sub-format in the higher bits
+
 inline int GetSizeByDataType(DataType type) {
     switch (type) {
     case DT_INT8: case DT_UINT8: case DT_BOOL: return 1;
@@ -74,6 +76,20 @@ public:
 
 private:
     std::string text;
+};
+
+// What a constant and its operator are in functions of a graph, which no call here makes.
+class Tensor {
+public:
+    const uint8_t *GetData() const { return content.data(); }
+    size_t GetSize() const { return content.size(); }
+
+private:
+    std::vector<uint8_t> content;
+};
+class Operator {
+public:
+    graphStatus GetName(AscendString &name) const { return name = AscendString(), GRAPH_SUCCESS; }
 };
 
 }  // namespace ge
@@ -240,9 +256,20 @@ public:
     std::shared_ptr<void> parsed;  // what a TilingParse function has filled
 };
 
+class ComputeNodeInfo {
+public:
+    explicit ComputeNodeInfo(const Call *call) : call(call) {}
+    size_t GetInputsNum() const { return call->inputs.size(); }
+    size_t GetOutputsNum() const { return call->outputs.size(); }
+
+private:
+    const Call *call;
+};
+
 class Context {
 public:
-    explicit Context(Call *call) : call(call) {}
+    explicit Context(Call *call) : call(call), node(call) {}
+    const ComputeNodeInfo *GetComputeNodeInfo() const { return &node; }
     const char *GetNodeName() const { return call->name.c_str(); }
     const char *GetNodeType() const { return call->name.c_str(); }
     const RuntimeAttrs *GetAttrs() const { return &call->attributes; }
@@ -268,6 +295,7 @@ public:
 
 protected:
     Call *call;
+    ComputeNodeInfo node;
 };
 
 class TilingContext : public Context {

@@ -113,7 +113,7 @@ inline int tile(const std::string &name) {
         if (more.parse(&context) != ge::GRAPH_SUCCESS) return dprintf(report, "failed the TilingParse function\n"), 0;
     }
     TilingFunction tiling = op.core.tiling ? op.core.tiling : more.tiling;
-    if (!tiling) return dprintf(report, "failed, for no tiling function is registered\n"), 0;
+    if (!tiling) return dprintf(report, "failed the search for a tiling function, since none is registered\n"), 0;
     gert::TilingContext context(&call);
     ge::graphStatus status = tiling(&context);
     if (status != ge::GRAPH_SUCCESS) return dprintf(report, "failed the tiling function, which returned %u\n", status), 0;

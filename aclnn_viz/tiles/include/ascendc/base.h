@@ -32,6 +32,8 @@
 #define __NPU_ARCH__ 2201
 #define __CCE_AICORE__ 220
 #define __DAV_C220_VEC__ 1
+enum { AIC, AIV };
+constexpr int g_coreType = AIV;
 #define ASCEND_IS_AIV constexpr(true)  // as in: if ASCEND_IS_AIV {...}
 #define ASCEND_IS_AIC constexpr(false)
 enum { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0, KERNEL_TYPE_MIX_AIC_1_1,
@@ -78,6 +80,9 @@ namespace AscendC {
 using ::bfloat16_t;
 using ::float16_t;
 using ::float32_t;
+struct complex64 {
+    float real, imag;
+};
 struct int4b_t {  // two in a byte; no tensor of them is offered
     uint8_t bits;
 };

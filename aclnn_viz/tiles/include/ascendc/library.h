@@ -107,8 +107,8 @@ void Arange(const LocalTensor<T> &dst, Number first, Number step, int32_t count,
     call("CreateVecIndex", at, dst, T(0), count);
     call("Muls", at, dst, dst, T(step), count), call("Adds", at, dst, dst, T(first), count);
 }
-template <class T, class Number>
-void ArithProgression(const LocalTensor<T> &dst, Number first, Number step, int32_t count, AT) { Arange(dst, first, step, count, at); }
+template <class T, class First, class Step>
+void ArithProgression(const LocalTensor<T> &dst, First first, Step step, int32_t count, AT) { Arange(dst, T(first), T(step), count, at); }
 
 // dst and src have `dim` dimensions, 1 or 2, and the size of src along `axis` is 1.
 template <class T, int32_t dim, int32_t axis, bool reuse = false>
