@@ -24,3 +24,12 @@ aclError aclrtCreateStreamWithConfig(aclrtStream *stream, uint32_t priority, uin
 aclError aclrtGetRunMode(aclrtRunMode *mode);
 float aclFloat16ToFloat(aclFloat16 value);
 aclFloat16 aclFloatToFloat16(float value);
+
+// With -D ACLNN_VIZ_ZEROED memory of aclrtMalloc begins as zeros, which CANN does not promise and some programs rely on.
+#ifdef ACLNN_VIZ_ZEROED
+static inline aclError aclnn_viz_zeroed(void **address, size_t size, aclrtMemMallocPolicy policy) {
+    aclError status = aclrtMalloc(address, size, policy);
+    return status ? status : aclrtMemset(*address, size, 0, size);
+}
+#define aclrtMalloc aclnn_viz_zeroed
+#endif
