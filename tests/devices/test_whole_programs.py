@@ -60,6 +60,25 @@ def test_the_vendors_samples_print_what_they_print_on_the_stand_in(name, tmp_pat
     assert (left.status, left.sentences, text) == (0, [], expected) and expected.count(" is: ") > 3
 
 
+@pytest.mark.parametrize(("defines", "byte"), [((), 0xA5), (("ACLNN_VIZ_ZEROED",), 0)])
+def test_memory_begins_as_no_zeros_unless_a_program_asks_for_them(defines, byte, tmp_path):
+    text = """#include "acl/acl.h"
+#include <cstdio>
+int main() {
+    void *device = nullptr;
+    unsigned char host[256];
+    aclInit(nullptr), aclrtSetDevice(0);
+    if (aclrtMalloc(&device, 256, ACL_MEM_MALLOC_HUGE_FIRST)) return 9;
+    aclrtMemcpy(host, 256, device, 256, ACL_MEMCPY_DEVICE_TO_HOST);
+    for (unsigned char one : host) std::printf("%d ", one);
+    if (aclrtMalloc(&device, 0, ACL_MEM_MALLOC_HUGE_FIRST) == 0) return 8;
+    return aclrtResetDevice(0) || aclFinalize();
+}
+"""
+    left, said = ran(written(tmp_path, text), defines=defines)
+    assert left.status == 0 and said.split() == [str(byte)] * 256
+
+
 def test_the_sample_that_misreads_its_data_is_named_at_the_line_of_the_launch():
     left, _ = ran(SEEDS / "aclnnCrossEntropyLossGrad.cpp")
     assert left.status == 0 and left.emulator.misuse[0].startswith(

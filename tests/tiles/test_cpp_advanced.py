@@ -202,6 +202,51 @@ def test_each_call_computes_what_its_page_says(source, dtype, tolerance):
     assert wrong == []
 
 
+STEPS = """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void shifted(GM_ADDR x, GM_ADDR shift, GM_ADDR scale, GM_ADDR z) {
+    GlobalTensor<int8_t> from;
+    GlobalTensor<half> by, times, to;
+    from.SetGlobalBuffer((__gm__ int8_t *)x), by.SetGlobalBuffer((__gm__ half *)shift);
+    times.SetGlobalBuffer((__gm__ half *)scale), to.SetGlobalBuffer((__gm__ half *)z);
+    LocalMemAllocator<> ub;
+    auto a = ub.Alloc<int8_t>(1024);
+    auto b = ub.Alloc<half>(128), c = ub.Alloc<half>(128), d = ub.Alloc<half>(1024);
+    auto tmp = ub.Alloc<uint8_t>(4096);
+    DataCopy(a, from, 1024), DataCopy(b, by, 128), DataCopy(c, times, 128), PipeBarrier<PIPE_ALL>();
+    AntiQuantShapeInfo info{1, 128, 1, 128};
+    AscendAntiQuant<int8_t, half, false>(d, a, b, c, tmp, 8, info);
+    PipeBarrier<PIPE_ALL>(), DataCopy(to, d, 1024);
+}
+extern "C" __global__ __aicore__ void welford(GM_ADDR x, GM_ADDR shift, GM_ADDR scale, GM_ADDR z) {
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)z);
+    LocalMemAllocator<> ub;
+    auto a = ub.Alloc<float>(192), d = ub.Alloc<float>(128);
+    auto tmp = ub.Alloc<uint8_t>(4096);
+    DataCopy(a, from, 192), PipeBarrier<PIPE_ALL>();
+    WelfordUpdate<float, float>(d, d[64], a, a[64], a[128], tmp, WelfordUpdateParam{1, 64, 64, 0.1f});
+    PipeBarrier<PIPE_ALL>(), DataCopy(to, d, 128);
+}
+"""
+
+
+def test_steps_that_a_page_names_are_rounded_each_in_their_format(tmp_path):
+    (file := tmp_path / "steps.cpp").write_text(STEPS, "utf-8")
+    rng = np.random.default_rng(5)
+    x = rng.integers(-128, 128, (8, 128)).astype(np.int8)
+    shift, scale = rng.uniform(-10, 10, (2, 128)).astype(np.float16)
+    z = np.zeros((8, 128), np.float16)
+    assert av.tiles.run(cpp(file)["shifted"], x, shift, scale, z).hazards == ()
+    assert np.array_equal(z, (x.astype(np.float16) + shift) * scale)
+    assert not np.array_equal(z, ((x + shift.astype(float)) * scale).astype(np.float16))
+    mean, square, new = values = rng.uniform(0, 60000, (3, 64)).astype(np.float32)
+    made = np.zeros((2, 64), np.float32)
+    assert av.tiles.run(cpp(file)["welford"], values, shift, scale, made).hazards == ()
+    middle = mean + (new - mean) * np.float32(0.1)
+    assert np.array_equal(made, [middle, square + (new - mean) * (new - middle)])
+
+
 def test_what_is_behind_the_first_k_is_left_as_it_was(tmp_path):
     call = "Duplicate(o, T(5), 256); TopK<T>(o, places, a, places, LocalTensor<bool>(), 1, TopkTiling(), TopKInfo{3, 32, 29})"
     (file := tmp_path / "calls.cpp").write_text(

@@ -63,6 +63,93 @@ def test_a_project_tiles_and_runs_a_call():
         assert (tiling.blockDim, tiling.workspace, tiling.key) == (2, 256, 7)
 
 
+WIDE = {
+    "op_host/wide.cpp": """#include "register/op_def_registry.h"
+#include "wide_tiling.h"
+namespace optiling {
+static ge::graphStatus Tile(gert::TilingContext *context) {
+    auto *node = context->GetComputeNodeInfo();
+    WideTilingData tiling;
+    tiling.set_count(context->GetInputShape(0)->GetStorageShape().GetShapeSize());
+    tiling.set_inputs(node->GetInputsNum()), tiling.set_outputs(node->GetOutputsNum());
+    tiling.set_format(ge::GetPrimaryFormat(ge::FORMAT_ND | 7 << 8));
+    tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
+    context->GetRawTilingData()->SetDataSize(tiling.GetDataSize());
+    context->SetBlockDim(1);
+    return ge::GRAPH_SUCCESS;
+}
+}
+namespace ge {
+static size_t Constant(const Operator &op, const Tensor &tensor) {  // of a graph: it compiles
+    AscendString name;
+    return op.GetName(name) == GRAPH_SUCCESS && tensor.GetData() ? tensor.GetSize() : 0;
+}
+}
+namespace ops {
+class Wide : public OpDef {
+public:
+    explicit Wide(const char *name) : OpDef(name) {
+        this->Input("x").ParamType(REQUIRED).DataType({ge::DT_COMPLEX64, ge::DT_DOUBLE}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Input("step").ParamType(REQUIRED).DataType({ge::DT_INT64, ge::DT_INT64}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Output("y").ParamType(REQUIRED).DataType({ge::DT_COMPLEX64, ge::DT_DOUBLE}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->Output("sizes").ParamType(REQUIRED).DataType({ge::DT_INT32, ge::DT_INT32}).Format({ge::FORMAT_ND, ge::FORMAT_ND});
+        this->AICore().SetTiling(optiling::Tile);
+    }
+};
+OP_ADD(Wide);
+}
+""",
+    "op_host/wide_tiling.h": """#include "register/tilingdata_base.h"
+namespace optiling {
+BEGIN_TILING_DATA_DEF(WideTilingData)
+TILING_DATA_FIELD_DEF(int64_t, count);
+TILING_DATA_FIELD_DEF(int32_t, inputs);
+TILING_DATA_FIELD_DEF(int32_t, outputs);
+TILING_DATA_FIELD_DEF(int32_t, format);
+END_TILING_DATA_DEF;
+REGISTER_TILING_DATA_CLASS(Wide, WideTilingData)
+}
+""",
+    "op_kernel/wide.cpp": """#include "kernel_operator.h"
+using namespace AscendC;
+extern "C" __global__ __aicore__ void wide(GM_ADDR x, GM_ADDR step, GM_ADDR y, GM_ADDR sizes, GM_ADDR workspace, GM_ADDR tiling) {
+    GET_TILING_DATA(data, tiling);
+    ASSERT(data.count > 0)
+    static_assert(sizeof(DTYPE_X) == 8);
+    if (g_coreType == AIC) return;
+    GlobalTensor<float> from, to;
+    GlobalTensor<int32_t> counts;
+    GlobalTensor<int64_t> steps;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
+    counts.SetGlobalBuffer((__gm__ int32_t *)sizes), steps.SetGlobalBuffer((__gm__ int64_t *)step);
+    LocalMemAllocator<> ub;
+    auto a = ub.Alloc<float>(64);
+    auto b = ub.Alloc<int32_t>(8);
+    DataCopy(a, from, data.count * 2), PipeBarrier<PIPE_ALL>();
+    int64_t by = steps.GetValue(0);
+    ArithProgression<int32_t>(b, by, 3, int64_t(8));
+    PipeBarrier<PIPE_ALL>();
+    b.SetValue(5, data.inputs), b.SetValue(6, data.outputs), b.SetValue(7, data.format);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, a, data.count * 2), DataCopy(counts, b, 8);
+}
+""",
+}
+
+
+def test_inputs_of_eight_bytes_and_more_names_of_hosts(tmp_path):
+    for name, text in WIDE.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    project = Project(tmp_path)
+    for x in (np.arange(16) * (1 - 2j), np.arange(16) / 7):
+        x = x.astype(np.complex64) if x.dtype == complex else x
+        run = project.launch(x, np.array([4]), shapes=[x.shape, (8,)])
+        assert run.hazards == () and np.array_equal(run.outputs["y"], x)
+        # from 4 in steps of 3, then the numbers of inputs, outputs and of the format
+        assert [*run.outputs["sizes"]] == [4, 7, 10, 13, 16, 2, 2, 2]
+
+
 def test_what_a_call_lacks_is_said():
     project, x = Project(FOLDER), np.ones(8, np.float32)
     for given, named, kind, words in (
