@@ -145,7 +145,11 @@ KINDS = {
         )
     ),
     message("input overwritten"): Kind(message("write to an output or the workspace")),
-    message("deadlock"): Kind(message("let every core call SyncAll the same number of times")),
+    message("deadlock"): Kind(
+        message(
+            "let every core call SyncAll the same number of times, and set each flag that another waits for"
+        )
+    ),
     message("output not written"): Kind(message("let the tiles cover the whole tensor")),
     message("program ended"): Kind(
         message("correct the pointer or the loop after the last call that this message names")
