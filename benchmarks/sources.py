@@ -2,9 +2,11 @@
 benchmarks/reports/sources.md`.
 
 Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. Two kinds of source are
-tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched on arrays, and
-is compared with NumPy if REFERENCES has its name; and a program (a file with main, its kernels beside it) with
-scripts/gen_data.py, which makes its data, and verify_result.py, which judges them. The sources are not kept.
+tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched with its struct,
+and a program (a file with main, its kernels beside it) with scripts/gen_data.py, which makes its data, and verify_result.py,
+which judges them. A project that brings an example (examples/*/run.sh) is judged by it: gen_data.py, main.cpp, whose call of the
+operator the machine runs (example_acl.h), verify_result.py. Other projects are launched on arrays and compared with NumPy if
+REFERENCES has their name. The sources are not kept.
 """
 
 import contextlib
@@ -381,17 +383,8 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
     tensors = [value for value in given if isinstance(value, np.ndarray)]
     taken = [parameter.name for parameter in one.inputs]
     fresh = [parameter for parameter in one.outputs if parameter.name not in taken]
-    results = tensors[len(tensors) - len(fresh) :]
-    rest = (
-        given[
-            : next(
-                (place for place, value in enumerate(given) if value is (results or [None])[0]),
-                len(given),
-            )
-        ]
-        if results
-        else given
-    )
+    results = given[len(given) - len(fresh) :]
+    rest = given[: len(given) - len(fresh)]
     inputs, attributes = rest[: len(taken)], rest[len(taken) :]
     k = next(
         (
@@ -425,7 +418,9 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
     shapes = [
         arrays[taken.index(each.name)].shape
         if each.name in taken
-        else results[fresh.index(each)].shape
+        else getattr(
+            results[fresh.index(each)], "shape", (8,)
+        )  # None: an output that the example leaves out
         for each in one.outputs
     ]
     values = {
