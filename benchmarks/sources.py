@@ -219,30 +219,7 @@ def example(place: Path, one) -> tuple[str, str] | None:
         own = not python(folder, "gen_data.py", *case).returncode
         if not own:
             python(folder, "-c", SKIPPING, "gen_data.py", *case)
-        text = read(folder / "main.cpp")
-        names = dict.fromkeys(re.findall(r"\b(acl\w+)GetWorkspaceSize\s*\(", text))
-        (folder / "main.cpp").write_text(
-            '#include "example_acl.h"\n'
-            + "".join(f"EXAMPLE_OPERATOR({name})\n" for name in names)
-            + ACL.sub("//", text)
-        )
-        made = subprocess.run(
-            [
-                "g++",
-                "-std=c++17",
-                "-w",
-                "-fpermissive",
-                "-I",
-                Path(__file__).parent,
-                "main.cpp",
-                "-o",
-                "build/example",
-            ],
-            cwd=folder,
-            capture_output=True,
-            encoding="utf-8",
-            errors="replace",
-        )
+        made = compiled_example(folder)
         if made.returncode:
             return "example not compiled", said(made.stderr)
         judges = [[script, *more.split()] for script, more in judges] if own else []
@@ -257,6 +234,24 @@ def example(place: Path, one) -> tuple[str, str] | None:
                     filter(None, (hazards, f"on all cores, with {PAGE} bytes behind each tensor"))
                 )
         return tried[0]
+
+
+def compiled_example(folder: Path) -> subprocess.CompletedProcess:
+    """Compile an example's main.cpp with our header in the place of CANN's."""
+    text = read(folder / "main.cpp")
+    names = dict.fromkeys(re.findall(r"\b(acl\w+)GetWorkspaceSize\s*\(", text))
+    operators = "".join(f"EXAMPLE_OPERATOR({name})\n" for name in names)
+    (folder / "main.cpp").write_text(
+        '#include "example_acl.h"\n' + operators + ACL.sub("//", text), "utf-8"
+    )
+    command = "g++ -std=c++17 -w -fpermissive main.cpp -o build/example".split()
+    return subprocess.run(
+        [*command, "-I", Path(__file__).parent],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+    )
 
 
 PAGE = 4096  # bytes behind a tensor that a second try allows to read: the device allocates pages
@@ -361,6 +356,49 @@ class Called:
 
 def machine_call(called: Path, one, cores: int | None) -> Called:
     """Launch a kernel with the arguments of an example's call, and write its outputs."""
+    given, files = arguments_of(called)
+    tensors = [value for value in given if isinstance(value, np.ndarray)]
+    taken = [parameter.name for parameter in one.inputs]
+    fresh = [parameter for parameter in one.outputs if parameter.name not in taken]
+    rest, results = given[: len(given) - len(fresh)], given[len(given) - len(fresh) :]
+    inputs, attributes = rest[: len(taken)], rest[len(taken) :]
+    k = combination(one, [*zip(one.inputs, inputs), *zip(fresh, results)])
+    arrays = [
+        value
+        if value is None or isinstance(value, np.ndarray)
+        else np.atleast_1d(np.asarray(value, each.types[k] if each.types else None))
+        for each, value in zip(one.inputs, inputs)
+    ]
+    formats = [each.types[min(k, len(each.types) - 1)] for each in one.outputs]
+    one.formats = lambda _: formats  # of this call, where inputs alone do not tell
+    one.zeroed, one.in_place = True, not fresh  # the example copies zeros there
+    shapes = [
+        arrays[taken.index(each.name)].shape
+        if each.name in taken
+        # an output that the example leaves out is None
+        else getattr(results[fresh.index(each)], "shape", (8,))
+        for each in one.outputs
+    ]
+    values = {
+        each.name: value.item() if isinstance(value, np.generic) else value
+        for each, value in zip(one.attributes, attributes)
+    }
+    run, held = launched(one, arrays, shapes=shapes, cores=cores, **values)
+    present = [value for value in arrays if value is not None]
+    made = {id(value): memory.array for value, memory in zip(present, held)}
+    made |= {id(value): run.outputs[each.name] for each, value in zip(fresh, results)}
+    for value, file in zip(tensors, files):
+        if id(value) in made:
+            np.ascontiguousarray(made[id(value)]).tofile(file)
+    outputs = [
+        run.outputs[each.name] if each in fresh else made[id(arrays[taken.index(each.name)])]
+        for each in one.outputs
+    ]
+    return Called(present, list(values.values()), outputs, run.hazards)
+
+
+def arguments_of(called: Path) -> tuple[list, list[Path]]:
+    """Return the arguments of an example's call, and the file of each tensor."""
     given, files = [], []
     for words in map(str.split, (called / "call").read_text("utf-8").splitlines()[1:]):
         match words:
@@ -380,34 +418,24 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
                 given.append(" ".join(more))
             case _:
                 given.append(None)
-    tensors = [value for value in given if isinstance(value, np.ndarray)]
-    taken = [parameter.name for parameter in one.inputs]
-    fresh = [parameter for parameter in one.outputs if parameter.name not in taken]
-    results = given[len(given) - len(fresh) :]
-    rest = given[: len(given) - len(fresh)]
-    inputs, attributes = rest[: len(taken)], rest[len(taken) :]
-    k = next(
-        (
-            place
-            for place in range(max(len(each.types) for each in one.inputs or one.outputs))
-            if all(
-                not isinstance(value, np.ndarray)
-                or len(each.types) <= place
-                or each.types[place] == value.dtype
-                for each, value in [*zip(one.inputs, inputs), *zip(fresh, results)]
-            )
-        ),
-        0,
-    )
-    arrays = [
-        value
-        if value is None or isinstance(value, np.ndarray)
-        else np.atleast_1d(np.asarray(value, each.types[k] if each.types else None))
-        for each, value in zip(one.inputs, inputs)
-    ]
-    formats = [each.types[min(k, len(each.types) - 1)] for each in one.outputs]
-    one.formats = lambda _: formats  # of this call, where inputs alone do not tell
-    one.zeroed, one.in_place = True, not fresh  # the example copies zeros there
+    return given, files
+
+
+def combination(one, pairs: list) -> int:
+    """Return the place in OpDef of the formats of tensors, 0 if none fits."""
+    for place in range(max(len(each.types) for each in one.inputs or one.outputs)):
+        if all(
+            not isinstance(value, np.ndarray)
+            or len(each.types) <= place
+            or each.types[place] == value.dtype
+            for each, value in pairs
+        ):
+            return place
+    return 0
+
+
+def launched(one, arrays: list, **how) -> tuple:
+    """Return the run of a call, and the memories of the inputs, which a kernel may have changed."""
     memories, keep = [], one._memories
 
     def kept(*each):
@@ -415,38 +443,11 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
         return memories[-1]
 
     one._memories = kept
-    shapes = [
-        arrays[taken.index(each.name)].shape
-        if each.name in taken
-        else getattr(
-            results[fresh.index(each)], "shape", (8,)
-        )  # None: an output that the example leaves out
-        for each in one.outputs
-    ]
-    values = {
-        each.name: value.item() if isinstance(value, np.generic) else value
-        for each, value in zip(one.attributes, attributes)
-    }
     try:
-        run = one.launch(*arrays, shapes=shapes, cores=cores, **values)
+        run = one.launch(*arrays, **how)
     finally:
         one._memories = keep
-    sources = [memory for memory in memories[-1][0] if memory is not None]
-    made = {
-        id(value): memory.array
-        for value, memory in zip([a for a in arrays if a is not None], sources)
-    }
-    made |= {id(value): run.outputs[each.name] for each, value in zip(fresh, results)}
-    for value, file in zip(tensors, files):
-        if id(value) in made:
-            np.ascontiguousarray(made[id(value)]).tofile(file)
-    outputs = [
-        run.outputs[each.name] if each in fresh else made[id(arrays[taken.index(each.name)])]
-        for each in one.outputs
-    ]
-    return Called(
-        [each for each in arrays if each is not None], list(values.values()), outputs, run.hazards
-    )
+    return run, [memory for memory in memories[-1][0] if memory is not None]
 
 
 def opened(place: Path, Project):
