@@ -7,53 +7,42 @@ import numpy as np
 import pytest
 from checking.mutation import mutants
 from machine import SOAK
+from tables import table
 
 from aclnn_viz import operators
 from aclnn_viz.checking.judge import judge, prepared_suite
 from aclnn_viz.operators import registry
 
-REMOTE = "differs only for coordinates beyond 2^31 or that are no numbers: no document defines them, products differ"
-CLIPPED = "the coordinate is then clipped to the one pixel there is, with slope 0"
-ON_THE_BORDER = (
-    "differs only at a mirror, where the coordinate is the same and the clip makes the slope 0"
-)
-ONES = "multiplying with ones only broadcasts"
-
-# (function, text of the line, change without its place): why the mutant computes the same.
 WITH_FAULTS = [op for op in operators() if registry.file("faults", op.name)]
-EQUIVALENT = {
-    ("fold", "round(x / 4.0)", "Sub"): "adds a multiple of the period instead of subtracting it",
-    ("fold", "round(x / 4.0)", "4.0"): "still takes off a multiple of the period",
-    ("reflect", "return xp.zeros_like(u) * u", "left factor"): CLIPPED,
-    ("reflect", "return xp.zeros_like(u) * u", "right factor"): CLIPPED,
-    ("reflect", "return xp.zeros_like(u) * u", "zeros_like"): CLIPPED,
-    ("reflect", "forth = phase < span", "Lt"): ON_THE_BORDER,
-    ("reflect", "(offset >= 0.0)", "GtE"): ON_THE_BORDER,
-    ("source", "slope * xp.ones_like(u)", "Mult"): ONES,
-    ("source", "slope * xp.ones_like(u)", "left factor"): ONES,
-    ("source", "<= HUGE", "LtE"): REMOTE,
-    ("source", "<= HUGE", "abs"): REMOTE,
-    ("bicubic_source", "if paddingMode != REFLECTION", "NotEq"): REMOTE,
-    ("bicubic_source", "<= HUGE", "LtE"): REMOTE,
-    ("bicubic_source", "<= HUGE", "abs"): REMOTE,
-    ("bicubic_source", "slope * xp.ones_like(u)", "Mult"): ONES,
-    ("bicubic_source", "slope * xp.ones_like(u)", "left factor"): ONES,
-    (
-        "taps",
-        "(xp.round(u), xp.ones_like(u), xp.zeros_like(u))",
-        "zeros_like",
-    ): "backward skips gridGrad of nearest",
-    ("backward", "grad_x = grad_y", "float64"): "zeros, to which float64 is added",
-    ("backward", "pixels + 1", "1"): "one more element that is cut off",
-    ("divisors", "wide = xp.zeros(0", "0"): "only the dtype of the array is used",
-    (
-        "target_weight",
-        "if weight.shape[0] == 0",
-        "0 ",
-    ): "one class: softmax and one-hot cancel, whatever the weight",
-    ("sigmoids", "return xp.where", "Lt"): "both sides are 1/2 at t = 0",
-    ("swish_slope", "xp.guard(s * z", "20000.0"): "beyond, the slope is 0 or 1 in every format",
-}
+# Function, change without its place, text of the line: why the mutant computes the same. remote: it differs only for
+# coordinates beyond 2^31 or that are no numbers, which no document defines, and products differ. clipped: the coordinate is
+# then clipped to the one pixel there is, with slope 0. mirror: it differs only at a mirror, where the coordinate is the same
+# and the clip makes the slope 0. ones: multiplying with ones only broadcasts.
+EQUIVALENT = table("""
+fold           | Sub          | round(x / 4.0)                                   | adds a multiple of the period instead of subtracting it
+fold           | 4.0          | round(x / 4.0)                                   | still takes off a multiple of the period
+reflect        | left factor  | return xp.zeros_like(u) * u                      | clipped
+reflect        | right factor | return xp.zeros_like(u) * u                      | clipped
+reflect        | zeros_like   | return xp.zeros_like(u) * u                      | clipped
+reflect        | Lt           | forth = phase < span                             | mirror
+reflect        | GtE          | (offset >= 0.0)                                  | mirror
+source         | Mult         | slope * xp.ones_like(u)                          | ones
+source         | left factor  | slope * xp.ones_like(u)                          | ones
+source         | LtE          | <= HUGE                                          | remote
+source         | abs          | <= HUGE                                          | remote
+bicubic_source | NotEq        | if paddingMode != REFLECTION                     | remote
+bicubic_source | LtE          | <= HUGE                                          | remote
+bicubic_source | abs          | <= HUGE                                          | remote
+bicubic_source | Mult         | slope * xp.ones_like(u)                          | ones
+bicubic_source | left factor  | slope * xp.ones_like(u)                          | ones
+taps           | zeros_like   | (xp.round(u), xp.ones_like(u), xp.zeros_like(u)) | backward skips gridGrad of nearest
+backward       | float64      | grad_x = grad_y                                  | zeros, to which float64 is added
+backward       | 1            | pixels + 1                                       | one more element that is cut off
+divisors       | 0            | wide = xp.zeros(0                                | only the dtype of the array is used
+target_weight  | 0 at         | if weight.shape[0] == 0                          | one class: softmax and one-hot cancel, whatever the weight
+sigmoids       | Lt           | return xp.where                                  | both sides are 1/2 at t = 0
+swish_slope    | 20000.0      | xp.guard(s * z                                   | beyond, the slope is 0 or 1 in every format
+""")
 
 
 @cache
@@ -87,7 +76,7 @@ def reason(mutant, equivalent=EQUIVALENT):
     return next(
         (
             why
-            for (function, line, change), why in equivalent.items()
+            for function, change, line, why in equivalent
             if mutant.function == function
             and line in mutant.line
             and mutant.change.startswith(change)

@@ -6,6 +6,7 @@ import pytest
 from checking.mutation import mutants
 from checking.test_mutants import killed, reason
 from machine import SOAK
+from tables import table
 
 from aclnn_viz import operator
 from aclnn_viz.checking.judge import prepared_suite
@@ -14,21 +15,13 @@ from aclnn_viz.operators import registry
 from aclnn_viz.puzzles import puzzle, puzzles, verdict
 from aclnn_viz.puzzles.verdict import judged
 
-NEVER_READ = "stands where the result is masked out"
-
-# (function, text of the line, change without its place): why the mutant computes the same.
-EQUIVALENT = {
-    (
-        "grid_reflect",
-        "np.remainder(np.abs(u - low)",
-        "abs",
-    ): "the wave is the same on both sides of a mirror",
-    ("grid_scatter", "pixels + 1", "1"): "one more column that is cut off",
-    ("ce_target_weight", "np.where(counted, target, 0)", "0 "): NEVER_READ,
-    ("ce_mean_gradient", "np.where(counted, target, 0)", "0 "): NEVER_READ,
-}
-
-
+# Function, change without its place, text of the line: why the mutant computes the same.
+EQUIVALENT = table("""
+grid_reflect     | abs  | np.remainder(np.abs(u - low)  | the wave is the same on both sides of a mirror
+grid_scatter     | 1    | pixels + 1                    | one more column that is cut off
+ce_target_weight | 0 at | np.where(counted, target, 0)  | stands where the result is masked out
+ce_mean_gradient | 0 at | np.where(counted, target, 0)  | stands where the result is masked out
+""")
 WITH_PUZZLES = [operator(name) for name in dict.fromkeys(one.operator for one in puzzles())]
 
 
