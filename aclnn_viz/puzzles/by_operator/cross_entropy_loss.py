@@ -54,8 +54,8 @@ def ce_mean_gradient(gradLoss, logProb, target, weight, ignoreIndex):
 
 
 def ce_smoothing(logProb, target, weight, labelSmoothing):
-    """The gradient by the logits (N, C) of the sum of smoothed losses: (1 - a) of the weight goes to the target, a / C
-    of its own weight to every class."""
+    """The gradient by the logits (N, C) of the sum of smoothed losses, with a = labelSmoothing: the target counts
+    (1 - a) times its weight, and every class a / C times its weight."""
     rows, classes = logProb.shape
     grad = np.zeros_like(logProb)
     for n in range(rows):

@@ -20,7 +20,7 @@ def grid_unnormalise(x, size, alignCorners):
 
 
 def grid_clip(u, size):
-    "Border padding: the place u (n,) moved onto the image, and its slope (n,), which is 0 already on the border itself."
+    """Border padding: u (n,) clipped to the image, and the slope (n,) of clipping, which is 0 on the border itself."""
     clipped, slope = np.zeros_like(u), np.zeros_like(u)
     for i in range(u.size):
         if u[i] <= 0.0:
@@ -46,8 +46,8 @@ def grid_reflect(u, size, alignCorners):
 
 
 def grid_reflect_slope(u, size, alignCorners):
-    """The slope of reflection padding at u (n,): each mirror turns the direction around. A mirror that is reached
-    exactly counts, but for the lower one of the image itself."""
+    """The slope of reflection padding at u (n,). A point on a mirror counts as reflected there, except on the lower
+    mirror of the image itself."""
     low, span = (0.0, size - 1.0) if alignCorners else (-0.5, float(size))
     slope = np.zeros_like(u)
     for i in range(u.size):
@@ -65,11 +65,11 @@ def grid_taps(u):
     left, left_weight, right_weight = np.zeros_like(u), np.zeros_like(u), np.zeros_like(u)
     for i in range(u.size):
         pixel = int(u[i])
-        if pixel > u[i]:  # int cuts towards 0
+        if pixel > u[i]:
             pixel -= 1
         left[i] = pixel
         right_weight[i] = u[i] - pixel
-        left_weight[i] = 1.0 - right_weight[i]
+        left_weight[i] = pixel + 1 - u[i]
     return left, left_weight, right_weight
 
 
@@ -94,8 +94,8 @@ def grid_scatter(index, values, pixels):
 
 
 def grid_row_gradient(row, x, gradOutput):
-    """The gradient by x (P,) of bilinear samples of one row of pixels (W,), with zeros outside and alignCorners:
-    each tap gives its pixel times the slope of its weight."""
+    """The gradient by x (P,) of bilinear samples of one row of pixels (W,), with zeros outside and
+    alignCorners."""
     grad = np.zeros_like(x)
     for point in range(x.size):
         u = (x[point] + 1.0) / 2.0 * (row.size - 1)
@@ -116,7 +116,7 @@ def grid_bicubic_slopes(t):
     for k, tap in enumerate((-1, 0, 1, 2)):
         for i in range(t.size):
             d = abs(t[i] - tap)
-            away = 1.0 if t[i] > tap else -1.0  # does the distance grow with t?
+            away = 1.0 if t[i] > tap else -1.0
             if d <= 1.0:  # the weight is (A + 2) d^3 - (A + 3) d^2 + 1
                 slopes[k, i] = away * (3.0 * (A + 2.0) * d**2 - 2.0 * (A + 3.0) * d)
             else:  # the weight is A d^3 - 5 A d^2 + 8 A d - 4 A
@@ -128,9 +128,8 @@ LATTICE = np.stack(np.meshgrid(*2 * [np.linspace(-3.9, 3.9, 14)]), -1)[None].ast
 
 
 def channel_gap(pixels, itemsize):
-    """The srcStride, in bytes, with which DataCopyPad takes the same pixel of one channel after another, each a block
-    of one element; channels of pixels (n,) elements lie behind each other, and a gap runs from the end of a block to
-    the start of the next."""
+    """The srcStride, in bytes, with which DataCopyPad takes one pixel of each channel, as blocks of one element.
+    Channels of pixels (n,) elements follow each other in memory."""
     gap = np.zeros_like(pixels)
     for i in range(pixels.size):
         end_of_this, start_of_next = 1, pixels[i]

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def swish_slope(z, swishScale):
-    """The slope of z sigmoid(s z) with s = swishScale, for z (n,) of any size: both tails are asked for."""
+    """The slope of z sigmoid(s z) with s = swishScale, for z (n,) of any size and either sign."""
     slope = np.zeros_like(z)
     for i in range(z.size):
         s = (
@@ -16,7 +16,7 @@ def swish_slope(z, swishScale):
             if swishScale * z[i] > -700.0
             else 0.0
         )
-        slope[i] = s + z[i] * swishScale * s * (1.0 - s)  # product rule
+        slope[i] = s + z[i] * swishScale * s * (1.0 - s)
     return slope
 
 
@@ -33,8 +33,8 @@ def gn_xhat(x, mean, rstd, numGroups):
 
 
 def gn_means(dxhat, xhat, numGroups):
-    """Two means over every group of every sample, each (N, numGroups): that of dxhat x-hat, which a change of rstd
-    takes back, and that of dxhat, which a change of the mean takes back."""
+    """Two means over every group of every sample, each (N, numGroups): the mean of dxhat x-hat, and the mean of
+    dxhat."""
     N, C, P = xhat.shape
     along, shift = np.zeros((N, numGroups)), np.zeros((N, numGroups))
     for n in range(N):

@@ -16,8 +16,7 @@ def hardswish_middle(x):
 
 
 def hardswish_slope(x):
-    """The slope of hardswish, x clip(x + 3, 0, 6) / 6, everywhere on the line, for x (n,); the kinks belong to the
-    middle."""
+    """The slope of hardswish, x clip(x + 3, 0, 6) / 6, for x (n,); at -3 and 3 the formula between them holds."""
     slope = np.zeros_like(x)
     for i in range(x.size):
         clipped = min(max(x[i] + 3.0, 0.0), 6.0)
@@ -38,7 +37,7 @@ def hardswish_kernel(gradOutput, self):
 
 
 def tile_count(length, tileLength):
-    """How many tiles of tileLength elements cover length (n,) elements; whole numbers, none for no elements."""
+    """How many tiles of tileLength elements cover length (n,) elements; 0 for no elements."""
     tiles = np.zeros_like(length)
     for i in range(length.size):
         start = 0.0
@@ -78,8 +77,8 @@ def moved_elements(count, itemsize):
 
 
 def tile_length(room, itemsize, buffers):
-    """The longest tile, in multiples of 64 elements, of which a program fits room (n,) bytes with three queues of
-    `buffers` buffers of itemsize bytes an element and two work buffers of 4 bytes an element."""
+    """The longest tile, a multiple of 64 elements, that fits room (n,) bytes. Each of three queues holds `buffers`
+    blocks of itemsize bytes an element. Each of two work buffers takes 4 bytes an element."""
     tile = np.zeros_like(room)
     for i in range(room.size):
         while (tile[i] + 64) * (3 * buffers * itemsize + 2 * 4) <= room[i]:
@@ -88,8 +87,8 @@ def tile_length(room, itemsize, buffers):
 
 
 def core_first(core, total, cores, align):
-    """The first element of each core (n,): total elements are dealt in blocks of align, and the first cores have one
-    block more when they cannot be dealt evenly."""
+    """The first element of each core (n,) when total elements are dealt in blocks of align; blocks left over go to the
+    first cores, one to each."""
     blocks, first = np.ceil(total / align), np.zeros_like(core)
     for i in range(core.size):
         for before in range(int(core[i])):

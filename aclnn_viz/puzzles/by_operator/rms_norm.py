@@ -39,7 +39,7 @@ def rms_dx(dy, x, rstd, gamma):
 
 
 def rms_dgamma(dy, x, rstd):
-    """dgamma (n,): every row used the same gamma."""
+    """dgamma (n,) from dy and x (rows, n) and rstd (rows, 1)."""
     dgamma = np.zeros_like(x[0])
     for row in range(x.shape[0]):
         for i in range(x.shape[1]):
@@ -65,7 +65,7 @@ def rms_kernel(dy, x, rstd, gamma):
 
 
 def rows_of_core(core, rows, cores):
-    """How many rows each core (n,) has: equal spans, as short as cores allow; the last may have fewer, or none."""
+    """How many rows each core (n,) has: rows go to core after core in spans of one length, the shortest that suffices."""
     span, held = np.ceil(rows / cores), np.zeros_like(core)
     for i in range(core.size):
         for row in range(rows):
@@ -74,7 +74,7 @@ def rows_of_core(core, rows, cores):
 
 
 def strip_owner(column, strip, cores):
-    """Which core adds up a column (n,): strips of so many columns are dealt to the cores in turn, again and again."""
+    """Which core adds up a column (n,): strips of `strip` columns go to the cores in turn."""
     owner = np.zeros_like(column)
     for i in range(column.size):
         start, core = 0.0, 0
@@ -85,8 +85,8 @@ def strip_owner(column, strip, cores):
 
 
 def row_traffic(columns, tileLength, itemsize):
-    """The bytes that one row of columns (n,) moves: dy and x are read and dx is written; a row that does not fit a tile
-    is read twice, for its mean must be known before the first element of dx."""
+    """The bytes that one row of columns (n,) elements moves: dy and x are read, dx is written; a row longer than a tile
+    is read twice."""
     moved = np.zeros_like(columns)
     for i in range(columns.size):
         for _times in range(1 if columns[i] <= tileLength else 2):
