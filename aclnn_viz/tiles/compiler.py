@@ -17,7 +17,7 @@ from aclnn_viz.errors import place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
-AMBIGUOUS = re.compile(r"reference to [‘'](\w+)[’'] is ambiguous")
+AMBIGUOUS = re.compile(r"(?:reference to|call of overloaded) [‘'](\w+)[^\n]*[’'] is ambiguous")
 # Pattern of a compiler's message; text of asked, got and fix.
 REFUSALS = (
     (
@@ -43,6 +43,8 @@ REFUSALS = (
         "write it with others, or judge the results of the device with av.check",
     ),
 )
+# headers of the vendor's interface: each stands for all of ours
+VENDORS = re.compile(r"(?:lib|adv_api|basic_api|impl)/|kernel_(?:operator|tpipe|type|log|common)")
 ROOTS = ".git", ".gitignore", "LICENSE"  # names that mark the top folder of a repository
 SECONDS, KIBIBYTES = 120, 4 << 20  # time and memory limits; a compiler beyond them may never end
 # The memory limit also holds for processes that the compiler starts.
@@ -86,15 +88,37 @@ def included(folders: Sequence) -> list[str]:
     return [f"-I{folder}" for folder in folders]
 
 
-def above(file: Path, name: str) -> Path | None:
-    """Return the folder of a header among the folders above a file in its repository, or up to three levels below them."""
+def repository(file: Path) -> Path:
+    """Return the top folder of a file's repository, or the third above the file."""
     parents = list(file.parents)
-    roots = [k for k, parent in enumerate(parents) if any((parent / one).exists() for one in ROOTS)]
-    for parent in parents[: max(roots) + 1 if roots else 3]:
-        for level in ("", "*/", "*/*/", "*/*/*/"):
-            if found := sorted(parent.glob(level + name)):
+    roots = [parent for parent in parents if any((parent / one).exists() for one in ROOTS)]
+    return roots[-1] if roots else parents[min(2, len(parents) - 1)]
+
+
+def above(file: Path, name: str) -> Path | None:
+    """Return the folder of a header among the folders above a file in its repository, or up to four levels below them."""
+    top = repository(file)
+    for parent in file.parents:
+        for level in range(5):
+            # a kernel's before a host's, and the other way round
+            found = sorted(
+                parent.glob("*/" * level + name),
+                key=lambda one: (one.parent.name != file.parent.name, one),
+            )
+            if found:
                 return Path(str(found[0])[: -len(name) - 1])
-    return None
+        if parent == top:
+            return None
+
+
+def ours(name: str) -> Path | None:
+    """Return a folder in which a header of the vendor's interface includes ours; None for other names."""
+
+    def write(folder: Path):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text('#include "kernel_operator.h"\n', "utf-8")
+
+    return kept((name,), "header", write) if VENDORS.match(name) else None
 
 
 def preprocessed(command: list, text: str, file: Path, hidden: str) -> tuple[str, list]:
@@ -104,7 +128,7 @@ def preprocessed(command: list, text: str, file: Path, hidden: str) -> tuple[str
             return translate([*command, "-E"], text, file, hidden), command
         except CompileError as error:
             missing = MISSING.search(str(error))
-            folder = missing and above(file, missing[1])
+            folder = missing and (above(file, missing[1]) or ours(missing[1]))
             if not folder or f"-I{folder}" in command:
                 raise
             command = [*command[:-3], f"-I{folder}", *command[-3:]]

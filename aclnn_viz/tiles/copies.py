@@ -112,17 +112,7 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         _copy("DataCopyPad", dst, src, count, length, *steps)
         return
     for side, past in (("leftPadding", left), ("rightPadding", right)):
-        if not 0 <= past <= BLOCK:
-            core.stop(
-                "copy parameters",
-                message(
-                    "DataCopyPad has a {side} of {n} elements, {length} bytes, which must lie in 0 to {most}",
-                    side=side,
-                    n=past // size,
-                    length=past,
-                    most=BLOCK,
-                ),
-            )
+        _need(core, "DataCopyPad", side, past // size, BLOCK // size)
     if pad is not None and size == 8:
         _need(core, "DataCopyPad", "paddingValue", pad.paddingValue, 0)
     steps = length + strides[0], row + strides[1] * BLOCK

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import Parameter, Signature
-from itertools import islice
 from mmap import mmap
 from pathlib import Path
 from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
@@ -41,6 +40,7 @@ from aclnn_viz.tiles.compiler import (
     kept,
     preprocessed,
     ready,
+    repository,
     translate,
 )
 from aclnn_viz.tiles.machine import Core, Machine, current
@@ -214,24 +214,26 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     folder = next((parent.parent for parent in file.parents if parent.name == "op_kernel"), None)
     if own or folder is None:
         return f"#define RegisteredTiling Registered{own[1]}\n" if own else ""
-    hosts = {}
-    for host in sorted(
-        path
-        for part in ("op_kernel", "op_host")
-        for path in (folder / part).rglob("*.*")
-        if path.suffix in (".h", ".hpp", ".cpp") and path.parent.name[0] != "."
-    ):
-        text = NOISE.sub(
-            lambda match: match[0] if match[0][0] == '"' else "", host.read_text("utf-8", "replace")
-        )
-        for op, _ in REGISTERED.findall(text):
-            hosts[op] = host, text
-    fitting = [op for op in hosts if {*snake(op)} & {*names, file.stem}] or list(hosts)
+    top, called, hosts = repository(file), {*names, file.stem}, {}
+    for place, pattern in (folder / "op_kernel", "*"), (folder / "op_host", "*"), (top, "*tiling*"):
+        if any({*snake(op)} & called for op in hosts):
+            break
+        for host in sorted(place.rglob(f"{pattern}.*")):
+            if host.suffix not in (".h", ".hpp", ".cpp") or host.parent.name[0] == ".":
+                continue
+            text = NOISE.sub(
+                lambda match: match[0] if match[0][0] == '"' else "",
+                host.read_text("utf-8", "replace"),
+            )
+            for op, _ in REGISTERED.findall(text):
+                if place is not top or {*snake(op)} & called:
+                    hosts[op] = host, text
+    fitting = [op for op in hosts if {*snake(op)} & called] or list(hosts)
     if not fitting:
         return ""
     host, text = hosts[op := fitting[0]]
     header = '#include "kernel_tiling/kernel_tiling.h"\n'
-    if host.name not in _headers(file, folder):
+    if host.resolve() not in _headers(file.resolve(), folder):
         # leave out other code of the host, which the kernel cannot compile
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
@@ -239,21 +241,18 @@ def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
     return f"{header}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
 
 
-def _headers(file: Path, folder: Path) -> set[str]:
-    """Return the names of the headers that a file of a project includes, directly or indirectly."""
-    names, files = set(), [file]
+def _headers(file: Path, folder: Path) -> list[Path]:
+    """Return a file of a project with the headers that it includes, directly or indirectly."""
+    files = [file]
     for one in files:
         for name in re.findall(r'#\s*include\s*"(.*?)"', one.read_text("utf-8", "replace")):
             places = (
-                place / name for place in (one.parent, folder / "op_kernel", folder / "op_host")
+                (place / name).resolve()
+                for place in (one.parent, folder / "op_kernel", folder / "op_host")
             )
-            names.add(Path(name).name)
-            files += [
-                found
-                for found in islice((p for p in places if p.is_file()), 1)
-                if found not in files
-            ]
-    return names
+            found = next((place for place in places if place.is_file()), file)
+            files += [found] * (found not in files)
+    return files
 
 
 def snake(name: str) -> tuple[str, str]:

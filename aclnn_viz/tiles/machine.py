@@ -194,13 +194,7 @@ class Core:
 
     def horizon(self, pipe: int) -> list[int]:
         """Return the horizon of a pipe's next instruction: all waits of the pipe and of the scalar unit, without the scalar unit's stores."""
-        (s, v, into, out), (_, v_seen, into_seen, out_seen) = self.seen[pipe], self.seen[S]
-        return [
-            s,
-            v if v > v_seen else v_seen,
-            into if into > into_seen else into_seen,
-            out if out > out_seen else out_seen,
-        ]
+        return [self.seen[pipe][S], *map(max, self.seen[pipe][1:], self.seen[S][1:])]
 
     def wait(self, pipe: int, clock: list[int]):
         self.seen[pipe] = list(map(max, self.seen[pipe], clock))

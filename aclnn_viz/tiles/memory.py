@@ -277,13 +277,17 @@ class GlobalMemory:
         """Return whether nothing orders a write to a line and another of this epoch, of which a scalar unit makes one."""
         core, pipe = instruction.core, instruction.pipe
         floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
-        for _, held, at in self._recent(Span(line * CACHE, CACHE), core, False, False):
-            pipes = at & 3
-            late = (pipes != pipe) & (at >> 2 > np.take(instruction.horizon, pipes))
-            met = (held > floor) & ((held != mine) | late) & ((pipes == S) | (pipe == S))
-            if met.any():
-                return True
-        return False
+        return any(
+            (
+                (held > floor)
+                & (
+                    (held != mine)
+                    | (at & 3 != pipe) & (at >> 2 > np.take(instruction.horizon, at & 3))
+                )
+                & ((at & 3 == S) | (pipe == S))
+            ).any()
+            for _, held, at in self._recent(Span(line * CACHE, CACHE), core, False, False)
+        )
 
     def _recent(self, span: Span, core, writing: bool, atomic: bool):
         """Yield verb, stamps and places of the accesses in this epoch that may conflict.

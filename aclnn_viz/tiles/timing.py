@@ -233,26 +233,16 @@ class Times:
     def save(self, path: str | Path) -> Path:
         """Write the times as a trace.json, which Perfetto, MindStudio Insight and vizviewer open: one process per core."""
         path = Path(path)
-        events: list[dict] = [
-            {
-                "ph": "M",
-                "name": "process_name",
-                "pid": c,
-                "args": {"name": tr("core {core}, stated, not measured", core=c)},
-            }
-            for c in range(self.run.cores)
-        ]
-        events += [
-            {
-                "ph": "M",
-                "name": "thread_name",
-                "pid": c,
-                "tid": PIPES_TIMED.index(name),
-                "args": {"name": name},
-            }
-            for c in range(self.run.cores)
-            for name in PIPES_TIMED
-        ]
+        events: list[dict] = []
+        for c in range(self.run.cores):
+            said = tr("core {core}, stated, not measured", core=c)
+            events += [
+                {"ph": "M", "name": f"{kind}_name", "pid": c, "tid": tid, "args": {"name": name}}
+                for kind, tid, name in (
+                    ("process", 0, said),
+                    *(("thread", tid, name) for tid, name in enumerate(PIPES_TIMED)),
+                )
+            ]
         free: dict[tuple, float] = {}
         # Viewers take any overlap for nested calls: an inbound copy starts after the last, and times are in 1/1024 us.
         for span in self.spans:

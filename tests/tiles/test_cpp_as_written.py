@@ -267,6 +267,7 @@ REGISTER_TILING_DATA_CLASS({op}, {op}Data)
 """
 KERNEL = """#include "kernel_operator.h"
 #include "{name}_impl.h"
+#include "shared.h"
 extern "C" __global__ __aicore__ void {name}(GM_ADDR x, GM_ADDR y, GM_ADDR workspace, GM_ADDR tiling) {{
     GET_TILING_DATA(data, tiling);
     AscendC::GlobalTensor<float> to;
@@ -278,19 +279,21 @@ extern "C" __global__ __aicore__ void {name}(GM_ADDR x, GM_ADDR y, GM_ADDR works
 
 @pytest.fixture
 def repository(tmp_path):
-    """Return two operators in one folder, far below their repository's headers; a struct beside the kernels; a
-    file of layer 0.
+    """Return two operators in one folder, far below their repository's headers; a struct beside the kernels, one far from
+    them; a file of layer 0.
     """
     project = tmp_path / "repo" / "src" / "ops" / "two"
     files = {"src/common/inc/error/own.h": "#pragma once\n#define OWN 10\n", "LICENSE": ""}
     for op, name, cores in (("OneOf", "one_of", 2), ("OtherOf", "other_of", 3)):
-        part = "op_kernel" if name == "one_of" else "op_host"
+        folder = "src/ops/two/op_kernel" if name == "one_of" else "src/common/a/b/op_tiling"
         files[f"src/ops/two/op_host/{name}.cpp"] = HOST.format(op=op, name=name, cores=cores)
-        files[f"src/ops/two/{part}/{name}_tiling.h"] = STRUCT.format(op=op)
+        files[f"{folder}/{name}_tiling.h"] = STRUCT.format(op=op)
         files[f"src/ops/two/op_kernel/{name}.cpp"] = KERNEL.format(name=name)
         files[f"src/ops/two/op_kernel/{name}_impl.h"] = (
             f'#include "{name}_tiling.h"\n' if name == "one_of" else ""
         )
+    for part, text in (("op_host", "#error of the host"), ("op_kernel", "#pragma once")):
+        files[f"src/common/{part}/shared.h"] = text
     files["src/ops/two/op_host/one_of_l0.cpp"] = '#include "opdev/op_log.h"\nnothing that compiles'
     for name, text in files.items():
         (file := tmp_path / "repo" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -241,6 +241,49 @@ def test_arguments_of_every_kind_and_what_is_printed(capsys):
         cpp(SOURCES / "formats.cpp")["add"]
 
 
+def test_names_of_the_vendors_own_sources(tmp_path):
+    """Calls by their address, headers of the interface, masks of AscendCUtils, the number of the core by the compiler's name."""
+    (tmp_path / "named.cpp").write_text(
+        """#include "lib/math/kernel_operator_acos_intf.h"
+using namespace AscendC;
+using Two = void(const LocalTensor<float> &, const LocalTensor<float> &, const int32_t &);
+using Number = void(const LocalTensor<float> &, const LocalTensor<float> &, const float &, const int32_t &);
+using Three = void(const LocalTensor<float> &, const LocalTensor<float> &, const LocalTensor<float> &, const int32_t &);
+using Lanes = void(const LocalTensor<float> &, const LocalTensor<float> &, const LocalTensor<float> &, uint64_t,
+                   const uint8_t, const BinaryRepeatParams &);
+template <Two *two, Number *number, Three *three, Lanes *lanes>
+void all(LocalTensor<float> a) {
+    two(a, a, 64), number(a, a, PI, 64), three(a, a, a, 64), lanes(a, a, a, 3, 1, {1, 1, 1, 8, 8, 8});
+    AscendCUtils::SetMask<float>(2);
+    Adds<float, false>(a, a, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
+    ResetMask();
+}
+extern "C" __global__ __aicore__ void named(GM_ADDR x, GM_ADDR y) {
+    TPipe pipe;
+    TQue<TPosition::VECIN, 1> queue;
+    pipe.InitBuffer(queue, 1, 256);
+    GlobalTensor<float> from, to;
+    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
+    auto a = queue.AllocTensor<float>();
+    DataCopyPadExtParams pad{false, 0, 0, 0.0f};
+    DataCopyPad(a, from[get_block_idx() * 64], {1, 256, 0, 0, 0}, pad);
+    queue.EnQue(a), queue.DeQue();
+    if (g_coreType == AIV) all<Abs, Adds, Add, Mul>(a);
+    PipeBarrier<PIPE_ALL>();
+    DataCopy(to, a, 64);
+    queue.FreeTensor(a);
+}
+""",
+        "utf-8",
+    )
+    x, y = -np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    run = av.tiles.run(cpp(tmp_path / "named.cpp")["named"], x, y)
+    wanted = 2 * (np.abs(x) + np.float32(np.pi))
+    wanted[:3] **= 2
+    wanted[:2] += 1
+    assert run.hazards == () and np.allclose(y, wanted, 1e-6)
+
+
 def test_a_right_kernel_in_odd_forms():
     x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
     run = av.tiles.run(cpp(SOURCES / "odd_forms.cpp")["odd_forms"], x, y, 64, schedule="late")

@@ -1,5 +1,6 @@
 """Each instruction, type and mode against loops over lanes that share nothing with the machine, and each argument has an effect."""
 
+import math
 import operator
 import re
 import tomllib
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from reference.ascendc_sums import pairs, reduce_sum_count
 from small_kernels import NO_PAD, buffer, gm, ran, sync
+from tables import table
 
 from aclnn_viz import tiles
 from aclnn_viz.tiles.ascendc import *  # noqa: F403
@@ -122,7 +124,7 @@ def places(form, sizes):
             )
 
 
-POSITIVE = set("Ln Sqrt Rsqrt Reciprocal Exp Div Mathematics".split())
+POSITIVE = set("Ln Sqrt Rsqrt Reciprocal Exp Div Mathematics Library".split())
 
 
 def formula(text):
@@ -437,6 +439,13 @@ def built(dtype):
         row = sum(strided(t.a, 3, 37, 1, 9), [])
         yield from enumerate((max(row), index(row, dtype)))
 
+    def alone(t):
+        for repeat, row in enumerate(strided(t.a, 2, 37, 2, 17)):
+            yield 3 * repeat, row.index(max(row))
+
+    args = "Max", "d", "a", 37, 2, 3, 2, 17, 3
+    yield Row("WholeReduceIndex", args, alone, types | {"d": uint32_t})
+
     def pair(t, order):
         for repeat, row in enumerate(strided(t.a, 2, 37, 2, 17)):
             yield from enumerate((max(row), index(row, dtype))[:: 1 - 2 * order], repeat * 6)
@@ -457,6 +466,56 @@ def built(dtype):
         ),
     ):
         yield Row(name, args, want, types)
+
+
+# ---- the library on rows --------------------------------------------------------------------------------------------
+
+
+def halved(value):
+    return rounded(value, "float", "half", "R")
+
+
+def in_bytes(value, scale, offset):
+    number = halved(halved(halved(float(value)) * halved(float(scale))) + halved(float(offset)))
+    return min(max(round(number), -128), 127)
+
+
+# A call's name, its temporary buffer and arguments, the width of the result's rows and how much of each is not 0, other
+# formats, and element k of row i.
+LIBRARY = table("""
+SimpleSoftMax   | w 1 3 d 48 a 48 b 3*per e 3*per 16                 | 16 16 |            | exp(a[16*i+k] - b[per*i]) / e[per*i]
+Normalize       | None 2 5 d 48 w 3 a 48 b 3 e 3 b 13 e 13 16 13 .25 | 16 13 | w=dtype    | (a[16*i+k] - b[i]) / sqrt(e[i] + .25) * b[k] + e[k]
+Pad             | w 1 1 d 72 a 48 16 13 2 9 7.0                      | 24 24 |            | a[16*i+k-2] if 2 <= k < 15 else 7.0
+UnPad           | w 1 1 d 24 a 48 16 8                               | 8 8   |            | a[16*i+k]
+QuantScalar     | w 1 1 d 48 a 48 9.7 1.3                            | 16 16 | d=int8_t   | in_bytes(a[16*i+k], 9.7, 1.3)
+QuantRows       | w 1 2 d 48 a 48 b 16 16 1.3                        | 16 16 | d=int8_t   | in_bytes(a[16*i+k], b[k], 1.3)
+QuantRowsBoth   | w 1 3 d 48 a 48 b 16 e 16 16                       | 16 16 | d=int8_t   | in_bytes(a[16*i+k], b[k], e[k])
+Dequant         | w 1 1 d 48 a 48 16 13 .3                           | 16 13 | a=int32_t  | a[16*i+k] * .3
+DequantRows     | w 1 2 d 48 a 48 b 13 16 13                         | 16 13 | a=int32_t  | a[16*i+k] * b[k]
+AntiQuant       | w 1 3 d 48 a 48 b 6 e 6 12 2 3                     | 12 12 | a=int8_t   | (a[12*i+k] + b[i//2*3 + k//4]) * e[i//2*3 + k//4]
+WelfordFinalize | None 2 2 w 1 d 1 a 16 b 16 .05 .02 3               | 1 1   | w=dtype    | (sum(b[:16]) + 3 * sum((x - sum(a[:16]) * .05)**2 for x in a[:16])) * .02
+WelfordCounted  | None 2 3 w 1 d 1 a 16 b 16 e 16 .05                | 1 1   | w=dtype    | (sum(b[:16]) + sum(n * (x - sum(map(mul, a, e[:16])) * .05)**2 for x, n in zip(a, e[:16]))) * .05
+Merge           | None 1 2 d 3*per a 2*per b per                     | per//4 per//4 |   | sorted([x[j:j + per//4] for x, n in ((a, 2*per), (b, per)) for j in range(0, n, per//4)], key=lambda one: -one[0])[i][k] if k != 1 or per == 8 else 0
+SelectBytes     | w 1 2 d 48 a 48 m 48 16 7.0 1                      | 16 16 | m=int8_t   | 7.0 if m[16*i+k] else a[16*i+k]
+""")
+
+
+def library(dtype):
+    known = (
+        vars(math) | globals() | {"per": 32 // dtype.itemsize, "dtype": dtype, "mul": operator.mul}
+    )
+    for name, words, shape, types, text in LIBRARY:
+        args = [one if one in LETTERS else eval(one, known) for one in words.split()]  # noqa: S307
+
+        def want(t, shape=shape, text=text, count=args[args.index("d") + 1]):
+            width, real = (eval(one, known) for one in shape.split())  # noqa: S307
+            held = known | {z: [*map(number, getattr(t, z))] for z in "abem"}
+            for at in range(count):
+                i, k = divmod(at, width)
+                yield at, eval(text, held | {"i": i, "k": k}) if k < real else 0.0  # noqa: S307
+
+        types = {"": dtype, "w": uint8_t} | eval(f"dict({types})", known)  # noqa: S307
+        yield Row("Library", (name, *args), want, types)
 
 
 # ---- all rows -------------------------------------------------------------------------------------------------------
@@ -493,6 +552,7 @@ def rows():
         yield compared("CompareRepeats", CMPMODE.LT, 2, 2, 17, dtype=dtype, other=1.0)
         yield from (selected(mode, 200, dtype) for mode in SELMODE)
         yield from built(dtype)
+        yield from library(dtype)
     yield compared("Compare", CMPMODE.EQ, 64, dtype=int32_t)
     for dtype in formats("Brcb"):
 
@@ -545,13 +605,19 @@ def others(value):
         return [(value[0] >> 1, *value[1:])]
     if isinstance(value, str):
         return ["e" if value != "e" else "b"] if value in LETTERS else []
+    if value is None:
+        return []
     return [not value] if isinstance(value, bool) else [value // 2, 2 * value, value + 1]
 
 
 def outcome(row):
     try:
         return called(row)[2]
-    except ValueError:  # NumPy's own, of shapes that do not fit
+    except (
+        ValueError,
+        TypeError,
+        AttributeError,
+    ):  # NumPy's own, of shapes and tensors that do not fit
         return None
 
 
@@ -632,7 +698,7 @@ def test_every_call_has_a_row():
 
 
 OTHERS = set(
-    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position Library "
+    "GetReduceRepeatSumSpr CompareRegister GetCmpMask SetCmpMask SetAtomicMax SetAtomicMin GetPhyAddr Absent Position "
     "GetReduceRepeatMaxMinSpr".split()
 )
 
@@ -689,3 +755,44 @@ def test_atomic_sums_add_and_stores_replace():
 
     result = ran(kernel)
     assert result.kinds == [] and (result.y[:8] == 3 * np.arange(1, 9)).all()
+
+
+@pytest.mark.parametrize("dtype", formats("SetAtomicAdd"), ids=str)
+def test_atomic_copies_add_or_keep_an_extreme(dtype):
+    for name, combine in (("Add", operator.add), ("Max", max), ("Min", min)):
+
+        def kernel(x, y, name=name):
+            tensor, count = buffer(TPipe(), dtype, 64), 32 // dtype.itemsize
+            DataCopy(tensor, gm(x, dtype), 64)
+            sync(HardEvent.MTE2_MTE3)
+            DataCopy(gm(y, dtype), tensor, count)
+            PipeBarrier(PIPE_MTE3)
+            FUNCTIONS[f"SetAtomic{name}"](dtype)
+            DataCopy(gm(y, dtype), tensor[32], count)
+            SetAtomicNone()
+
+        x = np.random.default_rng(0).integers(-9, 9, 64).astype(dtype)
+        result, count = ran(kernel, x, size=64, dtype=dtype), 32 // dtype.itemsize
+        wanted = [combine(x[k], x[32 + k]) for k in range(count)]
+        assert result.kinds == [] and result.y[:count].tolist() == wanted
+
+
+def test_the_register_of_a_comparison_is_copied_and_filled():
+    def kernel(x, y):
+        pipe = TPipe()
+        tensor, bits = buffer(pipe, float32, 256), buffer(pipe, uint8_t, 64)
+        DataCopy(tensor, gm(x), 256)
+        PipeBarrier(PIPE_ALL)
+        FUNCTIONS["CompareRegister"](tensor, tensor[64], CMPMODE.LT, 64)
+        PipeBarrier(PIPE_ALL)
+        FUNCTIONS["GetCmpMask"](bits)
+        FUNCTIONS["SetCmpMask"](tensor.ReinterpretCast(uint8_t))
+        PipeBarrier(PIPE_ALL)
+        FUNCTIONS["GetCmpMask"](bits[32])
+        PipeBarrier(PIPE_ALL)
+        DataCopy(gm(y, uint8_t), bits, 64)
+
+    x = np.random.default_rng(0).standard_normal(256).astype(np.float32)
+    found = ran(kernel, x).y.view(np.uint8)
+    assert [int(found[k // 8]) >> k % 8 & 1 for k in range(64)] == [*(x[:64] < x[64:128])]
+    assert found[32:48].tobytes() == x[:4].tobytes()

@@ -139,6 +139,8 @@ public:
     const Shape &GetStorageShape() const { return storage; }
     Shape &MutableOriginShape() { return origin; }
     Shape &MutableStorageShape() { return storage; }
+    bool operator==(const StorageShape &other) const { return origin == other.origin && storage == other.storage; }
+    bool operator!=(const StorageShape &other) const { return !(*this == other); }
 
 private:
     Shape origin, storage;
@@ -317,6 +319,7 @@ public:
         call->tiling.size = sizeof(T);
         return reinterpret_cast<T *>(call->tiling.bytes);
     }
+    size_t GetWorkspaceNum() const { return call->workspaces.size(); }
     size_t *GetWorkspaceSizes(size_t count) {
         call->workspaces.resize(std::max(call->workspaces.size(), count));
         return call->workspaces.data();
@@ -397,6 +400,11 @@ using TypeFunction = ge::graphStatus (*)(gert::InferDataTypeContext *);
 
 namespace ops {
 
+enum class ScalarType { UINT64, INT64, UINT32, INT32, UINT16, INT16, UINT8, INT8, FLOAT32, FLOAT16 };
+struct ScalarVar {
+    ScalarType type;
+    double value;
+};
 class OpParamDef {
 public:
     std::string name;
@@ -418,6 +426,7 @@ public:
     OpParamDef &To(const char *) { return *this; }
     OpParamDef &Version(uint32_t) { return *this; }
     OpParamDef &InitValue(uint64_t) { return *this; }
+    OpParamDef &InitValue(const std::vector<ScalarVar> &) { return *this; }
     OpParamDef &OutputShapeDependOnCompute() { return *this; }
     OpParamDef &Follow(const char *) { return *this; }
 };

@@ -26,7 +26,9 @@ constexpr uint32_t SYSTEM_WORKSPACE = 16u << 20;  // bytes on NPU arch 2201
 }  // namespace aclnn_viz
 
 namespace fe {
-class PlatFormInfos {};
+struct PlatFormInfos {
+    uint32_t GetCoreNum() const { return aclnn_viz::soc.aiv; }
+};
 }  // namespace fe
 
 namespace platform_ascendc {

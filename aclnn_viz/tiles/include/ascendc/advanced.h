@@ -508,6 +508,14 @@ bool PopStackBuffer(LocalTensor<T> &buffer, AT) {
 }
 struct AscendCUtils {
     static void SetOverflow(uint64_t) {}
+    static constexpr int32_t GetC0Count(int32_t bytes) { return 32 / bytes; }
+    static constexpr int32_t GetBitSize(int32_t bytes) { return bytes * 8; }
+    static void SetMaskCount() { AscendC::SetMaskCount(); }
+    static void SetMaskNorm() { AscendC::SetMaskNorm(); }
+    template <class T>
+    static void SetMask(uint64_t high, uint64_t low) { SetVectorMask<T>(high, low); }
+    template <class T>
+    static void SetMask(int32_t length) { SetVectorMask<T>(length); }
 };
 
 }  // namespace AscendC

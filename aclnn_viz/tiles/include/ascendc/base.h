@@ -27,6 +27,9 @@
 #define GM_ADDR uint8_t *
 #endif
 #define K_MAX_SHAPE_DIM 8
+#ifdef DT_FLOAT  // a project's types are macros
+#define DT_INT4 29
+#endif
 
 // The architecture of Atlas A2 and A3, for sources that ask.
 #define __NPU_ARCH__ 2201
@@ -83,6 +86,7 @@ using ::float32_t;
 struct complex64 {
     float real, imag;
 };
+constexpr float PI = 3.14159265f;
 struct int4b_t {  // two in a byte; no tensor of them is offered
     uint8_t bits;
 };
@@ -95,6 +99,7 @@ struct Place {
 };
 #define AT Place at = Place::here()
 
+inline Place latest{"", 0};  // of the last call
 // Writes one call down for the machine, which executes the calls in their order, but later. Only `ask` waits until all are done:
 // for a number, or because the kernel may read global memory itself from there on. Defined in start.h.
 class Arguments;
@@ -177,7 +182,7 @@ struct Nothing {
 template <class... A>
 void call(const char *name, Place at, const A &...arguments) {
     Arguments all;
-    (all.put(arguments), ...), send('c', name, at, all);
+    (all.put(arguments), ...), send('c', name, latest = at, all);
 }
 template <class... A>
 int64_t make(const char *name, Place at, const A &...arguments) {  // the number of the pipe, queue, buffer or tensor that it makes
@@ -203,7 +208,7 @@ T number_of(int64_t answer) {  // GetValue answers with the bits of a double for
 // Enumerations, those of the machine first and in its order; what follows are names of other parts of a core.
 enum class HardEvent {
     S_V, S_MTE2, S_MTE3, V_S, V_V, V_MTE2, V_MTE3, MTE2_S, MTE2_V, MTE2_MTE3, MTE3_S, MTE3_V, MTE3_MTE2,
-    MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, M_FIX, FIX_M, MTE2_MTE2, MTE3_MTE3
+    MTE2_MTE1, MTE1_MTE2, MTE1_M, M_MTE1, M_FIX, FIX_M, MTE2_MTE2, MTE3_MTE3, MTE1_FIX, FIX_MTE1
 };
 enum class TPosition { VECIN, VECCALC, VECOUT, GM, A1, A2, B1, B2, C1, C2, CO1, CO2, LCM, SPM, SHM, TSCM };
 using QuePosition = TPosition;

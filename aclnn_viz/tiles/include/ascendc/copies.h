@@ -33,6 +33,8 @@ struct DataCopyPadExtParams {
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(T(value)) {}
     void into(Arguments &to) const { to.fields(2, isPad, leftPadding, rightPadding, double(paddingValue)); }
 };
+template <class U>
+DataCopyPadExtParams(bool, uint8_t, uint8_t, U) -> DataCopyPadExtParams<U>;
 struct DataCopyPadParams {  // the older form: the value as bits
     bool isPad = false;
     uint8_t leftPadding = 0, rightPadding = 0;

@@ -23,6 +23,10 @@ namespace AscendC {
     template <class T, auto... options, class U>                                                                          \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src, AT) {                                                 \
         call("Mathematics", at, Text{#Name}, dst, Nothing(), src.GetSize(at), src);                                       \
+    }                                                                                                                     \
+    template <class T, bool isReuseSource = false, class R>                                                               \
+    R Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const uint32_t count) {                                  \
+        return Name<T>(dst, src, count, latest);  /* for its address, as of Add */                                        \
     }
 #define ASCENDC_MATHEMATICS_2(Name)                                                                                       \
     template <class T, auto... options, class U, class S>                                                                 \

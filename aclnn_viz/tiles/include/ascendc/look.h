@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #define ASCENDC_ASSERT(condition, ...) assert(condition)
+#define ASSERT_MSG(condition, ...) assert(condition)
 #define ascendc_assert(condition, ...) assert(condition)
 #ifndef ASSERT
 // It begins with a plus, because on the device ASSERT is empty and kernels write "n = count ASSERT(n);" as well.

@@ -198,6 +198,8 @@ inline constexpr struct {
 inline constexpr struct {
     operator int64_t() const { return AscendC::GetBlockNum(); }
 } block_num;
+inline int64_t get_block_idx() { return AscendC::GetBlockIdx(); }
+inline int64_t get_block_num() { return AscendC::GetBlockNum(); }
 inline void set_flag(pipe_t from, pipe_t to, AscendC::TEventID id, AscendC::Place at = AscendC::Place::here()) { AscendC::set(AscendC::event_of(from, to), id, at); }
 inline void wait_flag(pipe_t from, pipe_t to, AscendC::TEventID id, AscendC::Place at = AscendC::Place::here()) { AscendC::await(AscendC::event_of(from, to), id, at); }
 #define pipe_barrier(pipe) AscendC::PipeBarrier<pipe>()

@@ -52,7 +52,7 @@ public:
     bool EnQue(const LocalTensor<T> &tensor, AT) { return ++waiting, call("TQue.EnQue", at, made(at), tensor), true; }
     template <TPosition, TPosition, class T>
     bool EnQue(const LocalTensor<T> &tensor, AT) { return EnQue(tensor, at); }
-    template <class T>
+    template <class T = uint8_t>
     LocalTensor<T> DeQue(AT) { return --waiting, LocalTensor<T>(make("TQue.DeQue", at, made(at), Format<T>())); }
     template <TPosition, TPosition, class T>
     LocalTensor<T> DeQue(AT) { return DeQue<T>(at); }

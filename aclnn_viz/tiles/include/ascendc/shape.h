@@ -11,6 +11,7 @@ namespace ge {
 
 #ifdef DT_FLOAT  // in a kernel of a project they are macros
 using DataType = int;
+constexpr DataType DT_STRING = 13, DT_COMPLEX128 = 17, DT_UNDEFINED = 28, DT_MAX = 43;
 #else
 enum DataType {
     DT_FLOAT = 0, DT_FLOAT16 = 1, DT_INT8 = 2, DT_INT32 = 3, DT_UINT8 = 4, DT_INT16 = 6, DT_UINT16 = 7, DT_UINT32 = 8,

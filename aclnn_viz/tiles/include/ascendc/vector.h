@@ -84,6 +84,7 @@ uint32_t lanes_of(const char *name, Lanes mask, Place at) {
 template <class T, class U>
 using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
 
+// The last form of each is for its address: a call cannot deduce R. Its place is that of the last call.
 #define ASCENDC_BINARY(Name)                                                                                              \
     template <class T, bool isSetMask = true, class U, class V>                                                           \
     void Name(const LocalTensor<T> &dst, const LocalTensor<U> &src0, const LocalTensor<V> &src1, int32_t count, AT) {     \
@@ -96,6 +97,15 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
             call(#Name, at, after(dst, done, params.dstRepStride), after(src0, done, params.src0RepStride),               \
                  after(src1, done, params.src1RepStride), lanes, repeats, params);                                        \
         });                                                                                                               \
+    }                                                                                                                     \
+    template <class T, bool isSetMask = true, class R>                                                                    \
+    R Name(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, const int32_t &count) {     \
+        return Name<T, isSetMask>(dst, src0, src1, count, latest);                                                        \
+    }                                                                                                                     \
+    template <class T, bool isSetMask = true, class R>                                                                    \
+    R Name(const LocalTensor<T> &dst, const LocalTensor<T> &src0, const LocalTensor<T> &src1, uint64_t mask,              \
+           const uint8_t repeatTime, const BinaryRepeatParams &params) {                                                  \
+        return Name<T, isSetMask>(dst, src0, src1, mask, repeatTime, params, latest);                                     \
     }
 #define ASCENDC_UNARY(Name)                                                                                               \
     template <class T, bool isSetMask = true>                                                                             \
@@ -109,6 +119,10 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
             call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), lanes,          \
                  repeats, params);                                                                                        \
         });                                                                                                               \
+    }                                                                                                                     \
+    template <class T, bool isSetMask = true, class R>                                                                    \
+    R Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const int32_t &count) {                                  \
+        return Name<T, isSetMask>(dst, src, count, latest);                                                               \
     }
 #define ASCENDC_SCALAR(Name)                                                                                              \
     template <class T, bool isSetMask = true, class U, class Number>                                                      \
@@ -122,6 +136,10 @@ using Wide = std::conditional_t<(sizeof(T) > sizeof(U)), T, U>;
             call(#Name, at, after(dst, done, params.dstRepStride), after(src, done, params.srcRepStride), U(scalar),      \
                  lanes, repeats, params);                                                                                 \
         });                                                                                                               \
+    }                                                                                                                     \
+    template <class T, bool isSetMask = true, class R>                                                                    \
+    R Name(const LocalTensor<T> &dst, const LocalTensor<T> &src, const T &scalar, const int32_t &count) {                 \
+        return Name<T, isSetMask>(dst, src, scalar, count, latest);                                                       \
     }
 
 ASCENDC_BINARY(Add) ASCENDC_BINARY(Sub) ASCENDC_BINARY(Mul) ASCENDC_BINARY(Div) ASCENDC_BINARY(Max) ASCENDC_BINARY(Min)
