@@ -30,12 +30,12 @@ DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}
 # stay English
 ERRORS = set(
-    "StateError problem ValueError TypeError need function by_name shape_of _check ended".split()
+    "StateError problem ValueError TypeError need whole function by_name shape_of _check ended".split()
 )
 # their arguments are never shown, or are a docstring
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}
-# no attribute, part of a path or option, called function, or keyword
-WORD = re.compile(r"(?<![./-])\b[A-Za-z]{2,}\b(?![(=/])")
+# no attribute, part of a path or option, command of TeX, called function, or keyword
+WORD = re.compile(r"(?<![./\\-])\b[A-Za-z]{2,}\b(?![(=/])")
 WORDS = re.compile(r"[A-Za-z]{2,},? +[A-Za-z]{2,}")
 READ = {"label", "title", "text", "words"}  # shown fields of panels and marks
 SHOWN = {
