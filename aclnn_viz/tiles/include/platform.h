@@ -25,15 +25,20 @@ constexpr uint32_t SYSTEM_WORKSPACE = 16u << 20;  // bytes on NPU arch 2201
 
 }  // namespace aclnn_viz
 
+namespace platform_ascendc {
+enum class CoreMemType { L0_A, L0_B, L0_C, L1, L2, UB, HBM, RESERVED };
+}  // namespace platform_ascendc
+
 namespace fe {
+using LocalMemType = platform_ascendc::CoreMemType;
 struct PlatFormInfos {
     uint32_t GetCoreNum() const { return aclnn_viz::soc.aiv; }
+    void GetLocalMemSize(const LocalMemType &kind, uint64_t &size) const;
 };
 }  // namespace fe
 
 namespace platform_ascendc {
 
-enum class CoreMemType { L0_A, L0_B, L0_C, L1, L2, UB, HBM, RESERVED };
 enum class SocVersion { ASCEND910, ASCEND910B, ASCEND310P, ASCEND310B, ASCEND910_93, ASCEND950, MC62CM12A, RESERVED_VERSION };
 enum class NpuArch { DAV_1001, DAV_2002, DAV_2201, DAV_3002, DAV_3510 };
 
@@ -65,6 +70,14 @@ public:
     void GetCoreMemBw(const CoreMemType &kind, uint64_t &bytes) const { bytes = kind == CoreMemType::L2 ? 110 : 32; }
     void ReserveLocalMemory(uint32_t bytes) { aclnn_viz::soc.ub -= bytes; }
 };
+
+}  // namespace platform_ascendc
+
+inline void fe::PlatFormInfos::GetLocalMemSize(const LocalMemType &kind, uint64_t &size) const {
+    platform_ascendc::PlatformAscendC().GetCoreMemSize(kind, size);
+}
+
+namespace platform_ascendc {
 
 class PlatformAscendCManager {
 public:
