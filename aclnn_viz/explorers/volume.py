@@ -207,7 +207,7 @@ def _grad(xp, found: Volume) -> Panel:
             Heat(xp.where(back == 0.0, np.nan, back), "diverging", -most, most, digits=True),
         ),
         Axis(tr("column")),
-        Axis(tr("slice and row of the point"), ticks=tuple(ticks)),
+        Axis(tr("slice and row of the voxel"), ticks=tuple(ticks)),
         7,
         260,
     )

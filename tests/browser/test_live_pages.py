@@ -156,7 +156,7 @@ def test_the_first_opening_shows_itself_and_ends_at_a_touch(browser, sampler):
     at = page.evaluate("document.querySelector('.aclnn-explorer').dataset.revision")
     page.wait_for_timeout(200)
     assert page.evaluate("document.querySelector('.aclnn-explorer').dataset.revision") == at
-    assert page.locator(".ae-plays [aria-label='one step on']").is_hidden()
+    assert page.locator(".ae-plays [aria-label='one step ahead']").is_hidden()
 
 
 def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
@@ -168,7 +168,7 @@ def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
     page.page.locator("[aria-label='one step back']").click()
     page.becomes("said.join() !== given.join()", before)
     stepped = page.said()
-    page.page.locator("[aria-label='one step on']").click()
+    page.page.locator("[aria-label='one step ahead']").click()
     page.becomes("said.join() === given.join()", before)
     assert "point" in stepped[0] and page.faults == []
 

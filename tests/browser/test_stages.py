@@ -147,7 +147,7 @@ def test_a_slope_says_its_data(opened):
         near = np.nanargmin(np.abs(found.x - float(said["self"])))
         assert float(said[f"{label}:"]) == pytest.approx(values[near], abs=0.02)
     slope = f"{found.here[2]:.4g}"
-    assert hint("share", 1, 0.1) == f"comes back\nof a gradient of 1: {slope}"
+    assert hint("share", 1, 0.1) == f"comes back\nfor a gradient of 1: {slope}"
     _, data, hint = opened("hardswish", x=3.0)  # a kink: the slope jumps behind it
     for step, value in ((0, 1.5), (1, 1.0)):
         assert data.answer.beside[8 + step] == value
@@ -177,7 +177,7 @@ def test_a_cell_of_a_plane_says_its_number_and_the_frame_goes_by_keys(opened):
     assert hint("planes", far + 3, 1) == f"row 1, column 3: {found.arrived[1, 3]:.4g}"
     assert hint("counts", 2, 1) == "row 1, column 2: 2"
     sent = found.weights[3] * found.gradient[1, 0]
-    assert hint("adds", 3, -0.1) == f"output 1,0\nan output sends: {sent[1, 1]:.4g}"
+    assert hint("adds", 3, -0.1) == f"output 1,0\ngradient that an output sends: {sent[1, 1]:.4g}"
     grip = page.locator("[data-panel=planes] .ae-grip")
     assert grip.bounding_box()["width"] >= 44
     before = page.locator("[data-panel=adds] figcaption").text_content()
@@ -190,7 +190,9 @@ def test_a_voxel_says_its_number_and_the_point_goes_by_keys(opened):
     page, data, hint = opened("grid_sampler_3d")
     found = data.answer
     assert hint("volume", 0, 0) == f"input[0, 0, 0] = {found.voxels[0, 0, 0]:.4g}"
-    assert hint("back", 2, 7) == f"slice, row 1, 2, column 2: {found.weights[3]:.4g}"
+    assert (
+        hint("back", 2, 7) == f"slice and row of the voxel 1, 2, column 2: {found.weights[3]:.4g}"
+    )
     assert float(hint("point", 1, -0.1).rsplit(" ", 1)[1]) == pytest.approx(
         found.gradient[1], rel=1e-3
     )
