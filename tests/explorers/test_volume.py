@@ -53,7 +53,7 @@ def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
     [
         ({}, "reads its 8 corners"),
         ({"z": 0.0}, "reads its 4 corners"),
-        ({"z": 1.0}, "What falls there is lost"),
+        ({"z": 1.0}, "that part of the gradient is lost"),
         ({"x": 1.2, "axis_4": 64}, "lies outside"),
         ({"z": 1.0, "paddingMode": 1}, "reads its 4 corners"),
         ({"interpolationMode": 1}, "the point gets none"),
