@@ -273,7 +273,7 @@ class Certifier:
         return found
 
     def _in_double_double(self, names, letter, rows) -> None:
-        """Compute outputs again; of those with the letter, only `rows` (None: all)."""
+        """Compute outputs again; an output with the axis `letter` only in `rows`, or whole if `rows` is None."""
 
         def run(block, inputs):
             values = self._precise(_rows_of(block, letter, rows), inputs)

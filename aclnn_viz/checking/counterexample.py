@@ -22,8 +22,8 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import linked, message, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
-# an error above this multiple of the allowed error stays so while the case shrinks, so that it is
-# clearly no rounding
+# where an error is above this multiple of the allowed error, smaller cases are kept only if theirs is,
+# too: rounding alone gives no such error
 PLAIN = 1000.0
 SIMPLE = (
     np.ones_like,

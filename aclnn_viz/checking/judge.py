@@ -170,8 +170,8 @@ def prepared(
 ) -> Prepared:
     """Compute what is right on a case for a kernel of a given precision; None means any that computes in float32.
 
-    `signs` includes the signs of zeros where every order of products agrees. `around(page)` replaces each page of another
-    expression if the operator's page is not its folder's.
+    `signs` includes the signs of zeros where every order of products agrees. If the caller has changed the
+    operator's page, `around(page)` makes the same change in each page of the plan.
     """
 
     def adapted(plan: Plan) -> Plan:

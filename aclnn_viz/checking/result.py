@@ -524,7 +524,7 @@ def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
 
 
 def _telling(seen: Sequence[CaseRun]) -> list[CaseRun]:
-    """Return the runs that best tell a mistake.
+    """Return the runs that show best which mistake the kernel makes.
 
     Runs that differ only by a convention are left out, and float64 runs that are right to float32's precision, unless no wrong
     run would remain.

@@ -225,7 +225,7 @@ def _meant(op, parameter, value):
 
 
 def _is_power(op, parameter) -> bool:
-    """Return whether the state holds an attribute's power of ten."""
+    """Return whether the control of an attribute sets its exponent: the value is a power of ten."""
     return parameter.kind == "float" and _control(op, parameter, {}).metadata["control"][
         "label"
     ].endswith("^")

@@ -236,9 +236,9 @@ def own(kind: str, name: str, attribute: str, default=None):
 
 
 def table(kind: str, name: str, made: Callable = dict):
-    """Return `made` of an operator's TOML table of a kind, or of an empty table.
+    """Return what `made` makes of an operator's TOML table of a kind, or of an empty table if the operator has none.
 
-    Raise ValueError if that fails.
+    Raise ValueError if the file cannot be read or `made` fails.
 
     >>> table("puzzle_solutions", "hardswish")["hardswish_slope"][0]["name"]
     'interval open at both ends'

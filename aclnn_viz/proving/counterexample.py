@@ -123,7 +123,10 @@ def _sizes(subject):
 
 
 def _draws(number, subject):
-    """Yield (sum of (length - 1), number, subject, sizes, seed)."""
+    """Yield draws of a subject for each choice of its lengths, small ones first, with several seeds each.
+
+    A draw is (sum of (length - 1), number of the subject, subject, {letter: length}, seed).
+    """
     sizes = _sizes(subject)
     each = max(3, FEWEST // len(sizes))
     for at, (total, lengths) in enumerate(sizes):

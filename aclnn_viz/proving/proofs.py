@@ -108,7 +108,7 @@ class Result:
             lines.append(
                 "  "
                 + tr(
-                    "{output} is the derivative by {input}: combinations of options {held} of {n}, cases {cases}",
+                    "{output} is the derivative by {input}: proved for {held} of {n} combinations of options; branches of the formula: {cases}",
                     output=output,
                     input=by,
                     held=len(own) - len(failed),

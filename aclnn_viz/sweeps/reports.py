@@ -25,7 +25,7 @@ COUNTED = {
     WRONG: message("{n:,} wrong"),
     LEFT_OUT: message("{n:,} left out"),
     UNSUPPORTED: message("{n:,} unsupported"),
-    DIED: message("{n:,} died"),
+    DIED: message("{n:,} crashed"),
 }
 PLACE = [message("operator"), message("output"), message("format"), message("mode")]
 HEADER = [

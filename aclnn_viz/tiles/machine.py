@@ -40,10 +40,10 @@ _local = threading.local()
 PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
-ADDS, ADDS_ONTO = message("adds to"), message("adds onto")
+ADDS, ADD = message("adds to"), message("add to")
 # verbs for one other core, and below for several
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
-PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADDS}
+PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADD}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
 ELEMENTS = message("{name} {does} {n} of {all} elements of {tensor} that nobody wrote")
 MET = {
@@ -305,7 +305,7 @@ class Core:
                     message(
                         BYTES if memory is self.ub else ELEMENTS,
                         name=instruction.name,
-                        does=ADDS_ONTO if writing else DOES[0],
+                        does=ADDS if writing else DOES[0],
                         n=missing,
                         all=state.size,
                         tensor=whose,

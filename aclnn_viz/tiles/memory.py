@@ -145,7 +145,7 @@ class UnifiedBuffer:
         return conflicts
 
     def _last(self, held: dict[Span, int], span: Span, least: int) -> int:
-        """Return the last position above `least` that touched bytes of a span."""
+        """Return the position of the last instruction that touched bytes of a span; at most `least` if none did after `least`."""
         for other, position in reversed(held.items()):
             if position <= least or meet(span, other):
                 return position

@@ -7,8 +7,12 @@ from aclnn_viz.words.messages import Message, linked, message
 DOCUMENTED = message(
     "right with an exact {names}: the page of this function states an error of 1e-3 for half and 1e-4 for float; use Div and Sqrt"
 )
-PRECISION = message("right with every format float32: the precision of 16 bits, not the formula")
-FORMULA = message("wrong with every format float32, too: the formula, not the precision of 16 bits")
+PRECISION = message(
+    "right if every format is float32: the cause of the error is the precision of the 16-bit formats, not the formula"
+)
+FORMULA = message(
+    "wrong even if every format is float32: the cause of the error is the formula, not the precision of the 16-bit formats"
+)
 
 
 def cause(

@@ -56,7 +56,7 @@ TYPES = {
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
 HOST = "seconds", "padding", "zeroed", "in_place"  # options of CppKernel that describe the host
 OPTIONAL = 1  # value of ParamType in OpDef for an optional parameter
-# A source with these includes only registers or calls other operators: layer 0, aclnn.
+# A source that includes one of these headers only registers operators, or calls others (layer 0, aclnn).
 CALLS_ONLY = re.compile(r'#\s*include\s*[<"](?:aclnn\w*|opdev|level[02]|op_api|acl)/')
 ABSENT = {
     r"\bTCubeTiling\b|MultiCoreMatmulTiling|\bmatmul_tiling\b": "the matrix unit's tiling (matmul_tiling)",

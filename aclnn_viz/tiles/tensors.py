@@ -586,7 +586,7 @@ class TBuf:
         return self.GetWithOffset(dtype, None, 0)
 
     def GetWithOffset(self, dtype, size: int | None, bufOffset: int) -> LocalTensor:
-        """Return `size` elements of the buffer from a byte on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
+        """Return `size` elements of the buffer from byte `bufOffset` on, a multiple of 32. C++: `GetWithOffset<T>(size, bufOffset)`."""
         if self.blocks is None:
             current().hazard("buffer without bytes", WITHOUT)
             return _Unmade(WITHOUT, "", 0, 0).tensor(dtype)

@@ -220,7 +220,7 @@ class Times:
 
     @property
     def roofline(self) -> dict[str, float]:
-        """Return vector cycles' worth of bytes per byte of global memory, the rate reached, and the two roofs, in GB/s."""
+        """Return the bytes of vector work per byte moved from or to global memory, and in GB/s: the rate reached, the two roofs."""
         clock, moved = self.costs["clock"].value, self.sizes["in"] + self.sizes["out"]
         work = self.sizes["repeats"] * REPEAT
         return {

@@ -51,7 +51,7 @@ def two_faults(name, first, second):
     ("name", "first", "second"),
     [
         ("rms_norm", "missing 1/n", "dgamma averaged"),
-        ("rms_norm", "sigma for rstd", "dgamma with x"),
+        ("rms_norm", "sigma for rstd", "dgamma from x, not x-hat"),
         ("group_norm_swish", "missing 1/n", "swish scale ignored"),
         pytest.param(
             "grid_sampler_2d", "reflection sign lost", "channels averaged", marks=pytest.mark.soak

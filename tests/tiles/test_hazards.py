@@ -63,7 +63,7 @@ flag_left                    | flag unpaired             | ErrorSync3   | the ke
 ninth_event                  | event                     | -            | id 8 is none of the 8
 race                         | race between cores        | -            | DataCopyPad writes 64 elements of y that core 0 writes
 tail_over_a_neighbour        | race between cores        | -            | DataCopy writes 3 elements of y that core 0 writes
-dirty                        | dirty atomics             | -            | adds onto 64 of 64 elements of y that nobody wrote
+dirty                        | dirty atomics             | -            | adds to 64 of 64 elements of y that nobody wrote
 atomics_left_on              | atomic mode left on       | -            | ends while SetAtomicAdd is on
 repeat                       | repeat beyond 255         | -            | has repeatTime 256, taken as 0
 stride                       | repeat beyond 255         | -            | has a stride 256, taken as 0

@@ -262,7 +262,8 @@ def atomic_tiling(platform, **inputs):
     return tiling(platform, **inputs, atomic=True)
 
 
-# Rows and cores may be summed in any order: no chain is longer than row after row.
+# Rows and cores may be summed in any order: no order adds more numbers in a row than one that adds
+# row after row.
 _PLAN = Plan("rms norm in tiles", order=BLOCKED, tile=64, leading=SEQUENTIAL, reciprocal_mean=True)
 PROGRAMS = (
     Program(

@@ -14,7 +14,7 @@ from aclnn_viz.words.messages import kept, message
 
 TOPICS = ("kink", "tie", "not finite", "zero divisor", "empty", "parameter")
 PYTORCH = "2.13.0"  # PyTorch version with which the values were recorded
-SILENT = "says nothing"
+SILENT = "does not state this"
 
 
 @dataclass(frozen=True)
