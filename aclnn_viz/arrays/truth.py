@@ -216,7 +216,7 @@ class Certifier:
         )
 
     def truth(self) -> Truth:
-        """Compute every output as accurately as it needs."""
+        """Compute every output in float64, and in double-double what float64 leaves unclear."""
         with np.errstate(all="ignore"):
             unclear = (
                 self._in_float64() if self.narrow else dict.fromkeys(self.results, (None, None))

@@ -124,7 +124,7 @@ def _compiled(text: str, file: str, mode: str = "exec"):
 
 
 class Ways:
-    """Copies of an operator's page and formulas that record ways."""
+    """Copies of an operator's page and formulas that record which way each decision takes."""
 
     def __init__(self, op: Operator):
         self.op, self.seen = op, {}

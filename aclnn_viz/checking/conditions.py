@@ -206,7 +206,7 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Return whether a condition holds for all wrong ones of some fresh runs, which chance would rarely produce."""
+    """Return whether a condition holds in all wrong ones among fresh runs, and would rarely do so by chance."""
     said = [(holds, wrong) for case, wrong in runs if (holds := law.holds(case)) is not None]
     wrong = sum(bad for _, bad in said)
     return all(holds for holds, bad in said if bad) and comb(len(said), wrong) >= SELDOM * comb(

@@ -440,9 +440,7 @@ def _values(output: str, masks: list[tuple[CaseRun, np.ndarray]]) -> Iterator[st
             ),
             (
                 ~wrong,
-                message(
-                    "{output} is wrong everywhere but where {values}, of the values that were tried"
-                ),
+                message("{output} is wrong for all tried values except where {values}"),
             ),
         ):
             if 2 < part.sum() < part.size:

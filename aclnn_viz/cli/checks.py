@@ -177,7 +177,7 @@ def triage(options) -> int:
     if written and not options.json:
         print(
             tr(
-                "{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges it, aclnn-viz check {folder} FILE.py:FUNCTION your kernel on it",
+                "{call} is in {folder}: aclnn-viz check {operator} --read {folder} judges this call; aclnn-viz check {folder} FILE.py:FUNCTION judges your kernel on the inputs of this call",
                 call=written.name,
                 folder=options.write,
                 operator=written.operator,

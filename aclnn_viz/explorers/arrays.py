@@ -45,7 +45,7 @@ def point(value):
 
 
 def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tuple[dict, ...]:
-    """Return the play that moves a field from one end to the other."""
+    """Return the animation that moves a field from one end to the other."""
     return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]},)
 
 

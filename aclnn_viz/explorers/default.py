@@ -256,7 +256,7 @@ def inputs(op, state) -> dict:
 
 
 def _of_forward(op, state) -> dict:
-    """Return the inputs of forward in a state that backward may lack."""
+    """Return the inputs of the forward pass in a state; the backward pass may lack some of these."""
     asked = options(op, state)
     source = default.Draw(float_format(state.dtype), state.seed, asked)
     return default.draw_forward(op, source, asked["shape"])[0]

@@ -108,7 +108,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 
 def take_away() -> tuple[dict, ...]:
-    """Return the play in which the removed share grows from none to all."""
+    """Return the animation in which the removed share grows from none to all."""
     return sweep(tr("take away"), "taken", 4.0)
 
 

@@ -80,7 +80,7 @@ def test_a_changed_kink_changes_its_rows_and_no_other(monkeypatch, capsys):
     rows = conventions.recompute([operator("hardswish")])
     assert {row.topic for row in rows if not row.holds} == {"kink"}
     assert cli.main(["conventions", "hardswish"]) == 1
-    assert "[0], BUT [-0.5] IS WRITTEN DOWN" in capsys.readouterr().out
+    assert "[0], BUT THE VALUE WRITTEN DOWN IS [-0.5]" in capsys.readouterr().out
 
 
 def test_a_changed_tie_of_the_taps_changes_the_rows_of_the_3d_sampler(monkeypatch):
