@@ -197,7 +197,7 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
 
 @book.theorem(
     "dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
-    **{"that nothing is wrong": {"factor": 0}, "dx is wrong by the full sums": {"factor": 1}},
+    **{"there is no error": {"factor": 0}, "dx is wrong by the full sums": {"factor": 1}},
 )
 def printed_dx_is_wrong(factor=1 - 1 / M):
     first, second = group_sums(a, g)
@@ -237,7 +237,7 @@ def printed_dx_sums_to_a_remainder(factor=M - 1):
 @book.theorem(
     "With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
     **{
-        "that nothing is wrong": {"factor": 0},
+        "there is no error": {"factor": 0},
         "dx is wrong by the share of all samples": {"own": 0},
     },
 )
@@ -256,7 +256,7 @@ def outputs_are_not_group_sums(factor=1, own=1):
 @book.theorem(
     "A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
     **{
-        "that nothing is wrong": {"factor": 0},
+        "there is no error": {"factor": 0},
         "the kernel is wrong by s y (1 - sigma) sigma": {"factor": scale},
     },
 )

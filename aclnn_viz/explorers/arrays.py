@@ -67,7 +67,7 @@ def only(xp, there, mark) -> tuple:
 
 
 def placed(moved, shape: tuple):
-    """Return dragged points (rows, columns, 2) at their places, nan elsewhere; in a trace they already have some shape."""
+    """Return an array (rows, columns, 2) of the dragged points' coordinates, nan at rest; in a trace `moved` is such an array already."""
     if not isinstance(moved, tuple):
         moved = moved[: shape[0], : shape[1]]
         rest = np.full((moved.shape[0], shape[1] - moved.shape[1], 2), np.nan)

@@ -21,7 +21,7 @@ SAID = {
 REASONS = (
     "a limit that is not known to be an integer",
     "a sum without lower and upper limit",
-    "a sum inside cases",
+    "a sum stands inside a formula that distinguishes cases",
     "a possible pole",
     "a lower limit that depends on another index",
     "a sum that runs downwards or to a fraction",

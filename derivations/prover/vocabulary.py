@@ -102,7 +102,7 @@ def _children(e, integers):
 
 def _require_cases(e, integers):
     if e.has(Sum):
-        raise NotUnderstood(f"a sum inside cases: {e}")
+        raise NotUnderstood(f"a sum stands inside a formula that distinguishes cases: {e}")
     for branch, condition in e.args:
         _require_understood(branch, integers)
         _require_condition(condition, integers)
