@@ -68,9 +68,3 @@ def test_keys_move_and_choose_points(explorer):
     assert state.moved[0][2:] == pytest.approx((was[0] - 1 / 16, was[1] + 0.25 / 16), abs=1e-6)
     canvas.press("Home")
     assert checked(explorer).moved == ()
-
-
-def test_a_key_turns_a_slider(explorer):
-    explorer.page.locator("[data-field=rotate]").focus()
-    explorer.page.keyboard.press("ArrowRight")
-    assert checked(explorer).rotate == 16.0

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from aclnn_viz.explorers import live, planes, subject_of, two_phase
+from aclnn_viz.explorers import live, subject_of
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
@@ -105,7 +105,7 @@ STATE = "document.querySelector('.aclnn-explorer').dataset.revision"
 
 
 @pytest.mark.parametrize("name", STAGES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(5)
 def test_all_that_a_hand_moves_goes_by_keys(name, opened):
     page, _, _ = opened(name)
     page.evaluate(UNFOLDED)
@@ -136,25 +136,6 @@ def swipe(page):
     page.wait_for_function("scrollY > 100")
 
 
-def test_a_slope_says_its_data(opened):
-    _, data, hint = opened("hardswish")
-    found = data.answer
-    k = 100
-    for panel, values, label in (("forward", found.y, "out"), ("slope", found.slope, "slope")):
-        words = hint(panel, found.x[k], values[k]).split("\n")
-        said = dict(line.rsplit(" ", 1) for line in words)
-        assert float(said["self"]) == pytest.approx(found.x[k], abs=0.02)
-        near = np.nanargmin(np.abs(found.x - float(said["self"])))
-        assert float(said[f"{label}:"]) == pytest.approx(values[near], abs=0.02)
-    slope = f"{found.here[2]:.4g}"
-    assert hint("share", 1, 0.1) == f"comes back\nfor a gradient of 1: {slope}"
-    _, data, hint = opened("hardswish", x=3.0)  # a kink: the slope jumps behind it
-    for step, value in ((0, 1.5), (1, 1.0)):
-        assert data.answer.beside[8 + step] == value
-        words = f"steps of float32 from self {step}\nslope: {value:.4g}"
-        assert hint("beside", step, value) == words
-
-
 def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
     page, _, _ = opened("hardswish")
     grip = page.locator(".ae-grip")
@@ -169,137 +150,15 @@ def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
     assert float(grip.get_attribute("aria-valuenow")) == pytest.approx(-0.2)
 
 
-def test_a_cell_of_a_plane_says_its_number_and_the_frame_goes_by_keys(opened):
-    page, data, hint = opened("avg_pool")
-    found = data.answer
-    far = found.gradient.shape[1] + planes.GAP
-    assert hint("planes", 1, 2) == f"gradOutput[2, 1] = {found.gradient[2, 1]:.4g}"
-    assert hint("planes", far + 3, 1) == f"row 1, column 3: {found.arrived[1, 3]:.4g}"
-    assert hint("counts", 2, 1) == "row 1, column 2: 2"
-    sent = found.weights[3] * found.gradient[1, 0]
-    assert hint("adds", 3, -0.1) == f"output 1,0\ngradient that an output sends: {sent[1, 1]:.4g}"
-    grip = page.locator("[data-panel=planes] .ae-grip")
-    assert grip.bounding_box()["width"] >= 44
-    before = page.locator("[data-panel=adds] figcaption").text_content()
-    grip.focus()
-    page.keyboard.press("ArrowDown")
-    assert page.locator("[data-panel=adds] figcaption").text_content() != before
+def test_a_class_lights_its_like(opened):
+    page, _, hint = opened("cross_entropy_loss")
+    assert hint("row", 3, 0.9).startswith("class 3\n")
+    assert page.locator("[data-panel=map] .ae-lit").bounding_box()["width"] > 20
+    hint("map", 3, 6)
+    assert page.locator("[data-panel=row] .ae-lit").bounding_box()["width"] > 20
 
 
-def test_a_voxel_says_its_number_and_the_point_goes_by_keys(opened):
-    page, data, hint = opened("grid_sampler_3d")
-    found = data.answer
-    assert hint("volume", 0, 0) == f"input[0, 0, 0] = {found.voxels[0, 0, 0]:.4g}"
-    assert (
-        hint("back", 2, 7) == f"slice and row of the voxel 1, 2, column 2: {found.weights[3]:.4g}"
-    )
-    assert float(hint("point", 1, -0.1).rsplit(" ", 1)[1]) == pytest.approx(
-        found.gradient[1], rel=1e-3
-    )
-    for grip, key in zip(page.locator(".ae-grip").all(), ("ArrowRight", "Shift+ArrowRight")):
-        assert grip.bounding_box()["width"] >= 44
-        before = page.locator("[data-panel=back] canvas").screenshot()
-        grip.focus()
-        page.keyboard.press(key)
-        assert page.locator("[data-panel=back] canvas").screenshot() != before
-
-
-def test_a_column_of_softmax_says_its_element(opened):
-    _, data, hint = opened("softmax")
-    found = data.answer
-    middle = np.cumsum(found.share) - found.share / 2
-    words = hint("columns", middle[3], found.arriving[3]).split("\n")
-    assert words[0] == "element 3"
-    assert float(words[2].rsplit(" ", 1)[1]) == pytest.approx(found.arriving[3], rel=1e-3)
-    bars = {"share": found.share, "arrives": found.arriving, "areas": found.gradient}
-    for panel, values in bars.items():
-        said, value = hint(panel, 2, values[2] / 2).rsplit(" ", 1)
-        assert said.startswith("element 2\n") and float(value) == pytest.approx(values[2], 1e-3)
-
-
-def test_a_cell_of_other_operators_says_what_is_sent(opened):
-    _, data, hint = opened("log_softmax")
-    found = data.answer
-    words = f"gradOutput[i] 1, out[j] 2: {found.matrix[1, 2]:.4g}"
-    assert hint("brought", 2, 1) == words
-    back = found.matrix.T @ found.arriving
-    for panel, values in (("sends", found.arriving), ("row", back)):
-        assert float(hint(panel, 2, 0.0).rsplit(" ", 1)[1]) == pytest.approx(values[2], 1e-3)
-
-
-def test_a_row_that_an_index_takes_says_its_numbers_and_its_index(opened):
-    page, data, hint = opened("embedding")
-    found = data.answer
-    assert hint("arrows", 2, 4) == f"row 4, grad → out 2: {found.arriving[4, 2]:.4g}"
-    assert hint("arrows", 7, 2) == f"row 2, grad → out 0: {found.out[2, 0]:.4g}"
-    assert hint("pile", 0, 3).startswith("row 4, column 0: ")
-    total = hint("pile", 1, 0).rsplit(" ", 1)[1]
-    assert float(total) == pytest.approx(found.out[int(found.place[1]), 1], rel=1e-3)
-    assert hint("factors", 2, 0.5).split("\n")[0] == "row 2"
-    page.locator("[data-panel=arrows] canvas").focus()
-    before = page.locator(".caption").text_content()
-    page.keyboard.press("ArrowUp")
-    assert page.locator(".caption").text_content() != before
-
-
-def test_a_class_says_its_numbers_and_lights_its_like(opened):
-    page, data, hint = opened("cross_entropy_loss", labelSmoothing=0.1)
-    found = data.answer
-    p, q = found.softmax[1, 3], found.wanted[1, 3]
-    numbers = f"softmax {p:.4g}\ntarget {q:.4g}\ndistance {p - q:.4g}"
-    assert hint("row", 3, 0.9) == f"class 3\n{numbers}"
-    lit = page.locator("[data-panel=map] .ae-lit").bounding_box()
-    words, value = hint("map", 3, 6).split(": ")
-    assert words == "row 6, class 3"
-    assert float(value) == pytest.approx(found.gradient[6, 3], rel=1e-3)
-    hovered = page.locator("[data-panel=row] .ae-lit").bounding_box()
-    assert lit["width"] > 20 and hovered["width"] > 20
-    words = hint("gradient", 3, found.gradient[1, 3])
-    assert words == f"class 3\nxGradOut: {found.gradient[1, 3]:.4g}"
-
-
-def test_a_key_says_its_numbers_in_every_panel_and_the_dot_goes_by_keys(opened):
-    page, data, hint = opened("flash_attention_score", swept=2.0)
-    found = data.answer
-    score = found.scores[11, 5]
-    assert hint("scores", 5, score).split("\n")[:2] == [
-        "key 5",
-        f"score in a tile already read: {score:.4g}",
-    ]
-    assert hint("map", 5, 6) == f"query 6, key 5: {found.P[6, 5]:.4g}"
-    assert hint("gradients", 5, 6) == f"query 6, key 5: {found.dS[6, 5]:.4g}"
-    assert page.locator("[data-panel=weights] .ae-lit").bounding_box()["width"] > 20
-    for panel, values, k, what in (
-        ("weights", found.weights[1], 14, "now"),
-        ("backward", found.of_query(found.dS), 14, "dS"),
-    ):
-        first, *lines = hint(panel, k + 0.2 * (what == "dS"), values[k]).split("\n")
-        said = dict(line.split(": ") for line in lines)
-        assert first.split()[1] == f"{k}"
-        assert float(said[what]) == pytest.approx(values[k], rel=1e-3)
-    page.locator("[data-panel=backward] .ae-grip").focus()
-    before = page.locator(".caption").text_content()
-    for _ in range(4):
-        page.keyboard.press("Shift+ArrowLeft")
-    assert page.locator(".caption").text_content() != before
-
-
-def test_a_pile_of_errors_says_how_many_and_where(opened):
-    _, data, hint = opened("numeric_error", fault="slight", dtype="float16")
-    with np.errstate(all="ignore"):
-        used = np.log10(data.errors.ulps / data.errors.bound)
-    words = hint("errors", 4 / 72 * 9.5, 1.0)
-    inside = ((used >= 4 / 72 * 9) & (used < 4 / 72 * 10)).sum()
-    assert words == f"{inside} elements at {100 * 10 ** (4 / 72 * 9.5):.2g} % of the bound"
-
-
-def test_what_lies_under_the_glass_and_the_lens_is_that_of_the_data(opened):
-    _, data, hint = opened("numeric_error")
-    e = data.errors
-    got, truth, bound, error = re.findall(r"(?<=[ (:])-?[\d.]+(?:e[-+]\d+)?", hint("glass", 0, 0.5))
-    at = np.flatnonzero(np.isclose(e.actual.astype(float), float(got), rtol=1e-3))
-    assert np.isclose(e.truth[at], float(truth), rtol=1e-3).any()
-    assert float(bound) <= float(truth) <= float(error)
+def test_what_lies_under_the_lens_is_that_of_the_data(opened):
     _, data, hint = opened("grid_sampler_2d")
     row, column, weight, *_, value = data.taps[0]
     words = f"row {row:.0f}, column {column:.0f}: {value:.4g} × {weight:.2f}"
@@ -353,19 +212,10 @@ def test_a_chain_breaks_and_a_copy_lands_late(opened):
     assert float(moment.get_attribute("aria-valuenow")) == pytest.approx(0.315)
 
 
-def test_a_call_and_what_is_alive_say_their_data(opened):
-    page, data, hint = opened("two_phase")
-    listed = two_phase.rows(data.calls)
-    assert hint("calls", 0.5, 6).split("\n") == [listed[6].call.code]
-    bars = next(panel for panel in two_phase.panels(data) if panel.name == "memory").marks
-    spots = next(mark for mark in bars if isinstance(mark, Spots))
-    says = "self_address: from aclrtMalloc to aclrtFree"
-    k = spots.texts.index(says)
-    assert hint("memory", (spots.x0[k] + spots.x1[k]) / 2, spots.y0[k] + 2.0) == says
+def test_the_line_of_a_mistake_goes_by_keys_to_where_it_belongs(opened):
+    page, _, _ = opened("two_phase")
     grip = page.locator("[data-panel=calls] .ae-grip")
-    assert grip.bounding_box()["width"] >= 44
-    before = page.locator(".caption").text_content()
-    assert "Only the emulator notices" in before
+    assert "Only the emulator notices" in page.locator(".caption").text_content()
     grip.focus()
     page.keyboard.press("ArrowDown")
     assert page.locator("[data-field=mended]").is_checked()
@@ -468,7 +318,7 @@ def is_said(text, values):
     + [("numeric_error", {"fault": "none"}), ("tiles", {"buffers": 2, "at": 0.32})],
     ids=str,
 )
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(9)
 def test_every_panel_of_a_page_says_what_lies_below_the_pointer(name, values, opened):
     """The list of panels is the page's, so a new one is compared as well. What stands below has more of the pointer."""
     page, data, _ = opened(name, **values)

@@ -354,20 +354,6 @@ def test_a_page_has_rows_along_another_axis_too():
     assert {int(places.split(",")[at]) for places in page["variants"]} == {*range(len(dims))}
 
 
-def test_a_link_opens_the_state():
-    explorer = explore(
-        "grid_sampler_2d", rotate=30.0, moved=[(1, 2, 0.5, -0.25)], interpolationMode=1
-    )
-    again = explore("grid_sampler_2d", state=explorer.lifted("link"))
-    try:
-        assert again.data.state == explorer.data.state and again.data.state.moved == (
-            (1, 2, 0.5, -0.25),
-        )
-    finally:
-        explorer.close()
-        again.close()
-
-
 def test_save_writes_the_page_of_the_state_again_and_over_no_other_file(tmp_path):
     explorer = explore("hardswish", x=-1.25)
     try:

@@ -95,7 +95,8 @@ def test_the_stage_shows_what_the_definition_says(name, epsilon):
     (dots, *_), (line,) = marks(shown, "norm", Dots), marks(shown, "norm", Line)[1:2]
     np.testing.assert_array_equal(dots.y, found.arriving)
     np.testing.assert_allclose(line.y, start + steep * line.x)
-    np.testing.assert_allclose(mark(shown, "remains", Bars).y, remains, atol=5 * close)
+    for panel_, values in (("row", found.x), ("arrives", arriving), ("remains", remains)):
+        np.testing.assert_allclose(mark(shown, panel_, Bars).y, values, atol=5 * close)
 
 
 @EVERY

@@ -149,11 +149,14 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
         missed == 0 or (behind.x > 0).all()
     )
     (spots,) = (mark for mark in shown.marks if isinstance(mark, Spots))
-    assert sum(int(text.split()[0]) for text in spots.texts) == e.size
     # no two dots overlap, and each pile starts at the ground
     marks = [mark for mark in (*dots.values(), behind) if mark is not None]
     places = [*zip(np.concatenate([m.x for m in marks]), np.concatenate([m.y for m in marks]))]
     assert len({*places}) == e.size and min(y for _, y in places) == 0.5
+    for text, start, end in zip(spots.texts, spots.x0, spots.x1):
+        count = sum(start < x < end for x, _ in places)
+        share = f"{100 * 10 ** ((start + end) / 2):.2g} %"
+        assert text == f"{count} elements at {share} of the bound"
     used = e.ulps[one] / e.bound[one]
     if 1e-4 < used < 1e4:
         assert element.x[0] == pytest.approx(np.log10(used), abs=2 * 4 / 144)

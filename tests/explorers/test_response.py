@@ -71,6 +71,8 @@ def test_a_matrix_of_a_row_is_the_jacobian_of_the_forward_operator():
     case = av.case(op, "float64", shape=(1, 6), output=op.forward(self=x)["result"])
     found = response.response(default.XP, op, case.inputs, made.state())
     np.testing.assert_allclose(found.matrix, jacobian, atol=1e-8)
+    assert (marks(found, "brought")[0].values == found.matrix).all()
+    assert (marks(found, "sends")[1].y == found.arriving).all()
     sent = dataclasses.replace(found, state=made.state(sent=0.5))
     back = [
         next(p for p in each.panels(np) if p.name == "row").marks[1].y for each in (found, sent)

@@ -29,6 +29,7 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     np.testing.assert_allclose(np.diff(tangent.y) / np.diff(tangent.x), slope, atol=1e-9)
     np.testing.assert_allclose(tangent.y.mean(), y, atol=1e-9)
     np.testing.assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
+    np.testing.assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
     assert [
         one.name for one in shown.panels if not one.more
     ] == "forward beside slope share".split()

@@ -42,7 +42,8 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     out = data.outputs["out"].reshape(-1, y.size)[0]
     seen = out != 0  # masked elements get no gradient
     np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
-    np.testing.assert_array_equal(mark(subject.show(data), "areas", Bars).y, found.gradient)
+    for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
+        np.testing.assert_array_equal(mark(subject.show(data), name, Bars).y, values)
     level = mark(subject.show(data), "columns", Line, "weighted mean")
     np.testing.assert_allclose(level.y, mean * (1 - taken), atol=1e-12)
 

@@ -6,6 +6,7 @@ import pytest
 import aclnn_viz as av
 from aclnn_viz.explorers import default
 from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.pictures.marks import Image
 from aclnn_viz.pictures.text import unmarked
 
 STEP = 1e-6
@@ -31,6 +32,8 @@ def test_shares_and_what_a_step_changes_are_those_of_hats(place):
     back = np.nan_to_num(panels["back"].marks[1].values)
     for k, slice_ in enumerate(hats(shape, *place)):
         np.testing.assert_allclose(back[k * (shape[1] + 1) :][: shape[1]], slice_, atol=1e-12)
+    slices = [mark.values for mark in panels["volume"].marks if isinstance(mark, Image)]
+    np.testing.assert_array_equal(slices[::-1], found.voxels)
     for at, gradient in enumerate(panels["point"].marks[0].y):
         step = STEP * np.eye(3)[at]
         there = [np.sum(hats(shape, *(place + s * step)) * found.voxels) for s in (1, -1)]
