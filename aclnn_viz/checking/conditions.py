@@ -245,8 +245,9 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
 def _either(
     some: Sequence[Traits], others: Sequence[Traits], most: int = CHOICES_LISTED
 ) -> dict[str, str]:
-    """Return the values that others have for a few choices, such that each of some cases differs in one; empty if there are
-    none.
+    """Return a few choices with the values that they have in `others`, so that each case of `some` has another value in one.
+
+    The result is empty if no few choices do this.
     """
     left, kept = list(some), {}
     while left and others:

@@ -290,7 +290,7 @@ class Explanation:
             mend.line,
             mend.before,
             mend.after,
-            message("with it your kernel is right on all of {n} cases", n=mend.cases),
+            message("with this edit your kernel is right in all {n} cases", n=mend.cases),
             equal=mend.equal,
             holds=mend.right,
             yours=mend,

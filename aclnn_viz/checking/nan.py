@@ -31,7 +31,7 @@ MIXED = {"matmul", "dot", "mm", "bmm", "einsum", "cumsum"}
 UNWRITTEN = message("memory that was never written")
 MADE = message("{what}: the first {value:g} is made in {place}: {code}, of {operands}")
 GIVEN = message(
-    "{what}: an input, a constant or a loop brings {value:g} to {place}: {code}, of {operands}"
+    "{what}: {value:g} enters from an input, a constant or a loop, in {place}: {code}, of {operands}"
 )
 PASSES, ENDS = (
     message("  the value passes through: {operations}"),

@@ -275,7 +275,7 @@ class Times:
         return (
             tr("no difference seen")
             if abs(step) < SAME
-            else tr("{step:+.0f} % of core time, stated", step=100 * step)
+            else tr("core time changes by {step:+.0f} % (stated, not measured)", step=100 * step)
         )
 
     def __repr__(self) -> str:

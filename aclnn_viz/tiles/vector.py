@@ -179,9 +179,9 @@ def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tu
 def operands(
     core, name: str, form: tuple, dst, sources
 ) -> tuple[list[list[tuple[Span, np.ndarray]]], bool]:
-    """Return the runs of either form, each with span and elements of dst and of the sources,
+    """Return the runs of a call, and whether the repeats must run in turn because the result overwrites a source.
 
-    and whether repeats must run in turn because the result stays in place.
+    A run lists span and elements of dst and of each source. `form` is (count,), or (mask, repeats, strides).
     """
     tensors = [(dst, True), *((source, False) for source in sources)]
     if len(form) == 1:

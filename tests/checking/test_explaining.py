@@ -242,7 +242,11 @@ def test_a_sum_has_no_length_that_it_is_divided_by():
 @pytest.mark.parametrize(
     ("name", "edit", "words"),
     [
-        ("sigmoid", (" * y * (1 - y)", " * (y - y * y)"), "arranged so that it cancels in float32"),
+        (
+            "sigmoid",
+            (" * y * (1 - y)", " * (y - y * y)"),
+            "written so that terms cancel in float32",
+        ),
         (
             "silu",
             ("s * (1 + x * (1 - s))", "(s * (1 + x * (1 - s)) * (x < 3.228) + (x >= 3.228))"),

@@ -1,8 +1,8 @@
 """Formulas of embedding, forward and backward, as array code to run and prove:
 y = weight[indices], and each row of weight gets the sum of those rows of the gradient g whose index names it.
 
-Rows of paddingIdx are constants, and with scaleGradByFreq each row is divided by how often its index occurs. Neither shows in
-the embedding itself: `forward` is the function of which that is the gradient.
+Rows of paddingIdx are constants, and with scaleGradByFreq each row is divided by how often its index occurs. The embedding
+itself shows neither, so `forward` is a function that has exactly this gradient.
 
 Source: aclnnEmbeddingDenseBackward, CANN operator documentation.
 """
