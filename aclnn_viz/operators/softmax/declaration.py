@@ -2,36 +2,15 @@
 one of the axes.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.families.softmaxes import along_dim
 
 from . import page
 
-OPERATOR = Operator(
-    name="softmax",
-    page=page,
-    prototype="""aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
+OPERATOR = along_dim(
+    page,
+    """aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_softmax_backward.h",
-    library="ops-nn",
-    formats={
-        WITH_BFLOAT16: "float32 float16 bfloat16",
-        ATLAS_INFERENCE_TRAINING: "float32 float16",
-    },
-    tensors={
-        "self": Tensor("*A D@dim *B", ranks=(0, 8)),
-        "output": Tensor("*A D@dim *B", ranks=(0, 8)),
-        "result": Tensor("*A D *B"),
-        "gradOutput": Tensor("*A D *B"),
-        "out": Tensor("*A D *B"),
-    },
-    attributes={"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)},
-    takes=("self", "dim"),
-    gives=("result",),
-    upstream={"gradOutput": "result"},
-    saved={"output": "result"},
-    gradient_of={"out": "self"},
-    like="output",
-    shapes=({"shape": (4, 6)}, {"shape": (3, 4, 2)}, {"shape": (257,)}),
+    "aclnn_softmax_backward.h",
+    ranks=(0, 8),
 )
