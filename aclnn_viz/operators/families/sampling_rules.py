@@ -1,6 +1,8 @@
-"""Refuse images without a pixel, which no grid sampler takes."""
+"""Declare grid samplers, of planes and of volumes, and refuse images without a pixel, which none of them takes."""
 
 from aclnn_viz.errors import problem
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 
 def has_pixels(bound: dict) -> None:
@@ -12,3 +14,48 @@ def has_pixels(bound: dict) -> None:
                 "give it H, W >= 1",
             )
         )
+
+
+def sampler(page, prototype, axes, older, modes, point, layouts, **fields) -> Operator:
+    """Return the declaration of the sampler of an image with these `axes`, in the order of its shape.
+
+    `older` are the formats of the products without bfloat16, `modes` the interpolations. `point` says what a point of grid
+    holds; `layouts` are those of the image and of grid.
+    """
+    name, of_image, of_grid = page.__name__.split(".")[-2], *layouts
+    points = f"({' '.join(f'{axis}out' for axis in axes.split())})"
+    grid = f"N {points} {len(axes.split())}"
+    return Operator(
+        name=name,
+        page=page,
+        prototype=prototype,
+        header=f"aclnn_{name.replace('r_', 'r')}_backward.h",
+        library="ops-cv",
+        formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): older},
+        tensors={
+            "input": Tensor(f"N C {axes}", layout=of_image),
+            "grid": Tensor(grid, why=f"N of {{like}}, any points, and {point}", layout=of_grid),
+            "gradOutput": Tensor(
+                f"N C {points}", why="N and C of {like} and the points of grid", layout=of_image
+            ),
+            "out": Tensor(f"N C {points}"),
+            "inputGrad": Tensor(f"N C {axes}", asked="outputMask[0]", layout=of_image),
+            "gridGrad": Tensor(grid, asked="outputMask[1]", layout=of_grid),
+        },
+        attributes={
+            "interpolationMode": Attribute("int64_t", 0, values=modes),
+            "paddingMode": Attribute(
+                "int64_t", 0, values={0: "zeros", 1: "border", 2: "reflection"}
+            ),
+            "alignCorners": Attribute("bool", False, tries=(True,)),
+            "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),
+        },
+        takes=("input", "grid", "interpolationMode", "paddingMode", "alignCorners"),
+        gives=("out",),
+        upstream={"gradOutput": "out"},
+        gradient_of={"inputGrad": "input", "gridGrad": "grid"},
+        like="input",
+        rules=(has_pixels,),
+        forward_rules=(has_pixels,),
+        **fields,
+    )

@@ -2,47 +2,21 @@
 Wout, 2), gradOutput (N, C, Hout, Wout).
 """
 
-from aclnn_viz.operators.families.sampling_rules import has_pixels
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.families.sampling_rules import sampler
 
 from . import page
 
-OPERATOR = Operator(
-    name="grid_sampler_2d",
-    page=page,
-    chapter=3,
-    prototype="""aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
+OPERATOR = sampler(
+    page,
+    """aclnnStatus aclnnGridSampler2DBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *input, const aclTensor *grid, int64_t interpolationMode,
         int64_t paddingMode, bool alignCorners, const aclBoolArray *outputMask, aclTensor *inputGrad,
         aclTensor *gridGrad, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_grid_sampler2d_backward.h",
-    library="ops-cv",
-    formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): "float32 float16"},
-    tensors={
-        "input": Tensor("N C H W", layout="NCHW"),
-        "grid": Tensor("N (Hout Wout) 2", why="N of {like}, any points, and (x, y)", layout="NCHW"),
-        "gradOutput": Tensor(
-            "N C (Hout Wout)", why="N and C of {like} and the points of grid", layout="NCHW"
-        ),
-        "out": Tensor("N C (Hout Wout)"),
-        "inputGrad": Tensor("N C H W", asked="outputMask[0]", layout="NCHW"),
-        "gridGrad": Tensor("N (Hout Wout) 2", asked="outputMask[1]", layout="NCHW"),
-    },
-    attributes={
-        "interpolationMode": Attribute(
-            "int64_t", 0, values={0: "bilinear", 1: "nearest", 2: "bicubic"}
-        ),
-        "paddingMode": Attribute("int64_t", 0, values={0: "zeros", 1: "border", 2: "reflection"}),
-        "alignCorners": Attribute("bool", False, tries=(True,)),
-        "outputMask": Attribute("const aclBoolArray *", (True, True), length=2),
-    },
-    takes=("input", "grid", "interpolationMode", "paddingMode", "alignCorners"),
-    gives=("out",),
-    upstream={"gradOutput": "out"},
-    gradient_of={"inputGrad": "input", "gridGrad": "grid"},
-    like="input",
-    rules=(has_pixels,),
-    forward_rules=(has_pixels,),
+    "H W",
+    "float32 float16",
+    {0: "bilinear", 1: "nearest", 2: "bicubic"},
+    "(x, y)",
+    ("NCHW", "NCHW"),
+    chapter=3,
     shapes=({"shape": (2, 2, 5, 4), "grid_shape": (4, 5)}, {"shape": (2, 1, 1, 3)}),
 )
