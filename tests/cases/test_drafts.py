@@ -14,7 +14,7 @@ from aclnn_viz.cases.drafts import shown, taken
 from aclnn_viz.cases.recipe import Recipe
 from aclnn_viz.cases.suites import DRAWN, drawn, recipes, stated
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
+sys.path.append(str(Path(__file__).parents[2] / "benchmarks"))
 EVERY = pytest.mark.parametrize("op", av.operators(), ids=lambda op: op.name)
 STORED = (DRAWN / f"{op.name}.json" for op in av.operators())
 
