@@ -34,6 +34,7 @@ both parts.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -287,10 +288,6 @@ def _add(xp, value, decisions, a, b, sign=1.0):
     )
 
 
-def _subtract(xp, value, decisions, a, b):
-    return _add(xp, value, decisions, a, b, -1.0)
-
-
 def _multiply(xp, value, decisions, a, b):
     error, variance = _product_rounding(value, a, b)
     for x, y in ((a, b), (b, a)):
@@ -450,7 +447,7 @@ def _compare(xp, value, decisions, a, b):
 
 _RULES = {ufunc: _elementary(ufunc) for ufunc in ULPS} | {
     np.add: _add,
-    np.subtract: _subtract,
+    np.subtract: partial(_add, sign=-1.0),
     np.multiply: _multiply,
     np.divide: _divide,
     np.exp: _exp,

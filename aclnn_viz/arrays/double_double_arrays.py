@@ -384,17 +384,11 @@ class PreciseArrays(ExactFunctions):
             multiples.joined(*steps, step=f),
         )
 
-    def astype(self, x, dtype):
-        """Convert whole numbers to integers; floating arrays are unchanged by any floating format."""
-        if not isinstance(x, PreciseArray):
-            return self._wrap(x.astype(dtype))
-        if np.dtype(dtype).kind not in "iu":
-            return x
+    def _integers(self, x, dtype):
         if not x.exact:
             self.decided(x.error == 0.0)
-        with np.errstate(invalid="ignore"):
-            whole = x.high.astype(dtype)
-            return whole if x.low is None else whole + x.low.astype(dtype)
+        whole = x.high.astype(dtype)
+        return whole if x.low is None else whole + x.low.astype(dtype)
 
     def max(self, x, axis=None, keepdims=False):
         inner, leading = sum_axes(x.ndim, axis)
@@ -406,14 +400,11 @@ class PreciseArrays(ExactFunctions):
             terms = self.concat([most, terms[2 * half :]]) if len(terms) % 2 else most
         return self._move(lambda part: np.expand_dims(part, axes) if keepdims else part, terms[0])
 
-    def sum(self, x, axis=None, keepdims=False):
-        if not isinstance(x, PreciseArray):
-            return np.sum(x, axis=axis, keepdims=keepdims)
-        inner, leading = sum_axes(x.ndim, axis)
+    def _total(self, x, inner, leading):
         for axes in (inner, leading):
             if axes:
                 x = self._added(x, axes)
-        return x if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), x)
+        return x
 
     def _front(self, x, axes):
         return self._move(lambda part: in_front(part, axes), x)

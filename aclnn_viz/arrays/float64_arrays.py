@@ -13,7 +13,7 @@ from aclnn_viz.arrays import double_double as dd
 from aclnn_viz.arrays.elementary import PRECISE, carried
 from aclnn_viz.arrays.functions import ZERO, ArrayOfParts, ExactFunctions, is_float, sort_of, spread
 from aclnn_viz.arrays.local_errors import TINY, exact_sum
-from aclnn_viz.arrays.sums import columns, in_front, sum_axes
+from aclnn_viz.arrays.sums import columns, in_front
 from aclnn_viz.dtypes import float_format
 
 UNIT = 2.0**-53
@@ -211,12 +211,11 @@ def _elementary(ufunc):
     return rule
 
 
-def _negative(xp, a):
-    return SizedArray(xp, -a.data, a.absolute, a.relative, a.grain, a.top, a.bits)
-
-
-def _absolute(xp, a):
-    return SizedArray(xp, np.abs(a.data), a.absolute, a.relative, a.grain, a.top, a.bits)
+def _of_sign(ufunc):
+    """Return the rule of a function that changes signs alone."""
+    return lambda xp, a: SizedArray(
+        xp, ufunc(a.data), a.absolute, a.relative, a.grain, a.top, a.bits
+    )
 
 
 def _apart(a, b):
@@ -275,8 +274,8 @@ _RULES = {ufunc: _elementary(ufunc) for ufunc in PRECISE} | {
     np.multiply: _multiply,
     np.divide: _divide,
     np.exp: _exp,
-    np.negative: _negative,
-    np.absolute: _absolute,
+    np.negative: _of_sign(np.negative),
+    np.absolute: _of_sign(np.absolute),
     np.floor: _integral(np.floor),
     np.rint: _integral(np.rint),
     np.remainder: _remainder,
@@ -350,20 +349,11 @@ class SizedArrays(ExactFunctions):
             )
         return moved
 
-    def astype(self, x, dtype):
-        """Convert whole numbers to integers; floating arrays are unchanged by any floating format."""
-        if not isinstance(x, SizedArray):
-            return self._wrap(x.astype(dtype))
-        if np.dtype(dtype).kind not in "iu":
-            return x
+    def _integers(self, x, dtype):
         self.decided(x.exact)
-        with np.errstate(invalid="ignore"):
-            return x.data.astype(dtype)
+        return x.data.astype(dtype)
 
-    def sum(self, x, axis=None, keepdims=False):
-        if not isinstance(x, SizedArray):
-            return np.sum(x, axis=axis, keepdims=keepdims)
-        inner, leading = sum_axes(x.ndim, axis)
+    def _total(self, x, inner, leading):
         data, lost, depth = x.data, None, 0
         for axes in (inner, leading):
             if axes:
@@ -374,11 +364,8 @@ class SizedArrays(ExactFunctions):
         if x.absolute is not None:
             units += x.absolute
         units = _folded(units, inner + leading) + np.abs(data)
-        total = SizedArray(
+        return SizedArray(
             self, data if lost is None else data + lost, units, 0.0, x.grain, x.top + depth
-        )
-        return (
-            total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
         )
 
     def scatter_add(self, target, index, values):

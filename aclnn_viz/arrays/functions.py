@@ -8,6 +8,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from aclnn_viz.arrays.elementary import ERF, ERFC
+from aclnn_viz.arrays.sums import sum_axes
 
 ZERO = np.float64(0.0)
 
@@ -128,6 +129,7 @@ class Functions(Guards):
 class ExactFunctions(Functions):
     """The base class of namespaces for truth, whose arrays bound their distance to the exact numbers.
 
+    A namespace has `_total(x, inner, leading)`, the sum with the axes kept, and `_integers(x, dtype)` of whole numbers.
     `open` is true if some decision (a comparison, a floor, a rounding) was closer than the error of its operands. The arrays
     may then hold the other outcome, and dependent results need another computation.
     """
@@ -139,6 +141,24 @@ class ExactFunctions(Functions):
 
     def decided(self, sure) -> None:
         self.open = self.open or not np.all(sure)
+
+    def astype(self, x, dtype):
+        """Convert whole numbers to integers; floating arrays are unchanged by any floating format."""
+        if not isinstance(x, ArrayOfParts):
+            return self._wrap(x.astype(dtype))
+        if np.dtype(dtype).kind not in "iu":
+            return x
+        with np.errstate(invalid="ignore"):
+            return self._integers(x, dtype)
+
+    def sum(self, x, axis=None, keepdims=False):
+        if not isinstance(x, ArrayOfParts):
+            return np.sum(x, axis=axis, keepdims=keepdims)
+        inner, leading = sum_axes(x.ndim, axis)
+        total = self._total(x, inner, leading)
+        return (
+            total if keepdims else self._move(lambda part: np.squeeze(part, inner + leading), total)
+        )
 
     def mean(self, x, axis=None, keepdims=False):
         total = self.sum(x, axis, keepdims)
