@@ -239,25 +239,18 @@ class HostTensor(HostHandle, Tensor):
         super().__init__(owner)
 
 
-class HostArray(HostHandle):
-    """An array of plain values; each kind is a subclass."""
+class HostValues(HostHandle):
+    """Plain values, an array or one number in its given type; each kind is a subclass."""
 
-    def __init__(self, owner, values: tuple):
+    def __init__(self, owner, values):
         self.values = values
         super().__init__(owner)
 
 
 HOST_ARRAYS = {
-    kind.__name__: type(f"Host{kind.__name__}", (HostArray, kind), {}) for kind in ARRAYS
+    kind.__name__: type(f"Host{kind.__name__}", (HostValues, kind), {}) for kind in ARRAYS
 }
-
-
-class HostScalar(HostHandle, Scalar):
-    """One number in its given type."""
-
-    def __init__(self, owner, values):
-        self.values = values
-        super().__init__(owner)
+HostScalar = type("HostScalar", (HostValues, Scalar), {})
 
 
 class HostContext(HostHandle, Context):
