@@ -67,7 +67,7 @@ class Peer(Closing, ABC):
 
     @staticmethod
     def _zeros(arranged) -> dict[str, np.ndarray]:
-        """Return the outputs of a call without elements, for which no page or loop runs."""
+        """Return the outputs filled with 0: those of a call without elements, for which no page or loop runs."""
         return {
             name: np.zeros(result.shape, result.format.numpy)
             for name, result in arranged.results.items()
@@ -284,17 +284,13 @@ class NumbaPeer(Peer):
 
     def _compute(self, op, bound, arranged):
         function = registry.own("loops", op.name, "backward")
-        arrays = arranged.arrays
+        arrays, outputs = arranged.arrays, self._zeros(arranged)
         if arranged.empty:
-            return self._zeros(arranged)
+            return outputs
         if arranged.prelude is not None and not registry.own("loops", op.name, "WHOLE"):
             with np.errstate(all="ignore"):
                 arrays = arrays | arranged.prelude(NumPyArrays(), arrays)
         arrays = {name: array if array is None else _given(array) for name, array in arrays.items()}
-        outputs = {
-            name: np.empty(result.shape, result.format.numpy)
-            for name, result in arranged.results.items()
-        }
         if function is None:
             parts, loop, numbers, shapes = _one_loop(op, arranged)
             every = arrays | outputs

@@ -288,14 +288,10 @@ class Contract:
             untouched=self.untouched(call) if self.untouched else self.unasked(call),
         )
 
-    def asked(self, call: Call) -> tuple[str, ...]:
-        """Return the outputs that the flags and masks of a call request."""
-        return tuple(
-            name for name in self.operator.outputs if self.operator.asks_for(name, call.arguments)
-        )
-
     def unasked(self, call: Call) -> tuple[str, ...]:
-        return tuple(name for name in self.operator.outputs if name not in self.asked(call))
+        """Return the outputs that the flags and masks of a call do not request."""
+        op = self.operator
+        return tuple(name for name in op.outputs if not op.asks_for(name, call.arguments))
 
     def evaluate_launch(
         self, *, workspace: bool, workspace_size: int, executor: bool, required: int

@@ -174,12 +174,16 @@ def names_of(tree: ast.stmt) -> tuple[str, ...]:
     if not isinstance(tree, ast.FunctionDef):
         return ()
     taken = [argument.arg for argument in tree.args.args if argument.arg != "xp"]
-    made = [
+    return tuple(dict.fromkeys([*taken, *_stored(tree)]))
+
+
+def _stored(tree: ast.stmt) -> list[str]:
+    """Return the names to which a statement assigns."""
+    return [
         node.id
         for node in ast.walk(tree)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
-    return tuple(dict.fromkeys([*taken, *made]))
 
 
 def changes(tree: ast.stmt, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, Change]]:
@@ -474,15 +478,7 @@ def units(page: ModuleType) -> tuple[Unit, ...]:
 
 def _names(node: ast.stmt) -> list[str]:
     """Return the names that a statement defines."""
-    return (
-        [node.name]
-        if isinstance(node, ast.FunctionDef)
-        else [
-            one.id
-            for one in ast.walk(node)
-            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-        ]
-    )
+    return [node.name] if isinstance(node, ast.FunctionDef) else _stored(node)
 
 
 def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
