@@ -1,5 +1,6 @@
 """The class of an operator: the vendor's declaration, and methods to compute outputs in the inputs' format or as exact values."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -564,4 +565,18 @@ def combined(choices: dict[str, tuple], apart: bool):
             for at, values in enumerate(choices.values())
             for value in values[1:]
         ),
+    )
+
+
+def declared(page, prototype: str, header=None, library="ops-nn", **fields) -> Operator:
+    """Return an operator of the kit: its folder gives the name, and the vendor's name the header unless one is given."""
+    vendor = re.search(r"aclnn(\w+)GetWorkspaceSize", prototype)[1]
+    snake = re.sub(r"(?<!^)(?=[A-Z][a-z\d])", "_", vendor).lower()
+    return Operator(
+        name=page.__name__.split(".")[-2],
+        page=page,
+        prototype=prototype,
+        header=header or f"aclnn_{snake}.h",
+        library=library,
+        **fields,
     )

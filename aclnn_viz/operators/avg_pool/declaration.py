@@ -3,22 +3,20 @@ sized by kernel, stride and padding.
 """
 
 from aclnn_viz.operators.families.pooling import windows
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 from . import page
 
 PAIR = "const aclIntArray *"
 
-OPERATOR = Operator(
-    name="avg_pool",
-    page=page,
-    prototype="""aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnAvgPool2dBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *kernelSize, const aclIntArray *stride,
         const aclIntArray *padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType,
         aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
     header="aclnn_avgpool2d_backward.h",
-    library="ops-nn",
     formats={
         WITH_BFLOAT16: "float32 float16 bfloat16",
         ATLAS_INFERENCE_TRAINING: "float32 float16",

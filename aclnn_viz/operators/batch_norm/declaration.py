@@ -5,7 +5,7 @@ weight and the running and saved mean and deviation.
 from dataclasses import replace
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
@@ -25,16 +25,13 @@ def has_its_mean(bound: dict) -> None:
 
 CHANNEL = Tensor("C", "same or float32", why="one for each channel of {like}", optional=True)
 
-OPERATOR = Operator(
-    name="batch_norm",
-    page=page,
-    prototype="""aclnnStatus aclnnBatchNormBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnBatchNormBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *input, const aclTensor *weight, const aclTensor *runningMean,
         const aclTensor *runningVar, const aclTensor *saveMean, const aclTensor *saveInvstd, bool training, double eps,
         const aclBoolArray *outputMask, aclTensor *gradInput, aclTensor *gradWeight, aclTensor *gradBias,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_batch_norm_backward.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "input": Tensor("N C *P", ranks=(2, 8)),

@@ -4,7 +4,7 @@
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.families.classes import targets_are_classes
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import WITH_BFLOAT16
 
 from . import page
@@ -35,19 +35,16 @@ def has_classes(bound: dict) -> None:
 classes_named = targets_are_classes("logProb", "input")
 ROWS_OR_ONE = "N if reduction = none else ()"
 
-OPERATOR = Operator(
-    name="cross_entropy_loss",
-    page=page,
-    chapter=4,
+OPERATOR = declared(
+    page,
     # Documents of 8.x print float for the two doubles; the headers of all versions have double.
-    prototype="""aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
+    """aclnnStatus aclnnCrossEntropyLossGradGetWorkspaceSize(
         const aclTensor *gradLoss, const aclTensor *logProb, const aclTensor *target, const aclTensor *weightOptional,
         const aclTensor *gradZlossOptional, const aclTensor *lseForZlossOptional, char *reduction, int64_t ignoreIndex,
         double labelSmoothing, double lseSquareScaleForZloss, const aclTensor *xGradOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    chapter=4,
     c_names={"reduction": "reductionOptional", "xGradOut": "out"},
-    header="aclnn_cross_entropy_loss_grad.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "input": Tensor("N C"),

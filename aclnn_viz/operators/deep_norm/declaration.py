@@ -2,20 +2,17 @@
 are gamma's; one mean and rstd a row.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="deep_norm",
-    page=page,
-    prototype="""aclnnStatus aclnnDeepNormGradGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnDeepNormGradGetWorkspaceSize(
         const aclTensor *dy, const aclTensor *x, const aclTensor *gx, const aclTensor *gamma, const aclTensor *mean,
         const aclTensor *rstd, double alpha, const aclTensor *dxOut, const aclTensor *dgxOut, const aclTensor *dbetaOut,
         const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_deep_norm_grad.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*R *K", ranks=(2, 8)),

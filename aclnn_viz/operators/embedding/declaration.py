@@ -2,19 +2,16 @@
 indices (...) chose among numWeights.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="embedding",
-    page=page,
-    prototype="""aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_embedding_dense_backward.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "weight": Tensor("V E"),

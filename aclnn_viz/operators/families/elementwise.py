@@ -3,25 +3,17 @@
 import re
 
 from aclnn_viz.operators.families.losses import REDUCTION, UPSTREAM
-from aclnn_viz.operators.operator import Operator, Tensor
+from aclnn_viz.operators.operator import Operator, Tensor, declared
 from aclnn_viz.operators.products import WITH_BFLOAT16
 
 FLOAT32_MAX = 3.4028234663852886e38  # largest float32; the library stores scalars in float32
 
 
-def _named(page, prototype, older, more="") -> dict:
-    """Return fields derived from the names; `older` products lack bfloat16, all products support the formats `more`."""
-    vendor = re.search(r"aclnn(\w+)GetWorkspaceSize", prototype)[1]
+def _formats(older, more="") -> dict:
+    """Return the formats; `older` products lack bfloat16, all products support the formats `more`."""
     return {
-        "name": page.__name__.split(".")[-2],
-        "page": page,
-        "prototype": prototype,
-        "library": "ops-nn",
-        "header": f"aclnn{re.sub('(?=[A-Z])', '_', vendor).lower()}.h",
-        "formats": {
-            WITH_BFLOAT16: f"float32 float16 bfloat16 {more}".strip(),
-            older: f"float32 float16 {more}".strip(),
-        },
+        WITH_BFLOAT16: f"float32 float16 bfloat16 {more}".strip(),
+        older: f"float32 float16 {more}".strip(),
     }
 
 
@@ -34,9 +26,11 @@ def loss(
     """
     given, *_, gradient = re.findall(r"aclTensor \*(\w+)", prototype)
     attributes = {"reduction": REDUCTION} | (attributes or {})
-    return Operator(
-        **_named(page, prototype, older)
-        | {
+    return declared(
+        page,
+        prototype,
+        **{
+            "formats": _formats(older),
             "tensors": tensors
             | {
                 "loss": Tensor("*P if reduction = 0 else ()"),
@@ -52,7 +46,7 @@ def loss(
             "like": "self",
             "shapes": ({"shape": (4, 6)}, {"shape": (257,)}),
         }
-        | fields
+        | fields,
     )
 
 
@@ -81,9 +75,11 @@ def activation(
         saved, Tensor(shape, ranks=x.ranks, empty=x.empty)
     )
     outputs = dict.fromkeys(("y", *saved.values()))
-    return Operator(
-        **_named(page, prototype, older, more)
-        | {
+    return declared(
+        page,
+        prototype,
+        **{
+            "formats": _formats(older, more),
             "tensors": tensors | dict.fromkeys((*outputs, gradient), Tensor("*P")),
             "takes": (of, *fields.get("attributes", ())),
             "gives": tuple(outputs),
@@ -93,5 +89,5 @@ def activation(
             "like": of if f" *{of}," in prototype else next(iter(saved)),
             "shapes": ({"shape": (4, 6)}, {"shape": (257,)}, *([] if x.ranks else [{"shape": ()}])),
         }
-        | fields
+        | fields,
     )

@@ -1,6 +1,6 @@
 """Declare a gated linear unit: x is cut in halves a and b along dim, and y is half as long."""
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 
 
 def gated(
@@ -8,12 +8,10 @@ def gated(
 ) -> Operator:
     """Return the declaration of a gated unit; `out` is the gradient of `x`, `gradient` that of y, half as long along dim."""
     taken = {"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)} | (attributes or {})
-    return Operator(
+    return declared(
+        page,
+        prototype,
         **{
-            "name": page.__name__.split(".")[-2],
-            "page": page,
-            "prototype": prototype,
-            "library": "ops-nn",
             "formats": formats,
             "tensors": {
                 x: Tensor("*A 2*H@dim *B"),
@@ -30,5 +28,5 @@ def gated(
             "like": x,
             "shapes": ({"shape": (4, 6)}, {"shape": (3, 4, 2)}),
         }
-        | fields
+        | fields,
     )

@@ -11,7 +11,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 LENGTHS = {
@@ -116,12 +116,11 @@ def padding_fits(bound):
 def padding_2d(page, prototype) -> Operator:
     """Return the declaration of a padding (left, right, top, bottom) of the last two axes, by the contents of the planes."""
     planes, wide = Tensor("(*N C) H W", ranks=(3, 4)), Tensor("(*N C) Ho Wo")
-    return Operator(
-        name=page.__name__.split(".")[-2],
-        page=page,
-        prototype=prototype,
-        header="aclnn_pad2d_backward.h",
-        library="ops-math",
+    return declared(
+        page,
+        prototype,
+        "aclnn_pad2d_backward.h",
+        "ops-math",
         formats={
             WITH_BFLOAT16: "float32 float16 bfloat16 float64",
             ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
@@ -161,17 +160,15 @@ def upsampling_2d(
     page, prototype, formats, aligns="bool", empty=False, gradient="gradInput", made="out"
 ) -> Operator:
     """Return the declaration of an upsampling of the last two axes to outputSize; `aligns` is the type of alignCorners."""
-    name = page.__name__.split(".")[-2]
     planes, wide = (
         Tensor(f"(N C) {axes}", empty=empty, layout="NCHW") for axes in ("H W", "Ho Wo")
     )
     corners = {"alignCorners": Attribute(aligns, False, tries=(True,))} if aligns else {}
-    return Operator(
-        name=name,
-        page=page,
-        prototype=prototype,
-        header=f"aclnn_{name}_backward.h",
-        library="ops-cv",
+    return declared(
+        page,
+        prototype,
+        f"aclnn_{page.__name__.split('.')[-2]}_backward.h",
+        "ops-cv",
         formats=formats,
         tensors={
             "self": planes,

@@ -1,7 +1,7 @@
 """Declare grid samplers, of planes and of volumes, and refuse images without a pixel, which none of them takes."""
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 
@@ -22,14 +22,12 @@ def sampler(page, prototype, axes, older, modes, point, layouts, **fields) -> Op
     `older` are the formats of the products without bfloat16, `modes` the interpolations. `point` says what a point of grid
     holds; `layouts` are those of the image and of grid.
     """
-    name, of_image, of_grid = page.__name__.split(".")[-2], *layouts
+    of_image, of_grid = layouts
     points = f"({' '.join(f'{axis}out' for axis in axes.split())})"
     grid = f"N {points} {len(axes.split())}"
-    return Operator(
-        name=name,
-        page=page,
-        prototype=prototype,
-        header=f"aclnn_{name.replace('r_', 'r')}_backward.h",
+    return declared(
+        page,
+        prototype,
         library="ops-cv",
         formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): older},
         tensors={

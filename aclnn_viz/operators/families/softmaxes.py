@@ -1,18 +1,16 @@
 """Declare softmax and log-softmax: backward takes the output of forward, and sums along the axis dim."""
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 
-def along_dim(page, prototype, header, ranks=None) -> Operator:
+def along_dim(page, prototype, header=None, ranks=None) -> Operator:
     """Return the declaration of such an operator; `ranks` are the documented ranks of the input and the output."""
     whole, result = Tensor("*A D@dim *B", ranks=ranks), Tensor("*A D *B")
-    return Operator(
-        name=page.__name__.split(".")[-2],
-        page=page,
-        prototype=prototype,
-        header=header,
-        library="ops-nn",
+    return declared(
+        page,
+        prototype,
+        header,
         formats={
             WITH_BFLOAT16: "float32 float16 bfloat16",
             ATLAS_INFERENCE_TRAINING: "float32 float16",

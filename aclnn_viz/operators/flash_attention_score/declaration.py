@@ -7,7 +7,7 @@ from functools import cache, partial
 import numpy as np
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3
 
 from . import page
@@ -124,11 +124,9 @@ def fits(bound: dict) -> None:
         )
 
 
-OPERATOR = Operator(
-    name="flash_attention_score",
-    page=page,
-    apart=True,
-    prototype="""aclnnStatus aclnnFlashAttentionScoreGradGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnFlashAttentionScoreGradGetWorkspaceSize(
         const aclTensor *query, const aclTensor *keyIn, const aclTensor *value, const aclTensor *dy, const aclTensor *pseShiftOptional,
         const aclTensor *dropMaskOptional, const aclTensor *paddingMaskOptional, const aclTensor *attenMaskOptional,
         const aclTensor *softmaxMaxOptional, const aclTensor *softmaxSumOptional, const aclTensor *softmaxInOptional,
@@ -136,8 +134,8 @@ OPERATOR = Operator(
         int64_t nextTokens, int64_t headNum, char *inputLayout, int64_t innerPrecise, int64_t sparseMode,
         const aclTensor *dqOut, const aclTensor *dkOut, const aclTensor *dvOut, const aclTensor *dpseOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_flash_attention_score_grad.h",
     library="ops-transformer",
+    apart=True,
     formats={ATLAS_A2_A3: "float32 float16 bfloat16"},
     tensors={
         "query": Tensor(QUERY),

@@ -16,7 +16,6 @@ OPERATOR = gated(
         WITH_BFLOAT16: "float32 float16 bfloat16 float64",
         ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
     },
-    header="aclnn_glu_backward.h",
     x="self",
     gradient="gradOut",
     out="out",

@@ -2,23 +2,20 @@
 mean and rstd of N * group elements.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
 WHY = "one for each sample and group of {like}"
 
-OPERATOR = Operator(
-    name="group_norm",
-    page=page,
-    prototype="""aclnnStatus aclnnGroupNormBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnGroupNormBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *input, const aclTensor *mean, const aclTensor *rstd,
         const aclTensor *gamma, int64_t N, int64_t C, int64_t HxW, int64_t group, const aclBoolArray *outputMask,
         aclTensor *gradInput, aclTensor *gradGammaOut, aclTensor *gradBetaOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_group_norm_backward.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "input": Tensor("B G*D *P", ranks=(2, 8)),

@@ -2,24 +2,21 @@
 numGroups), gamma and beta (C,).
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import WITH_BFLOAT16, Version
 
 from . import page
 
 SCALED = Version.parse("9.1.0.pre")  # first tag whose kernel multiplies by swishScale twice
 
-OPERATOR = Operator(
-    name="group_norm_swish",
-    page=page,
-    chapter=5,
-    prototype="""aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnGroupNormSwishGradGetWorkspaceSize(
         const aclTensor *dy, const aclTensor *mean, const aclTensor *rstd, const aclTensor *x, const aclTensor *gamma,
         const aclTensor *beta, int64_t numGroups, char *dataFormatOptional, double swishScale, bool dgammaIsRequire,
         bool dbetaIsRequire, const aclTensor *dxOut, const aclTensor *dgammaOut, const aclTensor *dbetaOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_group_norm_swish_grad.h",
-    library="ops-nn",
+    chapter=5,
     formats={WITH_BFLOAT16: "float32 float16 bfloat16"},
     tensors={
         "x": Tensor("N G*D *P", ranks=(2, 8)),

@@ -2,20 +2,17 @@
 rank 0 to 8.
 """
 
-from aclnn_viz.operators.operator import Operator, Tensor
+from aclnn_viz.operators.operator import Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="hardswish",
-    page=page,
-    chapter=1,
-    prototype="""aclnnStatus aclnnHardswishBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnHardswishBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_hardswish_backward.h",
-    library="ops-nn",
+    chapter=1,
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={"self": Tensor("*P", kinks=(-3, 3)), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
     takes=("self",),

@@ -2,22 +2,19 @@
 input; one mean and rstd a row.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="layer_norm",
-    page=page,
-    chapter=6,
-    prototype="""aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnLayerNormBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *input, const aclIntArray *normalizedShape, const aclTensor *mean,
         const aclTensor *rstd, const aclTensor *weightOptional, const aclTensor *biasOptional,
         const aclBoolArray *outputMask, aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_layer_norm_backward.h",
-    library="ops-nn",
+    chapter=6,
     formats={
         WITH_BFLOAT16: "float32 float16 bfloat16",
         ATLAS_INFERENCE_TRAINING: "float32 float16",

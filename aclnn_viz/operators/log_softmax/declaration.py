@@ -11,5 +11,5 @@ OPERATOR = along_dim(
     """aclnnStatus aclnnLogSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    "aclnn_logsoftmax_backward.h",
+    header="aclnn_logsoftmax_backward.h",
 )

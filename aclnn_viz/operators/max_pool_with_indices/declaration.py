@@ -3,7 +3,7 @@ gradOutput and indices with one element a window. These are (..., Ho, Wo).
 """
 
 from aclnn_viz.operators.families.pooling import windows
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3, WITH_ARCH35
 
 from . import page
@@ -11,15 +11,12 @@ from . import page
 PAIR = "const aclIntArray *"
 EXTENT = "(dilation[{axis}]*(kernelSize[{axis}] - 1) + 1)"
 
-OPERATOR = Operator(
-    name="max_pool_with_indices",
-    page=page,
-    prototype="""aclnnStatus aclnnMaxPool2dWithIndicesBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnMaxPool2dWithIndicesBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *indices, const aclIntArray *kernelSize,
         const aclIntArray *stride, const aclIntArray *padding, const aclIntArray *dilation, bool ceilMode,
         aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_max_pool2d_with_indices_backward.h",
-    library="ops-nn",
     formats={ATLAS_A2_A3: "float32", WITH_ARCH35: "float32 float16 bfloat16"},
     tensors={
         "self": Tensor("(*N C) H W", ranks=(3, 4), layout="NCHW"),

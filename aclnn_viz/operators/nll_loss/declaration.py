@@ -4,20 +4,17 @@ gradOutput of target's shape or one number.
 
 from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.families.losses import REDUCTION
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="nll_loss",
-    page=page,
-    prototype="""aclnnStatus aclnnNLLLossBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnNLLLossBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, const aclTensor *weight,
         int64_t reduction, int64_t ignoreIndex, const aclTensor *totalWeight, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_nll_loss_backward.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "self": Tensor("*N C", ranks=(1, 2)),

@@ -2,19 +2,16 @@
 (C,), or (1,) for all channels.
 """
 
-from aclnn_viz.operators.operator import Operator, Tensor
+from aclnn_viz.operators.operator import Tensor, declared
 from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="prelu",
-    page=page,
-    prototype="""aclnnStatus aclnnPreluBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnPreluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *weight, aclTensor *gradInput, aclTensor *gradWeight,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_prelu_backward.h",
-    library="ops-nn",
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={
         "self": Tensor("N C *P", kinks=(0,)),

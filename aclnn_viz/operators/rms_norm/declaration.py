@@ -2,20 +2,17 @@
 number a row in any shape.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
 
 from . import page
 
-OPERATOR = Operator(
-    name="rms_norm",
-    page=page,
-    chapter=2,
-    prototype="""aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
         const aclTensor *dy, const aclTensor *x, const aclTensor *rstd, const aclTensor *gamma,
         const aclTensor *dxOut, const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_rms_norm_grad.h",
-    library="ops-nn",
+    chapter=2,
     formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*R *K", ranks=(1, 8)),

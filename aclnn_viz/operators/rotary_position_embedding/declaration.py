@@ -3,7 +3,7 @@ the usual orders; cos and sin broadcast to them.
 """
 
 from aclnn_viz.errors import problem
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3
 
 from . import page
@@ -34,14 +34,12 @@ def usual_angles(bound: dict) -> None:
         )
 
 
-OPERATOR = Operator(
-    name="rotary_position_embedding",
-    page=page,
-    prototype="""aclnnStatus aclnnRotaryPositionEmbeddingGradGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnRotaryPositionEmbeddingGradGetWorkspaceSize(
         const aclTensor *dy, const aclTensor *cos, const aclTensor *sin, const aclTensor *xOptional, int64_t mode,
         const aclTensor *dxOut, const aclTensor *dcosOut, const aclTensor *dsinOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_rotary_position_embedding_grad.h",
     library="ops-transformer",
     formats={ATLAS_A2_A3: "float32 float16 bfloat16"},
     tensors={

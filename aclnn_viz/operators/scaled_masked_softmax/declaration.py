@@ -2,19 +2,16 @@
 S2), and mask, of which B and N may be 1.
 """
 
-from aclnn_viz.operators.operator import Attribute, Operator, Tensor
+from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3
 
 from . import page
 
-OPERATOR = Operator(
-    name="scaled_masked_softmax",
-    page=page,
-    prototype="""aclnnStatus aclnnScaledMaskedSoftmaxBackwardGetWorkspaceSize(
+OPERATOR = declared(
+    page,
+    """aclnnStatus aclnnScaledMaskedSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *y, const aclTensor *mask, double scale, bool fixTriuMask,
         aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    header="aclnn_scaled_masked_softmax_backward.h",
-    library="ops-nn",
     formats={ATLAS_A2_A3: "float32 float16 bfloat16"},
     tensors={
         "x": Tensor("B N S1 S2"),

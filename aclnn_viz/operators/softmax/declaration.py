@@ -11,6 +11,5 @@ OPERATOR = along_dim(
     """aclnnStatus aclnnSoftmaxBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *output, int64_t dim, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    "aclnn_softmax_backward.h",
     ranks=(0, 8),
 )

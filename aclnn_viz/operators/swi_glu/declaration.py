@@ -14,7 +14,6 @@ OPERATOR = gated(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
     {WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
-    header="aclnn_swi_glu_grad.h",
     x="x",
     gradient="yGrad",
     out="out",
