@@ -19,7 +19,7 @@ from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, TYPES
 from aclnn_viz.operators.description import Description, describe
 from aclnn_viz.operators.parameters import REQUIRED, Parameter, bind, vendor_named
 from aclnn_viz.operators.patterns import branch, choices, chosen
-from aclnn_viz.operators.products import Product
+from aclnn_viz.operators.products import WITH_BFLOAT16, Product
 from aclnn_viz.operators.prototype import parse
 from aclnn_viz.operators.shapes import is_plain
 
@@ -568,8 +568,19 @@ def combined(choices: dict[str, tuple], apart: bool):
     )
 
 
-def declared(page, prototype: str, header=None, library="ops-nn", **fields) -> Operator:
-    """Return an operator of the kit: its folder gives the name, and the vendor's name the header unless one is given."""
+def declared(
+    page, prototype: str, older=(), more="", *, header=None, library="ops-nn", **fields
+) -> Operator:
+    """Return an operator of the kit: its folder gives the name, and the vendor's name the header unless one is given.
+
+    `older` products lack bfloat16, and products with bfloat16 have it; all of them support the formats `more`, too. Without `older`
+    the field `formats` says what each product takes.
+    """
+    if older:
+        fields["formats"] = {
+            WITH_BFLOAT16: f"float32 float16 bfloat16 {more}".strip(),
+            older: f"float32 float16 {more}".strip(),
+        }
     vendor = re.search(r"aclnn(\w+)GetWorkspaceSize", prototype)[1]
     snake = re.sub(r"(?<!^)(?=[A-Z][a-z\d])", "_", vendor).lower()
     return Operator(

@@ -4,7 +4,7 @@ sized by kernel, stride and padding.
 
 from aclnn_viz.operators.families.pooling import windows
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 from . import page
 
@@ -16,11 +16,8 @@ OPERATOR = declared(
         const aclTensor *gradOutput, const aclTensor *self, const aclIntArray *kernelSize, const aclIntArray *stride,
         const aclIntArray *padding, bool ceilMode, bool countIncludePad, int64_t divisorOverride, int8_t cubeMathType,
         aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
     header="aclnn_avgpool2d_backward.h",
-    formats={
-        WITH_BFLOAT16: "float32 float16 bfloat16",
-        ATLAS_INFERENCE_TRAINING: "float32 float16",
-    },
     tensors={
         "self": Tensor("(*N C) H W", ranks=(3, 4), layout="NCHW", empty=False),
         "out": Tensor("(*N C) Ho Wo"),

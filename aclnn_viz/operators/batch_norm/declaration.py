@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -32,7 +32,7 @@ OPERATOR = declared(
         const aclTensor *runningVar, const aclTensor *saveMean, const aclTensor *saveInvstd, bool training, double eps,
         const aclBoolArray *outputMask, aclTensor *gradInput, aclTensor *gradWeight, aclTensor *gradBias,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    (TRAINING,),
     tensors={
         "input": Tensor("N C *P", ranks=(2, 8)),
         "gradOut": Tensor("N C *P"),

@@ -3,7 +3,7 @@ are gamma's; one mean and rstd a row.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
+from aclnn_viz.operators.products import INFERENCE
 
 from . import page
 
@@ -13,7 +13,7 @@ OPERATOR = declared(
         const aclTensor *dy, const aclTensor *x, const aclTensor *gx, const aclTensor *gamma, const aclTensor *mean,
         const aclTensor *rstd, double alpha, const aclTensor *dxOut, const aclTensor *dgxOut, const aclTensor *dbetaOut,
         const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    (INFERENCE,),
     tensors={
         "x": Tensor("*R *K", ranks=(2, 8)),
         "gx": Tensor("*R *K"),

@@ -3,7 +3,7 @@ indices (...) chose among numWeights.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -12,7 +12,7 @@ OPERATOR = declared(
     """aclnnStatus aclnnEmbeddingDenseBackwardGetWorkspaceSize(
         const aclTensor *grad, const aclTensor *indices, uint64_t numWeights, uint64_t paddingIdx, bool scaleGradByFreq,
         const aclTensor *out, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    (TRAINING,),
     tensors={
         "weight": Tensor("V E"),
         "indices": Tensor(

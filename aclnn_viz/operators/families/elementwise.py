@@ -4,17 +4,8 @@ import re
 
 from aclnn_viz.operators.families.losses import REDUCTION, UPSTREAM
 from aclnn_viz.operators.operator import Operator, Tensor, declared
-from aclnn_viz.operators.products import WITH_BFLOAT16
 
 FLOAT32_MAX = 3.4028234663852886e38  # largest float32; the library stores scalars in float32
-
-
-def _formats(older, more="") -> dict:
-    """Return the formats; `older` products lack bfloat16, all products support the formats `more`."""
-    return {
-        WITH_BFLOAT16: f"float32 float16 bfloat16 {more}".strip(),
-        older: f"float32 float16 {more}".strip(),
-    }
 
 
 def loss(
@@ -29,8 +20,8 @@ def loss(
     return declared(
         page,
         prototype,
+        older,
         **{
-            "formats": _formats(older),
             "tensors": tensors
             | {
                 "loss": Tensor("*P if reduction = 0 else ()"),
@@ -78,8 +69,9 @@ def activation(
     return declared(
         page,
         prototype,
+        older,
+        more,
         **{
-            "formats": _formats(older, more),
             "tensors": tensors | dict.fromkeys((*outputs, gradient), Tensor("*P")),
             "takes": (of, *fields.get("attributes", ())),
             "gives": tuple(outputs),

@@ -4,15 +4,15 @@ from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 
 
 def gated(
-    page, prototype, formats, *, x, gradient, out, tensors=None, attributes=None, **fields
+    page, prototype, older, *, x, gradient, out, tensors=None, attributes=None, **fields
 ) -> Operator:
     """Return the declaration of a gated unit; `out` is the gradient of `x`, `gradient` that of y, half as long along dim."""
     taken = {"dim": Attribute("int64_t", -1, tries=(0, 1), seen=False)} | (attributes or {})
     return declared(
         page,
         prototype,
+        older,
         **{
-            "formats": formats,
             "tensors": {
                 x: Tensor("*A 2*H@dim *B"),
                 gradient: Tensor("*A H *B"),

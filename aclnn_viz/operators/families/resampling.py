@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 LENGTHS = {
     **{letter: f"inputSize[{k}]" for k, letter in enumerate("NCHW")},
@@ -119,12 +119,10 @@ def padding_2d(page, prototype) -> Operator:
     return declared(
         page,
         prototype,
-        "aclnn_pad2d_backward.h",
-        "ops-math",
-        formats={
-            WITH_BFLOAT16: "float32 float16 bfloat16 float64",
-            ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
-        },
+        ATLAS_INFERENCE_TRAINING,
+        "float64",
+        header="aclnn_pad2d_backward.h",
+        library="ops-math",
         tensors={
             "self": planes,
             "out": wide,
@@ -167,8 +165,8 @@ def upsampling_2d(
     return declared(
         page,
         prototype,
-        f"aclnn_{page.__name__.split('.')[-2]}_backward.h",
-        "ops-cv",
+        header=f"aclnn_{page.__name__.split('.')[-2]}_backward.h",
+        library="ops-cv",
         formats=formats,
         tensors={
             "self": planes,

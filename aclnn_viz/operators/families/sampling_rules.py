@@ -2,7 +2,6 @@
 
 from aclnn_viz.errors import problem
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
 
 
 def has_pixels(bound: dict) -> None:
@@ -16,11 +15,10 @@ def has_pixels(bound: dict) -> None:
         )
 
 
-def sampler(page, prototype, axes, older, modes, point, layouts, **fields) -> Operator:
+def sampler(page, prototype, axes, modes, point, layouts, **fields) -> Operator:
     """Return the declaration of the sampler of an image with these `axes`, in the order of its shape.
 
-    `older` are the formats of the products without bfloat16, `modes` the interpolations. `point` says what a point of grid
-    holds; `layouts` are those of the image and of grid.
+    `modes` are the interpolations, `layouts` those of the image and of grid. `point` says what a point of grid holds.
     """
     of_image, of_grid = layouts
     points = f"({' '.join(f'{axis}out' for axis in axes.split())})"
@@ -29,7 +27,6 @@ def sampler(page, prototype, axes, older, modes, point, layouts, **fields) -> Op
         page,
         prototype,
         library="ops-cv",
-        formats={WITH_BFLOAT16: "float32 float16 float64 bfloat16", (TRAINING,): older},
         tensors={
             "input": Tensor(f"N C {axes}", layout=of_image),
             "grid": Tensor(grid, why=f"N of {{like}}, any points, and {point}", layout=of_grid),

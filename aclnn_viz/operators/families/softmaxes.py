@@ -1,7 +1,7 @@
 """Declare softmax and log-softmax: backward takes the output of forward, and sums along the axis dim."""
 
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 
 def along_dim(page, prototype, header=None, ranks=None) -> Operator:
@@ -10,11 +10,8 @@ def along_dim(page, prototype, header=None, ranks=None) -> Operator:
     return declared(
         page,
         prototype,
-        header,
-        formats={
-            WITH_BFLOAT16: "float32 float16 bfloat16",
-            ATLAS_INFERENCE_TRAINING: "float32 float16",
-        },
+        ATLAS_INFERENCE_TRAINING,
+        header=header,
         tensors={
             "self": whole,
             "output": whole,

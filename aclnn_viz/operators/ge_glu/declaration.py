@@ -4,7 +4,7 @@ half as long along it.
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Attribute, Tensor
-from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
+from aclnn_viz.operators.products import INFERENCE
 
 from . import page
 
@@ -13,7 +13,7 @@ OPERATOR = gated(
     """aclnnStatus aclnnGeGluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *gelu, int64_t dim, int64_t approximate,
         aclTensor *gradInput, uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    (INFERENCE,),
     header="aclnn_geglu_backward.h",
     x="self",
     gradient="gradOutput",

@@ -3,7 +3,7 @@ along it, rank 1 to 8.
 """
 
 from aclnn_viz.operators.families.gated import gated
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 from . import page
 
@@ -12,10 +12,8 @@ OPERATOR = gated(
     """aclnnStatus aclnnGluBackwardGetWorkspaceSize(
         const aclTensor *gradOut, const aclTensor *self, int64_t dim, const aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {
-        WITH_BFLOAT16: "float32 float16 bfloat16 float64",
-        ATLAS_INFERENCE_TRAINING: "float32 float16 float64",
-    },
+    ATLAS_INFERENCE_TRAINING,
+    more="float64",
     x="self",
     gradient="gradOut",
     out="out",

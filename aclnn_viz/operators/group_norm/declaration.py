@@ -3,7 +3,7 @@ mean and rstd of N * group elements.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -16,7 +16,7 @@ OPERATOR = declared(
         const aclTensor *gamma, int64_t N, int64_t C, int64_t HxW, int64_t group, const aclBoolArray *outputMask,
         aclTensor *gradInput, aclTensor *gradGammaOut, aclTensor *gradBetaOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    (TRAINING,),
     tensors={
         "input": Tensor("B G*D *P", ranks=(2, 8)),
         "gradOut": Tensor("B G*D *P"),

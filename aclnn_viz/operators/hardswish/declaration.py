@@ -3,7 +3,7 @@ rank 0 to 8.
 """
 
 from aclnn_viz.operators.operator import Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -12,8 +12,8 @@ OPERATOR = declared(
     """aclnnStatus aclnnHardswishBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (TRAINING,),
     chapter=1,
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
     tensors={"self": Tensor("*P", kinks=(-3, 3)), "gradOutput": Tensor("*P"), "out": Tensor("*P")},
     takes=("self",),
     gives=("out",),

@@ -3,7 +3,7 @@ input; one mean and rstd a row.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 from . import page
 
@@ -14,11 +14,8 @@ OPERATOR = declared(
         const aclTensor *rstd, const aclTensor *weightOptional, const aclTensor *biasOptional,
         const aclBoolArray *outputMask, aclTensor *gradInputOut, aclTensor *gradWeightOut, aclTensor *gradBiasOut,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    ATLAS_INFERENCE_TRAINING,
     chapter=6,
-    formats={
-        WITH_BFLOAT16: "float32 float16 bfloat16",
-        ATLAS_INFERENCE_TRAINING: "float32 float16",
-    },
     tensors={
         "input": Tensor("*R *K", ranks=(1, 8)),
         "gradOut": Tensor("*R *K"),

@@ -5,7 +5,7 @@ gradOutput of target's shape or one number.
 from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.families.losses import REDUCTION
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -15,7 +15,7 @@ OPERATOR = declared(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *target, const aclTensor *weight,
         int64_t reduction, int64_t ignoreIndex, const aclTensor *totalWeight, aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    (TRAINING,),
     tensors={
         "self": Tensor("*N C", ranks=(1, 2)),
         "target": Tensor("*N", "int64 or int32 or uint8"),

@@ -3,7 +3,7 @@
 """
 
 from aclnn_viz.operators.operator import Tensor, declared
-from aclnn_viz.operators.products import TRAINING, WITH_BFLOAT16
+from aclnn_viz.operators.products import TRAINING
 
 from . import page
 
@@ -12,7 +12,7 @@ OPERATOR = declared(
     """aclnnStatus aclnnPreluBackwardGetWorkspaceSize(
         const aclTensor *gradOutput, const aclTensor *self, const aclTensor *weight, aclTensor *gradInput, aclTensor *gradWeight,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (TRAINING,): "float32 float16"},
+    (TRAINING,),
     tensors={
         "self": Tensor("N C *P", kinks=(0,)),
         "weight": Tensor("~C"),

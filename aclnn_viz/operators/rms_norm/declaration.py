@@ -3,7 +3,7 @@ number a row in any shape.
 """
 
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
-from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
+from aclnn_viz.operators.products import INFERENCE
 
 from . import page
 
@@ -12,8 +12,8 @@ OPERATOR = declared(
     """aclnnStatus aclnnRmsNormGradGetWorkspaceSize(
         const aclTensor *dy, const aclTensor *x, const aclTensor *rstd, const aclTensor *gamma,
         const aclTensor *dxOut, const aclTensor *dgammaOut, uint64_t *workspaceSize, aclOpExecutor **executor);""",
+    (INFERENCE,),
     chapter=2,
-    formats={WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
     tensors={
         "x": Tensor("*R *K", ranks=(1, 8)),
         "gamma": Tensor("*K", "same or float32", why="the trailing axes of {like}"),

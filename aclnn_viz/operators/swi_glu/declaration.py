@@ -4,7 +4,7 @@ it, none of them empty. Alignment to 64 bytes is not checked.
 
 from aclnn_viz.operators.families.gated import gated
 from aclnn_viz.operators.operator import Tensor
-from aclnn_viz.operators.products import INFERENCE, WITH_BFLOAT16
+from aclnn_viz.operators.products import INFERENCE
 
 from . import page
 
@@ -13,7 +13,7 @@ OPERATOR = gated(
     """aclnnStatus aclnnSwiGluGradGetWorkspaceSize(
         const aclTensor *yGrad, const aclTensor *x, int64_t dim, const aclTensor *out,
         uint64_t *workspaceSize, aclOpExecutor **executor);""",
-    {WITH_BFLOAT16: "float32 float16 bfloat16", (INFERENCE,): "float32 float16"},
+    (INFERENCE,),
     x="x",
     gradient="yGrad",
     out="out",
