@@ -17,7 +17,7 @@ from aclnn_viz.proving.letters import (
     LetteredArrays,
     kind_of,
 )
-from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact
+from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact, replaced
 
 #: Arithmetic that formulas write out where its result has no name.
 ARITHMETIC = {
@@ -303,7 +303,7 @@ class NotedArrays(LetteredArrays):
                     x = self.made(
                         "slice",
                         (x.symbol,),
-                        (*x.lengths[:axis], expand(last - first), *x.lengths[axis + 1 :]),
+                        replaced(x.lengths, axis, expand(last - first)),
                         x.kind,
                         (axis, first, last),
                     )
@@ -312,7 +312,7 @@ class NotedArrays(LetteredArrays):
                 x = self.made(
                     "place",
                     (x.symbol,),
-                    (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+                    replaced(x.lengths, axis),
                     x.kind,
                     (axis, self.place_in(i, x.lengths[axis])),
                 )
@@ -325,7 +325,7 @@ class NotedArrays(LetteredArrays):
         return self.made(
             "take",
             (x.symbol, index.symbol),
-            x.lengths[:axis] + index.lengths + x.lengths[axis + 1 :],
+            replaced(x.lengths, axis, *index.lengths),
             x.kind,
             (axis,),
         )

@@ -5,7 +5,7 @@ from collections import defaultdict
 from sympy import Add, Mul, S, diff, expand, factor, factor_terms
 
 from aclnn_viz.proving.graph import STEPS
-from aclnn_viz.proving.steps import Refused
+from aclnn_viz.proving.steps import Refused, replaced
 from aclnn_viz.proving.symbolic import REAL
 
 INLINED = ("add", "sub", "mul", "truediv", "pow")
@@ -329,7 +329,7 @@ class Reverse:
 
     def _stack(self, u, a, *arrays):
         (axis,) = u.options
-        shape, whole = (*u.lengths[:axis], *u.lengths[axis + 1 :]), self.exactly(a, u.lengths)
+        shape, whole = replaced(u.lengths, axis), self.exactly(a, u.lengths)
         for k, x in enumerate(arrays):
             part = self.xp.made("place", (whole,), shape, REAL, (axis, S(k))).symbol
             self._add(x, self.unspread(part, shape, x.lengths))
@@ -359,7 +359,7 @@ class Reverse:
         if literal:
             parts, shape = (
                 [by_place.get((S(k), None)) for k in range(int(length))],
-                (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+                replaced(x.lengths, axis),
             )
             return self.xp.made(
                 "stack",
@@ -376,7 +376,7 @@ class Reverse:
                     self.xp.made(
                         "new axis",
                         (e,),
-                        (*x.lengths[:axis], S.One, *x.lengths[axis + 1 :]),
+                        replaced(x.lengths, axis, S.One),
                         REAL,
                         (axis,),
                     ).symbol,
@@ -392,9 +392,7 @@ class Reverse:
                 last = min(after, key=lambda f: cost(f - at)) if after else length
                 if not expand(last - at).is_positive and last != length:
                     break
-                parts.append(
-                    self._zeros((*x.lengths[:axis], expand(last - at), *x.lengths[axis + 1 :]))
-                )
+                parts.append(self._zeros(replaced(x.lengths, axis, expand(last - at))))
             at = last
         if ends:
             raise Refused("parts of one array that may overlap")
@@ -411,7 +409,7 @@ class Reverse:
             raise Refused("a lookup at indices of other than one axis: flatten them first")
         (m, p), rest = (
             (x.lengths[axis], index.lengths[0]),
-            (*x.lengths[:axis], *x.lengths[axis + 1 :]),
+            replaced(x.lengths, axis),
         )
         a, rows, order = (
             self.exactly(a, u.lengths),

@@ -34,6 +34,11 @@ class Refused(Exception):
     """A page uses an operation that symbolic arrays lack; nothing is proved about it."""
 
 
+def replaced(shape, axis, *lengths):
+    """Return the shape with these lengths, none or several, in the place of one axis."""
+    return (*shape[:axis], *lengths, *shape[axis + 1 :])
+
+
 class Pieces:
     """Arrays joined along an axis: a scattered array, or an output whose pieces are proved separately."""
 
@@ -43,11 +48,7 @@ class Pieces:
     @property
     def shape(self):
         first = self.arrays[0].shape
-        return (
-            *first[: self.axis],
-            sum(a.shape[self.axis] for a in self.arrays),
-            *first[self.axis + 1 :],
-        )
+        return replaced(first, self.axis, sum(a.shape[self.axis] for a in self.arrays))
 
     def __getattr__(self, name):
         raise Refused(f"{name} of joined arrays is not known")

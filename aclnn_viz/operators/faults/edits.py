@@ -218,7 +218,7 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
             yield Change("operator", statement, {"value": ast.UnaryOp(ast.USub(), value)})
         case ast.Assign(targets=[ast.Tuple(elts=targets)]):
             for at in range(len(targets) - 1):
-                swapped = [*targets[:at], targets[at + 1], targets[at], *targets[at + 2 :]]
+                swapped = _put(targets, at, targets[at + 1], targets[at])
                 yield Change("name", statement, {"targets": [ast.Tuple(swapped, ast.Store())]})
         case ast.AugAssign(op=op) if type(op) in OPERATORS:
             yield Change("statement", statement, {"value": ast.Constant(0)}, drops=True)
@@ -253,7 +253,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
             for at, element in enumerate(elements):
                 if isinstance(element, ast.Name) and element.id in names:
                     negative = ast.UnaryOp(ast.USub(), element)
-                    yield made("operator", elts=[*elements[:at], negative, *elements[at + 1 :]])
+                    yield made("operator", elts=_put(elements, at, negative))
         case ast.IfExp(body=body, orelse=orelse):
             yield made("comparison", body=orelse, orelse=body)
             yield made("comparison", test=ast.Constant(True))
@@ -264,6 +264,11 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
             for new in names:
                 if new != name:
                     yield Change("name", node, {"id": new}, line=line, exchange=(name, new))
+
+
+def _put(items: list, at: int, *new) -> list:
+    """Return the items with new ones from the place `at` on, each instead of one."""
+    return [*items[:at], *new, *items[at + len(new) :]]
 
 
 def _numbers(value) -> tuple:
@@ -321,12 +326,12 @@ def _of_call(node: ast.Call, made) -> Iterator[Change]:
         for at in range(
             isinstance(node.args[0], ast.Name) and node.args[0].id == "xp", len(node.args) - 1
         ):
-            swapped = [*node.args[:at], node.args[at + 1], node.args[at], *node.args[at + 2 :]]
+            swapped = _put(node.args, at, node.args[at + 1], node.args[at])
             yield made("name", args=swapped)
     for at, keyword in enumerate(node.keywords):
         if keyword.arg == "axis":
             for new in _axes(keyword.value):
-                kept = [*node.keywords[:at], ast.keyword("axis", new), *node.keywords[at + 1 :]]
+                kept = _put(node.keywords, at, ast.keyword("axis", new))
                 yield made("axis", keywords=kept)
 
 
@@ -586,7 +591,7 @@ def replacements(tree: ast.stmt, others) -> Iterator[tuple[ast.AST, Change]]:
                     continue
                 old = ast.unparse(part)
                 for kind, new, *word in others(part, parent, name):
-                    put = [*value[:at], new, *value[at + 1 :]] if isinstance(value, list) else new
+                    put = _put(value, at, new) if isinstance(value, list) else new
                     exchange = (old, kind, *word) if word else ()
                     yield (
                         holder[id(part)],
@@ -646,7 +651,7 @@ def _written_otherwise(node: ast.expr) -> Iterator[tuple]:
         case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]):
             for at, both in enumerate(zip(second, first)):
                 some = (
-                    ast.Tuple([*old[:at], new, *old[at + 1 :]], ast.Load())
+                    ast.Tuple(_put(old, at, new), ast.Load())
                     for old, new in zip((first, second), both)
                 )
                 yield "exchange", ast.List([*some], ast.Load())
