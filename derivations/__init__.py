@@ -61,7 +61,7 @@ def evidence(operator, *names):
 
     >>> print(evidence("hardswish", "stationary_point"))
     proved: The only stationary point above -3 is x = -3/2, with value -3/8.
-        rejected, as it must be: at -1; value -1/2
+        rejected, as it must be: the point is at -1; the value is -1/2
     """
     text = list(theorems())
     known = {theorem.name: theorem for theorem in text if theorem.operator == operator}

@@ -155,7 +155,7 @@ def test_without_docstrings():
     )
     assert (
         "None 0\n" in done.stdout
-        and "130 interrupted" in done.stdout
+        and "130 if it was" in done.stdout
         and (done.returncode, done.stderr) == (0, "")
     )
 

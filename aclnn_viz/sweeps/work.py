@@ -25,7 +25,7 @@ RIGHT, WRONG, LEFT_OUT, UNSUPPORTED, DIED = OUTCOMES = (
     message("wrong"),
     message("left out"),
     message("unsupported"),
-    message("crashed"),
+    message("died"),
 )
 # Warnings and modules are shared by a process's threads, so one case runs at a time.
 _one_at_a_time = threading.Lock()

@@ -72,7 +72,7 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert av.why("code 561103\ntorch_npu 2.7.1.post2\nCANN: 8.5.0\ntorch 2.7.1").notes == ()
     missing = str(av.why("aclnnGridSampler2DBackward not in libopapi.so"))
     assert "libopapi_cv.so of CANN 9" in missing
-    assert "why is unknown" in str(av.why("EZ9999: Inner Error!\nfailed: 507015"))
+    assert "the code says no more" in str(av.why("EZ9999: Inner Error!\nfailed: 507015"))
     assert names(av.why("Warning: it must not be 1, out of memory\nfailed: 507015"))[0] == "507015"
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
     assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))

@@ -333,7 +333,9 @@ def test_arrays_of_any_kind_are_taken(wrap):
 
 @pytest.mark.parametrize("returned", [(np.ones(2), None), {"dxOut": np.ones(2), "dgammaOut": None}])
 def test_the_output_that_is_none_is_named(returned):
-    with pytest.raises(TypeError, match="None for dgammaOut; leave out"):
+    with pytest.raises(
+        TypeError, match="None for dgammaOut; leave an output that is not asked for out"
+    ):
         named(returned, ["dxOut", "dgammaOut"])
 
 

@@ -250,7 +250,7 @@ def test_right_large_cases_speak_against_a_condition(only):
     )
     wrong = beyond(av.operator("rms_norm"), "x", lambda shape: shape[-1] > 16385)
     text = check("rms_norm", wrong, depth="deep")
-    assert text.failed and "exactly those are wrong with dy.shape[-1] >= " in text.diagnosis.text, (
+    assert text.failed and "exactly those with dy.shape[-1] >= " in text.diagnosis.text, (
         text.diagnosis
     )
     assert "(right up to 16385)" in text.diagnosis.text

@@ -115,7 +115,7 @@ def test_what_is_not_supported_is_reported_by_several_attributes_and_how_to_leav
         and "interpolationMode other than 0" in text
     )
     assert (
-        "leave them out with dtypes=, where= or limits=, or pass with allow_unsupported=True"
+        "leave such cases out with dtypes=, where= or limits=, or let them pass with allow_unsupported=True"
         in text
     )
     assert "leave them out" not in str(check(GRID, kernel, depth="quick", allow_unsupported=True))

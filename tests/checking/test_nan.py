@@ -30,19 +30,19 @@ PYTHON = {
         "p = 0",
     ),
     "grown": ("softplus", {"self": LARGE * 5, "threshold": 2e3}, "grown / (1.0", "grown = inf"),
-    "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "np.empty_like", "nobody wrote"),
+    "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "np.empty_like", "never written"),
 }
 TORCH = {
     "grown": ("silu", {"self": LARGE}, "x.exp()", "x = 200"),
     "rows": ("rms_norm", {"x": ROWS}, "y = x / torch", "x = 0"),
-    "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "torch.empty_like", "nobody wrote"),
+    "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "torch.empty_like", "never written"),
     "forward": ("silu", {"self": LARGE}, "large = x.exp()", "x = 200"),
     "backward": ("silu", {"self": LARGE}, "e = x.exp()", "x = 200"),
 }
 TILES = {
     "exponential": ("silu", {"self": LARGE}, "Exp(work", "[0] = 200"),
     "logarithm": ("tanh", {"output": np.float32([[0.5, 0]])}, "Ln(o, x", "[0] = 0"),
-    "half_filled": ("tanh", {"output": LARGE[:, [0] * 16]}, "Muls(work", "nobody wrote"),
+    "half_filled": ("tanh", {"output": LARGE[:, [0] * 16]}, "Muls(work", "never written"),
 }
 CPP = {
     "ratio": ("hardswish", {"self": np.float32([[1, 0]])}, "Div(work, x, x, n)", "= 0"),

@@ -42,11 +42,11 @@ def test_attempts_and_successes_are_counted(file):
     for answer in (wrong, right, wrong):
         assert puzzle("hardswish_middle").check(answer).note == ""
     detective("long_rows").accuse("missing 1/n")
-    assert row("hardswish_middle").endswith("solved, 3 attempts") and row("long_rows").endswith(
-        " 1 attempt"
-    )
+    assert row("hardswish_middle").endswith("solved after 3 attempts") and row(
+        "long_rows"
+    ).endswith(" 1 attempt")
     assert str(progress()).startswith("1 of 53 solved; next: Two corners (hardswish_slope)\n")
-    assert "solved, 3 attempts" in progress()._repr_html_()
+    assert "solved after 3 attempts" in progress()._repr_html_()
     lines = [json.loads(line) for line in file.read_text().splitlines()]
     assert [line["solved"] for line in lines] == [False, True, False, False] and all(
         line["at"] for line in lines
@@ -55,7 +55,7 @@ def test_attempts_and_successes_are_counted(file):
 
 def test_the_first_right_accusation_solves_a_case():
     assert detective("long_rows").accuse("tail of the row forgotten").right
-    assert row("long_rows").endswith("solved, 1 attempt")
+    assert row("long_rows").endswith("solved after 1 attempt")
 
 
 def test_a_stub_and_a_question_are_no_attempts(file):

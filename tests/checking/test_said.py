@@ -35,7 +35,7 @@ def test_a_convention_is_named_and_is_not_the_counterexample_of_a_bug():
         and result.diagnosis.name == "mean over the counted rows"
     )
     (note,) = result.notes
-    assert "of the wrong cases only a convention differs" in note and note in str(result)
+    assert "of the wrong cases differ only by a convention" in note and note in str(result)
     assert json.loads(result.to_json())["notes"] == [note]
 
 
