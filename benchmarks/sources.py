@@ -19,12 +19,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing import Process, Queue
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from records import ROOT, line
+
+from aclnn_viz.tiles.compiler import CompileError
+from aclnn_viz.tiles.projects import CODES, Project, fits
 
 SECONDS = 240
 SKIP = re.compile(
@@ -42,6 +47,15 @@ def scattered(function, x, indices, updates):
     return made
 
 
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def fast_gelu_slope(x):
+    part = sigmoid(1.702 * x)
+    return part + 1.702 * x * part * (1 - part)
+
+
 def rows(x):
     return np.exp(x - x.max(-1, keepdims=True))
 
@@ -51,58 +65,42 @@ REFERENCES = {
     **{
         name.replace("_", ""): getattr(np, name)
         for name in "abs cos sin tan tanh sinh cosh sqrt exp log trunc negative equal not_equal greater greater_equal less "
-        "less_equal logical_or logical_and logical_not reciprocal".split()
+        "less_equal logical_or logical_and logical_not reciprocal isfinite isinf add fmax heaviside tril triu".split()
     },
     "neg": np.negative,
+    "vecadd": np.add,
+    "sub": np.subtract,
+    "div": np.divide,
+    "asinh": np.arcsinh,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "isfinite": np.isfinite,
-    "isinf": np.isinf,
-    "swish": lambda x: x / (1 + np.exp(-x)),
+    "swish": lambda x: x * sigmoid(x),
     "addcdiv": lambda x, a, b, v: x + v * a / b,
     "addcmul": lambda x, a, b, v: x + v * a * b,
-    "clipbyvalue": lambda x, low, high: np.clip(x, low, high),
+    "clipbyvalue": np.clip,
     "gcd": lambda a, b: np.gcd(a.astype(int), b.astype(int)),
     "angle": lambda x: np.where(x < 0, np.pi, 0),
-    "add": lambda a, b: a + b,
     "myadd": lambda a, b, c: a + b + c,
-    "vecadd": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "div": lambda a, b: a / b,
-    "fmax": lambda a, b: np.fmax(a, b),
-    "sinh": np.sinh,
-    "asinh": np.arcsinh,
-    "notequal": lambda a, b: a != b,
-    "lessequal": lambda a, b: a <= b,
     "asinhgrad": lambda y, dy: dy / np.cosh(y),
     "lerp": lambda a, b, w: a + w * (b - a),
-    "fastgelu": lambda x: x / (1 + np.exp(-1.702 * x)),
+    "fastgelu": lambda x: x * sigmoid(1.702 * x),
     "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
-    "heaviside": lambda x, v: np.heaviside(x, v),
     "isclose": lambda a, b: np.isclose(a, b),
     "leakyrelu": lambda x: np.where(x > 0, x, 0 * x),
     "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
-    "tril": np.tril,
-    "triu": np.triu,
     "xlogy": lambda x, y: x * np.log(y),
     "gather": lambda x, indices, *_: np.take_along_axis(x, indices[..., None], 1),
     "scattermax": lambda x, indices, updates, *_: scattered(np.maximum, x, indices, updates),
     "scattersub": lambda x, indices, updates, *_: scattered(np.subtract, x, indices, updates),
     "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size,
     "adds": lambda x: x + 2,
-    "fastgelugrad": lambda dy, x: (
-        dy
-        * (
-            1 / (1 + np.exp(-1.702 * x))
-            + 1.702 * x * np.exp(-1.702 * x) / (1 + np.exp(-1.702 * x)) ** 2
-        )
-    ),
+    "fastgelugrad": lambda dy, x: dy * fast_gelu_slope(x),
 }
 
 
-def tried(kind: str, place: Path) -> tuple[str, str]:
+def tried(kind: Callable, place: Path) -> tuple[str, str]:
     """Return the verdict on a source, and its hazards or missing parts; a separate process ends after SECONDS."""
     answers = Queue()
-    work = Process(target=lambda: answers.put(KINDS[kind](place)))
+    work = Process(target=lambda: answers.put(kind(place)))
     work.start()
     try:
         return answers.get(timeout=SECONDS)
@@ -114,13 +112,10 @@ def tried(kind: str, place: Path) -> tuple[str, str]:
 
 
 def project(place: Path) -> tuple[str, str]:
-    from aclnn_viz.tiles.compiler import CompileError
-    from aclnn_viz.tiles.projects import Project
-
     one = None
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            one = opened(place, Project)
+            one = opened(place)
             if verdict := example(place, one):
                 return verdict
             combination = next(
@@ -142,7 +137,7 @@ def project(place: Path) -> tuple[str, str]:
         return "not compiled", said(error)
     except Exception as error:
         return compiles(one) if one else ("not run", said(error))
-    hazards = listed((each.kind, each.line) for each in run.hazards)
+    hazards = listed(run.hazards)
     return by_numpy(one, Called(given, [], list(run.outputs.values()), run.hazards), hazards)
 
 
@@ -169,27 +164,6 @@ ACL = re.compile(
     r'^[ \t]*#[ \t]*include[ \t]*["<][^">]*\b(?:acl|aclnn|aclnnop|hccl|aclnn_\w+|acl_\w+)(?:/[^">]*)?(?:\.h)?[">]',
     re.M,
 )
-KINDS_OF_NUMBERS = {
-    0: "f4",
-    1: "f2",
-    2: "i1",
-    3: "i4",
-    4: "u1",
-    6: "i2",
-    7: "u2",
-    8: "u4",
-    9: "i8",
-    10: "u8",
-    11: "f8",
-    12: "?",
-    16: "c8",
-}
-
-
-def dtype_of(code: str) -> np.dtype:
-    import ml_dtypes
-
-    return np.dtype(ml_dtypes.bfloat16 if code == "27" else KINDS_OF_NUMBERS[int(code)])
 
 
 def example(place: Path, one) -> tuple[str, str] | None:
@@ -208,11 +182,10 @@ def example(place: Path, one) -> tuple[str, str] | None:
     if not found:
         return None
     with tempfile.TemporaryDirectory() as temporary:
-        folder, called = Path(temporary, "example"), Path(temporary, "call")
+        folder = Path(temporary, "example")
         shutil.copytree(found, folder)
-        for name in ("build", "input", "output"):
+        for name in ("build", "input", "output", "call"):
             (folder / name).mkdir(exist_ok=True)
-        called.mkdir()
         steps = read(folder / "run.sh")
         case = ["case1"] * ("$case_name" in steps)
         judges = re.findall(r"python3? +(verify_result\S*\.py)([^\n`;|#]*)", steps)
@@ -223,21 +196,23 @@ def example(place: Path, one) -> tuple[str, str] | None:
         if made.returncode:
             return "example not compiled", said(made.stderr)
         judges = [[script, *more.split()] for script, more in judges] if own else []
-        tried = [judged_example(folder, ["./example", *case], called, one, judges)]
-        if not tried[0][0].startswith(
-            "agrees"
-        ):  # as on the device: all its cores, allocations of whole pages
-            one.padding = PAGE
-            again, hazards = "", ""
+
+        def judged(cores: int | None) -> tuple[str, str]:
+            return judged_example(folder, ["./example", *case], one, judges, cores)
+
+        answer = judged(8)
+        if not answer[0].startswith("agrees"):
+            one.padding = PAGE  # as on the device: all its cores, allocations of whole pages
             with contextlib.suppress(ValueError):  # a host that cannot tile for so many cores
-                again, hazards = judged_example(
-                    folder, ["./example", *case], called, one, judges, None
-                )
-            if again.startswith("agrees"):
-                return again, "; ".join(
-                    filter(None, (hazards, f"on all cores, with {PAGE} bytes behind each tensor"))
-                )
-        return tried[0]
+                why = f"on all cores, with {PAGE} bytes behind each tensor"
+                return better(answer, judged(None), why)
+        return answer
+
+
+def better(answer: tuple[str, str], other: tuple[str, str], why: str) -> tuple[str, str]:
+    """Return the second answer, with the reason, if it agrees, else the first."""
+    verdict, hazards = other
+    return (verdict, "; ".join(filter(None, (hazards, why)))) if verdict[:6] == "agrees" else answer
 
 
 def compiled_example(folder: Path) -> subprocess.CompletedProcess:
@@ -248,31 +223,19 @@ def compiled_example(folder: Path) -> subprocess.CompletedProcess:
     (folder / "main.cpp").write_text(
         '#include "example_acl.h"\n' + operators + ACL.sub("//", text), "utf-8"
     )
-    command = "g++ -std=c++17 -w -fpermissive main.cpp -o build/example".split()
-    return subprocess.run(
-        [*command, "-I", Path(__file__).parent],
-        cwd=folder,
-        capture_output=True,
-        encoding="utf-8",
-        errors="replace",
-    )
+    command = "g++ -std=c++17 -w -fpermissive main.cpp -o build/example -I".split()
+    return ran(folder, *command, Path(__file__).parent)
 
 
 PAGE = 4096  # bytes behind a tensor that a second try allows to read: the device allocates pages
 
 
 def judged_example(
-    folder: Path,
-    command: list[str],
-    called: Path,
-    one,
-    judges: list[list[str]],
-    cores: int | None = 8,
+    folder: Path, command: list[str], one, judges: list[list[str]], cores: int | None
 ) -> tuple[str, str]:
     """Return the verdict of a compiled example, whose calls run on the machine, by its scripts or else by NumPy."""
-    calls: list[Called] = []
-    calls_of(folder / "build", command, called, one, cores, calls)
-    hazards = listed((each.kind, each.line) for call in calls for each in call.hazards)
+    calls = calls_of(folder, command, one, cores)
+    hazards = listed(each for call in calls for each in call.hazards)
     if not calls:
         return "compiles", "the example ends before it calls the operator"
     if not judges:
@@ -283,10 +246,15 @@ def judged_example(
             words[1] = str(made[0])
     judged = [python(folder, *words) for words in judges]
     words = " ".join(each.stdout + each.stderr for each in judged)
-    fine = not any(each.returncode for each in judged) and not re.search(r"(?i)fail|error", words)
-    return "agrees with its script" if fine and re.search(
-        "(?i)pass|success", words
-    ) else "differs", hazards or ("" if fine else words.strip()[-150:].replace("\n", " "))
+    wrong = any(each.returncode for each in judged) or re.search(r"(?i)fail|error", words)
+    return by_script(not wrong and re.search("(?i)pass|success", words), words, hazards)
+
+
+def by_script(fine, words: str, hazards: str) -> tuple[str, str]:
+    """Return the verdict of scripts, with the hazards, or the end of their words if they find differences."""
+    if fine:
+        return "agrees with its script", hazards
+    return "differs", hazards or words.strip()[-150:].replace("\n", " ")
 
 
 def by_numpy(one, call: "Called", hazards: str) -> tuple[str, str]:
@@ -319,14 +287,13 @@ def plain_name(one) -> str:
     return re.sub(r"custom|_|v\d+$", "", one.name.lower())
 
 
-def calls_of(
-    where: Path, command: list[str], called: Path, one, cores: int | None, calls: "list[Called]"
-) -> None:
-    """Run an example; its calls of the operator run on the machine, and are added to a list."""
+def calls_of(folder: Path, command: list[str], one, cores: int | None) -> "list[Called]":
+    """Run an example; return its calls of the operator, which run on the machine."""
+    calls, called = [], folder / "call"
     (asks, asked), (answered, answers) = os.pipe(), os.pipe()
     program = subprocess.Popen(
         command,
-        cwd=where,
+        cwd=folder / "build",
         pass_fds=[asked, answered],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -346,6 +313,7 @@ def calls_of(
         os.close(asks), os.close(answers)
         program.kill()
         program.wait()
+    return calls
 
 
 @dataclass
@@ -366,7 +334,11 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
     fresh = [parameter for parameter in one.outputs if parameter.name not in taken]
     rest, results = given[: len(given) - len(fresh)], given[len(given) - len(fresh) :]
     inputs, attributes = rest[: len(taken)], rest[len(taken) :]
-    k = combination(one, [*zip(one.inputs, inputs), *zip(fresh, results)])
+    # the combination in OpDef of these formats, the first if none fits
+    given = [*zip((*one.inputs, *fresh), (*inputs, *results))]
+    pairs = [pair for pair in given if isinstance(pair[1], np.ndarray)]
+    places = range(max(len(each.types) for each in one.inputs or one.outputs))
+    k = next((place for place in places if fits(place, pairs)), 0)
     arrays = [
         value
         if value is None or isinstance(value, np.ndarray)
@@ -387,9 +359,12 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
         each.name: value.item() if isinstance(value, np.generic) else value
         for each, value in zip(one.attributes, attributes)
     }
-    run, held = launched(one, arrays, shapes=shapes, cores=cores, **values)
+    # the memories of the inputs, which a kernel may change
+    held: list[tuple] = []
+    one._memories = lambda *each: held.append(Project._memories(one, *each)) or held[0]
+    run = one.launch(*arrays, shapes=shapes, cores=cores, **values)
+    made = {id(value): memory.array for value, memory in zip(arrays, held[0][0]) if memory}
     present = [value for value in arrays if value is not None]
-    made = {id(value): memory.array for value, memory in zip(present, held)}
     made |= {id(value): run.outputs[each.name] for each, value in zip(fresh, results)}
     for value, file in zip(tensors, files):
         if id(value) in made:
@@ -411,9 +386,9 @@ def arguments_of(called: Path) -> tuple[list, list[Path]]:
             case ["tensor", code, *shape]:
                 file = called / str(len(files))
                 files.append(file)
-                given.append(np.fromfile(file, dtype_of(code)).reshape(tuple(map(int, shape))))
+                given.append(np.fromfile(file, CODES[int(code)]).reshape(tuple(map(int, shape))))
             case ["scalar", code, *numbers]:
-                given.append(np.frombuffer(bytes(map(int, numbers)), dtype_of(code))[:1][0])
+                given.append(np.frombuffer(bytes(map(int, numbers)), CODES[int(code)])[:1][0])
             case ["ints", *numbers]:
                 given.append(tuple(map(int, numbers)))
             case ["real", number]:
@@ -427,36 +402,7 @@ def arguments_of(called: Path) -> tuple[list, list[Path]]:
     return given, files
 
 
-def combination(one, pairs: list) -> int:
-    """Return the place in OpDef of the formats of tensors, 0 if none fits."""
-    for place in range(max(len(each.types) for each in one.inputs or one.outputs)):
-        if all(
-            not isinstance(value, np.ndarray)
-            or len(each.types) <= place
-            or each.types[place] == value.dtype
-            for each, value in pairs
-        ):
-            return place
-    return 0
-
-
-def launched(one, arrays: list, **how) -> tuple:
-    """Return the run of a call, and the memories of the inputs, which a kernel may have changed."""
-    memories, keep = [], one._memories
-
-    def kept(*each):
-        memories.append(keep(*each))
-        return memories[-1]
-
-    one._memories = kept
-    try:
-        run = one.launch(*arrays, **how)
-    finally:
-        one._memories = keep
-    return run, [memory for memory in memories[-1][0] if memory is not None]
-
-
-def opened(place: Path, Project):
+def opened(place: Path) -> Project:
     """Return the project of a folder; for several operators the first."""
     try:
         return Project(place)
@@ -470,7 +416,7 @@ def opened(place: Path, Project):
 def compiles(one) -> tuple[str, str]:
     """Return whether a failing project's kernel compiles in the formats of its first combination."""
     dtypes = [
-        [(each.types[:1] or [np.dtype("f4")])[0] or np.dtype("f4") for each in part]
+        [next(filter(None, each.types[:1]), np.dtype("f4")) for each in part]
         for part in (one.inputs, one.outputs)
     ]
     try:
@@ -481,7 +427,7 @@ def compiles(one) -> tuple[str, str]:
 
 
 def listed(hazards) -> str:
-    return "; ".join(sorted({f"{kind} (line {line})" for kind, line in hazards}))
+    return "; ".join(sorted({f"{each.kind} (line {each.line})" for each in hazards}))
 
 
 def read(*files: Path) -> str:
@@ -489,8 +435,12 @@ def read(*files: Path) -> str:
 
 
 def python(where: Path, *words) -> subprocess.CompletedProcess:
+    return ran(where, sys.executable, *words)
+
+
+def ran(where: Path, *command) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, *map(str, words)],
+        [*map(str, command)],
         cwd=where,
         capture_output=True,
         encoding="utf-8",
@@ -509,11 +459,7 @@ def scripts(folder: Path):
     """Return the README's commands that generate data and judge the output; None if none judges."""
     text = read(*folder.glob("README.md"), *folder.glob("run.sh"))
     calls = [
-        re.sub(r"\$\{?\w+\}?", scenario(text), one)
-        .split("#")[0]
-        .split(";")[0]
-        .split("`")[0]
-        .split()
+        re.split("[#;`]", re.sub(r"\$\{?\w+\}?", scenario(text), one))[0].split()
         for one in re.findall(r"python3? +(\S*scripts/(?:gen_data|verify_result)\.py[^\n&]*)", text)
     ]
     generate = next((one for one in calls if "gen_data" in one[0]), ["scripts/gen_data.py"])
@@ -538,25 +484,20 @@ def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
     if judged.returncode and "ModuleNotFoundError" in judged.stderr:
         judged = python(where, "-c", SKIPPING, *verify)
     fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
-    return "agrees with its script" if fine else "differs", hazards or (
-        "" if fine else (judged.stdout + judged.stderr).strip()[-150:].replace("\n", " ")
-    )
+    return by_script(fine, judged.stdout + judged.stderr, hazards)
 
 
 def program(place: Path) -> tuple[str, str]:
     """Run a program by its README: generate data, run, verify, in a copy of its folder."""
     # one path for all, so that the same source is compiled once
-    with contextlib.ExitStack() as gone:
-        folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", place.parent.name)
-        shutil.rmtree(folder, ignore_errors=True)
+    folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", place.parent.name)
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
         shutil.copytree(place.parent, folder)
-        gone.callback(shutil.rmtree, folder, True)
-        (build := folder / "build").mkdir(exist_ok=True)
-        for name in ("input", "output"):
-            (build / name).mkdir(exist_ok=True)
-            (folder / name).mkdir(exist_ok=True)
+        for name in ("input", "output", "build/input", "build/output"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
         generate, verify = scripts(folder)
-        where = build if generate[0].startswith("..") else folder
+        where = folder / ("build" if generate[0].startswith("..") else "")
         made = read(*folder.glob("CMakeLists.txt"))
         defines = ["-D", "SCENARIO_NUM=1"] * ("SCENARIO_NUM" in made)
         about = read(*folder.glob("README.md"))
@@ -581,42 +522,28 @@ def program(place: Path) -> tuple[str, str]:
 
         found = verdict()
         if found[0] == "differs":  # a program may rely on zeros that CANN does not promise
-            zeroed, hazards = verdict("-D", "ACLNN_VIZ_ZEROED")
-            if zeroed.startswith("agrees"):
-                return zeroed, "; ".join(
-                    filter(
-                        None,
-                        (hazards, "where memory of aclrtMalloc holds zeros (-D ACLNN_VIZ_ZEROED)"),
-                    )
-                )
+            why = "where memory of aclrtMalloc holds zeros (-D ACLNN_VIZ_ZEROED)"
+            return better(found, verdict("-D", "ACLNN_VIZ_ZEROED"), why)
         return found
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def judged_run(folder: Path, where: Path, name: str, options: list, verify) -> tuple[str, str]:
     """Run a program of a folder in `where`, and return its verdict."""
     ran = python(where, "-m", "aclnn_viz.cli", "cpp", "run", folder / name, "--json", *options)
-    left = (
-        json.loads(ran.stdout)
-        if ran.stdout
-        else {"status": ran.returncode, "hazards": [], "output": "", "said": [ran.stderr]}
-    )
-    hazards = listed((one["kind"], one["line"]) for one in left["hazards"])
-    if (
-        left["status"] not in (0, 1)
-        or left["status"] == 1
-        and not hazards
-        or "program ended" in hazards
-    ):
-        text = "; ".join(left["said"]) or left["output"].strip()
+    left = SimpleNamespace(status=ran.returncode, hazards=[], output="", said=[ran.stderr])
+    if ran.stdout:
+        left = json.loads(ran.stdout, object_hook=lambda one: SimpleNamespace(**one))
+    hazards = listed(left.hazards)
+    if left.status not in (0, 1) or left.status and not hazards or "program ended" in hazards:
+        text = "; ".join(left.said) or left.output.strip()
         return "not run", said(text) if "error" in text else text[-200:].replace("\n", " ")
     golden, judge = where / "output" / "golden.bin", folder / "scripts" / "verify_result.py"
     made = [one for one in sorted(golden.parent.glob("*.bin")) if one != golden]
     if verify is None and made and golden.exists() and judge.exists():
         verify = [judge, made[0], golden]
-    return verdict_of(where, verify, left["output"], hazards)
-
-
-KINDS = {"project": project, "program": program}
+    return verdict_of(where, verify, left.output, hazards)
 
 
 def said(error) -> str:
@@ -631,7 +558,7 @@ def sources(root: Path):
         place = folder.parent
         if (place / "op_host").is_dir() and not SKIP.search(str(folder)):
             yield (
-                "project",
+                project,
                 place,
                 [
                     one
@@ -655,7 +582,7 @@ def sources(root: Path):
             and not MATRIX.search(read(*files))
             and ("Atlas A2" in about or not re.search("Atlas|Ascend 950", about))
         ):
-            yield "program", mains[0], files
+            yield program, mains[0], files
 
 
 def public(folders):
@@ -676,7 +603,7 @@ def public(folders):
                 commit,
                 str(place.relative_to(root)),
                 digest[:16],
-                kind,
+                kind.__name__,
                 verdict,
                 missing,
             )

@@ -11,7 +11,7 @@ import re
 import resource
 import subprocess
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -82,6 +82,8 @@ class Project:
     missing part, CompileError with the compiler's text, and NotImplementedError for tilings of the matrix unit and of HCCL.
     """
 
+    seconds, padding, zeroed, in_place = SECONDS, 0, False, False
+
     def __init__(
         self,
         folder,
@@ -89,7 +91,6 @@ class Project:
         defines: Mapping[str, str] | None = None,
         include: Sequence = (),
     ):
-        self.seconds, self.padding, self.zeroed, self.in_place = SECONDS, 0, False, False
         self.defines, self.include = dict(defines or {}), [place_of(one) for one in include]
         folder = place_of(folder).resolve()
         hosts = [host for host in _own(folder, "op_host") if (host.parent / "op_kernel").is_dir()]
@@ -214,12 +215,7 @@ class Project:
                     )
                 )
             else:
-                cores, key, workspace, data = (
-                    int(rest[0]),
-                    int(rest[1]),
-                    int(rest[2]),
-                    bytes.fromhex("".join(rest[3:])),
-                )
+                (cores, key, workspace), data = map(int, rest[:3]), bytes.fromhex("".join(rest[3:]))
         return Tiling(cores, workspace, key=key, data=data), shapes
 
     def _attribute(self, parameter: Parameter, value) -> list:
@@ -306,12 +302,7 @@ class Project:
             max((len(parameter.types) for parameter in (*self.inputs, *self.outputs)), default=0)
         )
         for place in places:
-            if all(
-                array is None
-                or len(parameter.types) <= place
-                or parameter.types[place] == array.dtype
-                for parameter, array in zip(self.inputs, inputs)
-            ):
+            if fits(place, zip(self.inputs, inputs)):
                 return [
                     parameter.types[min(place, len(parameter.types) - 1)]
                     for parameter in self.outputs
@@ -456,6 +447,14 @@ def _own(folder: Path, pattern: str) -> list[Path]:
         for path in sorted(folder.rglob(pattern))
         if not any(part[0] == "." or part == "build_out" for part in path.relative_to(folder).parts)
     ]
+
+
+def fits(place: int, pairs: Iterable[tuple[Parameter, np.ndarray | None]]) -> bool:
+    """Return whether arrays have the formats of a combination of OpDef."""
+    return all(
+        array is None or len(parameter.types) <= place or parameter.types[place] == array.dtype
+        for parameter, array in pairs
+    )
 
 
 def plain(name: str, names: list[str]) -> str | None:
