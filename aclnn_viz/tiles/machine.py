@@ -11,7 +11,6 @@ import threading
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 
 import numpy as np
@@ -224,9 +223,7 @@ class Core:
             memory.note(span, pipe, position, True, self, atomic)
         if pipe in (MTE2, MTE3):
             self.moved += sum(
-                span.length * prod(span.shape)
-                for memory, span in (*reads, *writes)
-                if memory is not self.ub
+                span.size for memory, span in (*reads, *writes) if memory is not self.ub
             )
         for memory, span in padding:
             span.view(memory.state)[...] = PADDING
@@ -447,21 +444,20 @@ class Machine:
             self._finish(core)
 
     def _phases(self):
-        running = list(self.cores)
+        running, threads = list(self.cores), self._threads
         while running:
             for core in self.schedule.order(running):
-                self._threads[core].resume()
-                if self._threads[core].error is not None:
-                    raise self._threads[core].error
-                if self._threads[core].stopped:
+                threads[core].resume()
+                if threads[core].error is not None:
+                    raise threads[core].error
+                if threads[core].stopped:
                     return
-            waiting = [core for core in self.cores if not self._threads[core].ended]
-            if flagged := [core for core in waiting if self._threads[core].flag]:
-                running = [core for core in flagged if self._threads[core].flag in self.flags]
+            waiting = [core for core in self.cores if not threads[core].ended]
+            if flagged := [core for core in waiting if threads[core].flag]:
+                running = [core for core in flagged if threads[core].flag in self.flags]
                 if not running:
-                    self.hazards.add(
-                        "deadlock", UNSET, flagged[0].index, self._threads[flagged[0]].where
-                    )
+                    core = flagged[0]
+                    self.hazards.add("deadlock", UNSET, core.index, threads[core].where)
                     return
                 continue
             if waiting and len(waiting) < len(self.cores):
@@ -471,7 +467,7 @@ class Machine:
                     n=len(self.cores) - len(waiting),
                     all=len(self.cores),
                 )
-                self.hazards.add("deadlock", what, core.index, self._threads[core].where)
+                self.hazards.add("deadlock", what, core.index, threads[core].where)
                 return
             self.schedule.drain(self.cores)
             running, epoch = waiting, max((core.epoch for core in waiting), default=0)

@@ -9,6 +9,7 @@ epochs, the number of SyncAlls before.
 
 from collections import defaultdict
 from functools import lru_cache
+from math import prod
 from operator import gt
 from typing import NamedTuple
 
@@ -45,6 +46,11 @@ class Span(NamedTuple):
             if self.shape
             else self.start + self.length
         )
+
+    @property
+    def size(self) -> int:
+        """Return the number of bytes."""
+        return self.length * prod(self.shape)
 
     def view(self, array: np.ndarray, unit: int = 1) -> np.ndarray:
         """Return the part of an array that the span covers, where one element stands for `unit` bytes."""
@@ -83,6 +89,12 @@ class Bytes(np.ndarray):
         made = memory.view(cls)
         made.wide = np.full(memory.size // 2, np.nan, np.float32)
         return made
+
+
+def _stamps(core) -> tuple[int, int]:
+    """Return the stamp below all of a core's epoch, and the core's own in the epoch."""
+    floor = core.epoch * _CORES
+    return floor, floor + core.index + 1
 
 
 def meet(span: Span, other: Span) -> bool:
@@ -276,7 +288,7 @@ class GlobalMemory:
     def _beside(self, line: int, instruction) -> bool:
         """Return whether nothing orders a write to a line and another of this epoch, of which a scalar unit makes one."""
         core, pipe = instruction.core, instruction.pipe
-        floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
+        floor, mine = _stamps(core)
         return any(
             (
                 (held > floor)
@@ -308,7 +320,7 @@ class GlobalMemory:
         self, span: Span, horizon, writing: bool, core, atomic: bool = False
     ) -> list[tuple[int, int]]:
         """Return the same as the Unified Buffer's method, for one core in this epoch; SyncAll orders older accesses."""
-        stamp, conflicts = core.epoch * _CORES + core.index + 1, []
+        (_, stamp), conflicts = _stamps(core), []
         for _, held, at in self._recent(span, core, writing, atomic):
             where = at[held == stamp]
             for pipe in PIPES if where.size else ():
@@ -321,7 +333,7 @@ class GlobalMemory:
         self, span: Span, core, writing: bool, atomic: bool
     ) -> tuple[int | None, str, int] | None:
         """Return another core's conflicting access in this epoch: its index (None: several), its action, number of elements."""
-        floor, mine = core.epoch * _CORES, core.epoch * _CORES + core.index + 1
+        floor, mine = _stamps(core)
         for verb, held, _ in self._recent(span, core, writing, atomic):
             others = (held > floor) & (held != mine)
             if others.any():
@@ -337,7 +349,7 @@ class GlobalMemory:
             count = (self.size + self.room) // self.unit
             self.records[verb] = np.zeros(count, np.int32), np.zeros(count, np.int64)
         held, at = (span.view(record, self.unit) for record in self.records[verb])
-        stamp, floor = core.epoch * _CORES + core.index + 1, core.epoch * _CORES
+        floor, stamp = _stamps(core)
         if writing:
             held[...] = stamp
             at[...] = 4 * position + pipe

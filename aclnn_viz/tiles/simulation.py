@@ -9,7 +9,6 @@ import heapq
 import operator
 import random
 from collections import Counter
-from math import prod
 from typing import NamedTuple
 
 from aclnn_viz.tiles.machine import Instruction
@@ -41,7 +40,7 @@ def jobs_of(run, groups: int = 16, bypass=()) -> list:
             size = cycles(instruction, groups)
         else:
             ((_, span),) = instruction.reads if instruction.pipe == MTE2 else instruction.writes
-            size = span.length * prod(span.shape)
+            size = span.size
         past = instruction.pipe == MTE2 and instruction.reads[0][0].name in bypass
         pipes[instruction.pipe].append(
             Job(
@@ -56,16 +55,19 @@ def jobs_of(run, groups: int = 16, bypass=()) -> list:
     return cores
 
 
+def repeats(instruction: Instruction) -> int:
+    """Return the repeats of a vector instruction."""
+    return max(-(-span.size // REPEAT) for _, span in (*instruction.reads, *instruction.writes))
+
+
 def cycles(instruction: Instruction, groups: int = 16) -> int:
     """Return a vector instruction's repeats times the number of its reads that share a bank group in a cycle."""
-    spans = [span for _, span in (*instruction.reads, *instruction.writes)]
-    repeats = max(-(-span.length * prod(span.shape) // REPEAT) for span in spans)
     met = Counter(
         (span.start // BLOCK + block) % groups
         for _, span in instruction.reads
-        for block in range(min(8, -(-span.length * prod(span.shape) // BLOCK)))
+        for block in range(min(8, -(-span.size // BLOCK)))
     )
-    return repeats * max(met.values(), default=1)
+    return repeats(instruction) * max(met.values(), default=1)
 
 
 class Simulated(NamedTuple):

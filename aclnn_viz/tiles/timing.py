@@ -4,8 +4,9 @@ see docs/tiles.md.
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.memory import MTE2, MTE3, PIPE_NAMES, PIPES, V
 from aclnn_viz.tiles.platforms import REPEAT
 from aclnn_viz.tiles.program import Run
-from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, simulated
+from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, repeats, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
@@ -314,6 +315,10 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
         for k, key in enumerate(sorted(simulation.spans, key=lambda span: (span[3], span[4])))
     }
     spans: list = [None] * len(order)
+
+    def total(pipe: int, size: Callable = attrgetter("size")) -> float:
+        return sum(size(job) for pipes in cores for job in pipes[pipe])
+
     for c, p, k, start, end, waited in simulation.spans:
         instruction = cores[c][p][k].one
         spans[order[c, p, k]] = Span(
@@ -333,17 +338,10 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
         _path(spans),
         simulation.memory,
         {
-            "in": sum(job.size for pipes in cores for job in pipes[MTE2]),
-            "out": sum(job.size for pipes in cores for job in pipes[MTE3]),
-            "cycles": sum(job.size for pipes in cores for job in pipes[V]),
-            "repeats": sum(
-                max(
-                    -(-span.length * prod(span.shape) // REPEAT)
-                    for _, span in (*job.one.reads, *job.one.writes)
-                )
-                for pipes in cores
-                for job in pipes[V]
-            ),
+            "in": total(MTE2),
+            "out": total(MTE3),
+            "cycles": total(V),
+            "repeats": total(V, lambda job: repeats(job.one)),
         },
     )
 
