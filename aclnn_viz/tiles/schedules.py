@@ -42,7 +42,7 @@ class Eager:
         return cores
 
 
-class Late:
+class Late(Eager):
     """Nothing lands before something waits for it; the youngest lands first."""
 
     def __init__(self):
@@ -50,9 +50,6 @@ class Late:
         self.waiting: dict = defaultdict(list)  # instructions that wait, by (core, pipe, position)
         self.landed: dict = {}  # for each core, the position up to which each pipe has landed
         self.number = 0
-
-    def order(self, cores: list) -> list:
-        return cores
 
     def priority(self, instruction: Instruction) -> float:
         return -self.number
@@ -137,7 +134,7 @@ class Seeded(Late):
 
 def schedule_of(name):
     """Return the schedule for "eager", "late" or a seed; raise ValueError for anything else."""
-    if isinstance(name, (Eager, Late)):
+    if isinstance(name, Eager):
         return name
     seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
     if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
@@ -173,7 +170,8 @@ def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" 
     """Run the search of `explore` on any `run(schedule)` that returns an object with `outputs` and `hazards`."""
     limit = whole("limit", limit, 1)
     search, hazards, outcomes, count = search or Search(), {}, {}, 0
-    while count < limit:
+    more = True
+    while more and count < limit:
         try:
             result = run(Chosen(search))
         except Redundant:
@@ -183,9 +181,8 @@ def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" 
             outcomes.setdefault(tuple(output.tobytes() for output in result.outputs.values()))
             for hazard in result.hazards:
                 hazards.setdefault((hazard.kind, hazard.file, hazard.line), hazard)
-        if not search.turn():
-            return Orders(count, tuple(hazards.values()), tuple(outcomes), True)
-    return Orders(count, tuple(hazards.values()), tuple(outcomes), False)
+        more = search.turn()
+    return Orders(count, tuple(hazards.values()), tuple(outcomes), not more)
 
 
 class Redundant(BaseException):
@@ -205,7 +202,7 @@ class Chosen(Late):
         self.number += 1
         landed = self.landed.setdefault(core, [0] * 4)
         while True:
-            free = all(have >= need for have, need in zip(landed, instruction.horizon))
+            free = all(map(ge, landed, instruction.horizon))
             chosen = self.search.choose(
                 [Step(entry[2], entry[1]) for entry in self.ready]
                 + [Step(instruction, self.number, self.reads)] * free
