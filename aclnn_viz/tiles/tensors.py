@@ -5,7 +5,7 @@
 C++: `x[64]` is the tensor that starts 64 elements further.
 """
 
-from collections import deque
+from collections import Counter, deque
 from enum import Enum
 from typing import NamedTuple
 
@@ -291,6 +291,12 @@ class Block:
 WITHOUT = message("Get is called for a TBuf without InitBuffer")
 
 
+def _placed(kind: str, start: int, length: int) -> Block:
+    """Return a part of the Unified Buffer that the program uses without a queue."""
+    name = message("{kind} of line {line}", kind=kind, line=current().where()[1])
+    return Block(name, "", start, length, DEQUE)
+
+
 class _Unmade(Block):
     """The result of Get on a TBuf without InitBuffer; its first use ends the program."""
 
@@ -351,7 +357,8 @@ class TPipe:
         label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
         if self.top + num * length > self.core.ub.size:
-            taken = " + ".join(f"{n} x {size}" for n, size in self._sizes()) or "0"
+            sizes = Counter((block.name, block.length) for block in self.buffers)
+            taken = " + ".join(f"{n} x {size}" for (_, size), n in sizes.items()) or "0"
             self.buffers += blocks  # the message below lists these buffers, too
             self.core.stop(
                 "unified buffer full",
@@ -371,17 +378,9 @@ class TPipe:
         if isinstance(buffer, TQue):
             self.queues.append(buffer)
 
-    def _sizes(self):
-        sizes = {}
-        for block in self.buffers:
-            number, _ = sizes.get((block.name, block.length), (0, 0))
-            sizes[block.name, block.length] = number + 1, block.length
-        return sizes.values()
-
     def Stack(self, dtype) -> LocalTensor:
         """Return the memory that InitBuffer has not taken (PopStackBuffer)."""
-        name = message("{kind} of line {line}", kind="PopStackBuffer", line=self.core.where()[1])
-        return Block(name, "", self.top, self.core.ub.size - self.top, DEQUE).tensor(dtype)
+        return _placed("PopStackBuffer", self.top, self.core.ub.size - self.top).tensor(dtype)
 
     def AllocEventID(self, event: HardEvent) -> int:
         """Take an id until ReleaseEventID. C++: `AllocEventID<HardEvent::V_S>()`."""
@@ -615,14 +614,8 @@ def static(dtype, address: int, size: int) -> LocalTensor:
     """Return a tensor at a byte of the Unified Buffer, in a program without TPipe. C++: `LocalTensor<T>(position, address,
     size)`.
     """
-    length, line = int(size) * np.dtype(dtype).itemsize, current().where()[1]
-    return Block(
-        message("{kind} of line {line}", kind="LocalTensor", line=line),
-        "",
-        int(address),
-        length,
-        DEQUE,
-    ).tensor(dtype)
+    length = int(size) * np.dtype(dtype).itemsize
+    return _placed("LocalTensor", int(address), length).tensor(dtype)
 
 
 class LocalMemAllocator:
@@ -633,7 +626,8 @@ class LocalMemAllocator:
 
     def Alloc(self, dtype, tileSize: int) -> LocalTensor:
         """Return the next `tileSize` elements, from a multiple of 32 bytes on. C++: `Alloc<T>(tileSize)`."""
-        core, length = current(), -(-int(tileSize) * np.dtype(dtype).itemsize // BLOCK) * BLOCK
+        core, size = current(), int(tileSize) * np.dtype(dtype).itemsize
+        length = -(-size // BLOCK) * BLOCK
         if core.pipes:
             core.hazard("second pipe", message("LocalMemAllocator is used beside a TPipe"))
         if self.top + length > core.ub.size:
@@ -648,13 +642,9 @@ class LocalMemAllocator:
                 ),
                 True,
             )
-        block = Block(
-            message("Alloc of line {line}", line=core.where()[1]), "", self.top, length, DEQUE
-        )
+        block = _placed("Alloc", self.top, length)
         self.top += length
-        return LocalTensor(
-            block, block.start, block.start + int(tileSize) * np.dtype(dtype).itemsize, dtype
-        )
+        return LocalTensor(block, block.start, block.start + size, dtype)
 
     def GetCurAddr(self) -> int:
         """Return the first free byte."""
