@@ -264,10 +264,7 @@ def launch(
     pointers = (outputs.get(name) for name in op.outputs)
     arguments = *tensors, *pointers, workspace_of(tiling), tiling
     machine = Machine(platform, tiling.blockDim, timing, sync, traced, without, precision, precise)
-    if tiling.blockDim:
-        machine.run(program.kernel, arguments)
-    _look_back(machine, program.kernel, outputs)
-    return left_by(machine, outputs, tiling)
+    return left_by(machine, program.kernel, arguments, outputs, tiling)
 
 
 def run(
@@ -353,17 +350,16 @@ def run(
     machine = Machine(
         platform, cores, schedule_of(schedule), sync, True, without, precision, precise
     )
-    machine.run(kernel, values)
-    _look_back(
-        machine,
-        kernel,
-        {name: memory for name, memory in outputs.items() if memory.state is not None},
-    )
-    return left_by(machine, outputs, Tiling(cores))
+    return left_by(machine, kernel, values, outputs, Tiling(cores))
 
 
-def left_by(machine: Machine, outputs: dict[str, GlobalMemory], tiling: Tiling) -> Run:
-    """Return the result of a machine's run."""
+def left_by(
+    machine: Machine, kernel, arguments, outputs: dict[str, GlobalMemory], tiling: Tiling
+) -> Run:
+    """Run a kernel on the cores of a machine, and return what it left."""
+    if machine.cores:
+        machine.run(kernel, arguments)
+    _look_back(machine, kernel, outputs)
     run = Run(
         {name: memory.array for name, memory in outputs.items()},
         tuple(machine.hazards),
@@ -415,7 +411,6 @@ def explore(program, /, limit: int = STEPS_AT_MOST, **how) -> Orders:
     >>> explore(av.tiles.programs("hardswish")[0], cores=2, **case.inputs).proved
     True
     """
-    need(program, Program, "a tile program is a Program", "pass av.tiles.programs(op)[0]")
     return explored(lambda schedule: launch(program, schedule=schedule, traced=False, **how), limit)
 
 
