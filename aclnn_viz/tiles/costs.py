@@ -20,11 +20,7 @@ _GUIDE = "asc-devkit 82b89a15f262, docs/zh/guide/算子实践参考/SIMD算子�
 _PYPTO = (
     "pypto 883e7dfb, framework/src/platform/parser/simulation_platform/platform_config/A2A3.ini"
 )
-DOCUMENTED, INFERRED, GIVEN = (
-    message("documented"),
-    message("inferred"),
-    message("given by the reader"),
-)
+GIVEN = message("given by the reader")
 
 
 @dataclass(frozen=True)
@@ -37,7 +33,7 @@ class Cost:
     source: str
 
 
-_MARKS = {"documented": DOCUMENTED, "inferred": INFERRED}
+_MARKS = {"documented": message("documented"), "inferred": message("inferred")}
 # Name, value, unit, mark and source.
 _A2 = {
     name: Cost(loads(value), unit, _MARKS[mark], source.format(PROFILE, _GUIDE, _PYPTO))

@@ -628,13 +628,11 @@ class Launched:
         try:
             text = mine.recv(64)
         except TimeoutError:
-            text = None
-        except ConnectionError:
-            text = b""
-        if text is None:
             return b"", message(
                 "the kernel makes no call for {n} s: it may never end", n=self.kernel.seconds
             )
+        except ConnectionError:
+            text = b""
         return text, None if text else self._end(core.index)
 
     def _end(self, index: int):

@@ -288,9 +288,7 @@ class _Writing:
             if value.name in lines.last:
                 self.step(value, step, taken)
             for vector in {
-                operand.name: operand
-                for operand in (value, *taken)
-                if isinstance(operand, Traced) and self.is_vector(operand)
+                operand.name: operand for operand in (value, *taken) if self.is_vector(operand)
             }.values():
                 if lines.last.get(vector.name, at) == at:
                     self.free[vector.dtype == bool].append(self.named[vector.name])

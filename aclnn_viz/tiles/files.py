@@ -148,15 +148,12 @@ def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, ho
             ),
         ]
     )
-    given = [
-        numbers[name] if name in numbers else next(tensors, None) for name, _ in kernel.parameters
-    ]
-    if unused := sum(1 for _ in tensors) + len(
-        numbers.keys() - {name for name, _ in kernel.parameters}
-    ):
+    names = [name for name, _ in kernel.parameters]
+    given = [numbers[name] if name in numbers else next(tensors, None) for name in names]
+    if unused := len([*tensors, *numbers.keys() - names]):
         raise ValueError(
             problem(
-                f"{kernel.__name__} takes {', '.join(name for name, _ in kernel.parameters)}",
+                f"{kernel.__name__} takes {', '.join(names)}",
                 f"{unused} more than it takes",
                 "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE",
             )

@@ -17,20 +17,17 @@ from aclnn_viz.operators.products import DAV_2201, Product, product_of, soc_of
 half = np.dtype(np.float16)
 bfloat16_t = np.dtype(ml_dtypes.bfloat16)
 float32 = np.dtype(np.float32)
-int8_t, int16_t, int32_t, int64_t = (np.dtype(f"int{bits}") for bits in (8, 16, 32, 64))
-uint8_t, uint16_t, uint32_t, uint64_t = (np.dtype(f"uint{bits}") for bits in (8, 16, 32, 64))
+_INTEGERS = [np.dtype(f"{kind}{bits}") for kind in ("int", "uint") for bits in (8, 16, 32, 64)]
+int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t = _INTEGERS
 
-NAMES = (
-    {half: "half", bfloat16_t: "bfloat16_t", float32: "float", np.dtype(bool): "bool"}
-    | {
-        np.dtype("f8"): "double",
-        np.dtype("c8"): "complex64",
-    }
-    | {
-        kind: f"{kind.name}_t"
-        for kind in (int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t)
-    }
-)
+NAMES = {
+    half: "half",
+    bfloat16_t: "bfloat16_t",
+    float32: "float",
+    np.dtype("f8"): "double",
+    np.dtype("c8"): "complex64",
+    np.dtype(bool): "bool",
+} | {kind: f"{kind.name}_t" for kind in _INTEGERS}
 
 
 def c_name(dtype: np.dtype) -> str:

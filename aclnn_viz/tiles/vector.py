@@ -296,11 +296,10 @@ WRAP = {"Add", "Sub", "Mul", "Adds", "Muls"}
 MIXED = {"Axpy", "MulAddDst"}
 
 
-def elementwise(name: str, function, dst, sources, form: tuple, formats=True):
+def elementwise(name: str, function, dst, sources, form: tuple):
     """Issue `function(*sources)` into dst over the lanes of a form."""
     core = current()
-    if formats:
-        need_formats(core, name, dst, sources)
+    need_formats(core, name, dst, sources)
     lanes, in_turn = operands(core, name, form, dst, sources)
     if not lanes:
         return
@@ -476,19 +475,17 @@ def _accumulating(name, function, dst, sources, form):
 
 def Duplicate(dst, scalar, *form):
     """Fill dst: `(dst, scalar, count)` or `(dst, scalar, mask, repeatTime, dstBlkStride, dstRepStride)`."""
-    need_format(current(), "Duplicate", dst.dtype)
     number = np.asarray(scalar).astype(dst.dtype)
     if len(form) > 1:
         mask, repeats, *params = form
         form = mask, repeats, params
-    elementwise("Duplicate", lambda: number, dst, (), form, formats=False)
+    elementwise("Duplicate", lambda: number, dst, (), form)
 
 
 def CreateVecIndex(dst, firstValue, count: int):
     """dst = firstValue, firstValue + 1, ..."""
-    need_format(current(), "CreateVecIndex", dst.dtype)
     steps = (np.arange(count) + firstValue).astype(dst.dtype)
-    elementwise("CreateVecIndex", lambda: steps, dst, (), (count,), formats=False)
+    elementwise("CreateVecIndex", lambda: steps, dst, (), (count,))
 
 
 def Copy(dst, src, mask, repeatTime: int, params):
