@@ -25,9 +25,10 @@ from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import peers
 
+SQUARE = [{"shape": (n, n)} for n in (1024, 4096)]
 SIZES = {
-    "hardswish": [{"shape": (n, n)} for n in (1024, 4096)],
-    "rms_norm": [{"shape": shape} for shape in ((1024, 1024), (4096, 4096))],
+    "hardswish": SQUARE,
+    "rms_norm": SQUARE,
     "grid_sampler_2d": [
         {"shape": (n, c, side, side), "grid_shape": (side, side)}
         for n, c, side in ((2, 32, 96), (2, 64, 128))
@@ -37,7 +38,7 @@ SIZES = {
         {"shape": shape, "numGroups": groups}
         for shape, groups in (((8, 128, 32, 32), 32), ((16, 256, 64, 64), 32))
     ],
-    "layer_norm": [{"shape": shape} for shape in ((1024, 1024), (4096, 4096))],
+    "layer_norm": SQUARE,
     "grid_sampler_3d": [
         {"shape": (n, c, *[side] * 3), "grid_shape": (side,) * 3}
         for n, c, side in ((2, 8, 32), (2, 16, 40))

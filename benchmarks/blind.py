@@ -250,7 +250,7 @@ def ran(case):
 
 def simple(rng, kind, names, pool):
     """Return a condition on one or two numbers of a call: (its words, its form, the numbers)."""
-    a = rng.choice([each for each in names if each[0] in FROM[kind]])
+    a = rng.choice([each for each in names if each[0] in FROM.get(kind, (kind,))])
     b = rng.choice([each for each in names if each[0] == "numbers"] or [a])
     known = pool.column(a)
     n, m = sorted(rng.choice(known[~np.isnan(known)]) for _ in range(2))
@@ -261,9 +261,8 @@ def simple(rng, kind, names, pool):
     return "".join(words.get(letter, letter) for letter in form), form, a, b
 
 
-#: The kinds of numbers that each kind of condition uses.
+#: The kinds of numbers that a kind of condition uses, unless it uses those of its own name.
 FROM = {"lengths": ("numbers", "rank"), "relations": ("numbers",)}
-FROM |= {"values": ("values",), "options": ("options",)}
 FORMS = {
     "lengths": ALONE,
     "relations": RELATIONS,

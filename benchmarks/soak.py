@@ -87,26 +87,16 @@ def inputs(runs: list[tuple[ElementTree.Element, str]]) -> str:
     }
     if not last:
         return ""
+
+    def row(words: list[str], *some: dict) -> list[str]:
+        sums = [sum(int(found.get(name, 0)) for found in some) for name in COUNTED]
+        spent = sum(float(found["seconds"]) for found in some)
+        return [*words, *(f"{n:,}" for n in sums), f"{spent:.0f} s"]
+
     rows = [
-        [
-            found["surface"],
-            found["oracle"],
-            commit,
-            *(f"{int(found.get(name, 0)):,}" for name in COUNTED),
-            f"{float(found['seconds']):.0f} s",
-        ]
-        for found, commit in last.values()
+        *(row([found["surface"], found["oracle"], at], found) for found, at in last.values()),
+        row(["all", "", ""], *(found for found, _ in last.values())),
     ]
-    sums = [sum(int(found.get(name, 0)) for found, _ in last.values()) for name in COUNTED]
-    rows.append(
-        [
-            "all",
-            "",
-            "",
-            *(f"{n:,}" for n in sums),
-            f"{sum(float(found['seconds']) for found, _ in last.values()):.0f} s",
-        ]
-    )
     return "\n".join(
         [
             "# Inputs that were made to find faults",
