@@ -20,7 +20,7 @@ from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.devices.headers import INCLUDE, flags, installation
 from aclnn_viz.errors import place_of, problem, shown, signal_named
 from aclnn_viz.storage.readers import machine_memory, need_text
-from aclnn_viz.tiles.compiler import CompileError, compiler, included, kept, translate
+from aclnn_viz.tiles.compiler import CompileError, compiler, kept, options_of, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
 from aclnn_viz.tiles.cpp import NAME, entries_of
 from aclnn_viz.words.messages import message, tr
@@ -52,7 +52,7 @@ def build(files: Sequence, defines: Sequence[str] = (), include: Sequence = ()) 
     files = [need_text(place_of(file).resolve()) for file in files]
     root = installation()
     folders = [
-        *included(include),
+        *options_of({}, include),
         *{f"-I{file.parent}": None for file in files},
         f"-I{launchers(files)}",
         *flags(root)["compile"],

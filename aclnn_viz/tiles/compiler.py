@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -76,16 +76,18 @@ def compiler() -> str:
     return program
 
 
-def included(folders: Sequence) -> list[str]:
-    """Return the options for folders of headers; raise NotADirectoryError for a missing folder, which a compiler would
-    ignore.
+def options_of(defines: Mapping[str, str], folders: Sequence) -> list[str]:
+    """Return the options for macros and for folders of headers.
+
+    Raise NotADirectoryError for a missing folder, which a compiler would ignore.
     """
     for name in folders:
         if not place_of(name).is_dir():
             raise NotADirectoryError(
                 problem("headers are in a folder", f"{name}, which is none", "mend the name")
             )
-    return [f"-I{folder}" for folder in folders]
+    macros = (f"-D{name}={value}" for name, value in defines.items())
+    return [*macros, *(f"-I{folder}" for folder in folders)]
 
 
 def repository(file: Path) -> Path:

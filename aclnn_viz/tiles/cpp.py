@@ -36,8 +36,8 @@ from aclnn_viz.tiles.compiler import (
     AMBIGUOUS,
     CompileError,
     compiler,
-    included,
     kept,
+    options_of,
     preprocessed,
     ready,
     repository,
@@ -145,10 +145,8 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
         "defines are macros with their values",
         'pass such as {"N": "1"}',
     )
-    options = [
-        *(f"-D{name}={value}" for name, value in defines.items()),
-        *included((file.parent, *listed("include", include, (str, Path), "folders"))),
-    ]
+    folders = file.parent, *listed("include", include, (str, Path), "folders")
+    options = options_of(defines, folders)
     return Source(file, _program_of(file, tuple(entries), options), entries)
 
 
@@ -161,12 +159,6 @@ def entries_of(file: Path) -> dict[str, tuple[int, str]]:
         match[1]: (plain.count("\n", 0, match.start()) + 1, match[2])
         for match in ENTRY.finditer(plain)
     }
-
-
-def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
-    """Return the program that starts the entries of a source."""
-    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
-    return repaired(lambda mended: _translated(file, names, options, renamed + mended))
 
 
 def repaired(translated: Callable[[str], Path]) -> Path:
@@ -189,22 +181,27 @@ def repaired(translated: Callable[[str], Path]) -> Path:
             mended += [one for one in more if one not in mended]
 
 
-def _translated(file: Path, names: tuple[str, ...], options: list[str], renamed: str) -> Path:
+def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
+    """Return the program that starts the entries of a source."""
+    renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     table = ", ".join(
         f'{{"{name}", aclnn_viz::Of<{name}>::print, aclnn_viz::Of<{name}>::start}}'
         for name in names
     )
-    return compiled(
-        file,
-        "start.h",
-        f"""{_tiling_of(file, names)}{renamed}
+    tiling = _tiling_of(file, names)
+    return repaired(
+        lambda mended: compiled(
+            file,
+            "start.h",
+            f"""{tiling}{renamed}{mended}
 #include "{file}"
 int main(int count, char **words) {{
     static const aclnn_viz::Entry entries[] = {{{table}}};
     return aclnn_viz::start(entries, {len(names)}, count, words);
 }}
 """,
-        options,
+            options,
+        )
     )
 
 

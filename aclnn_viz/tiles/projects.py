@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,7 +27,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.readers import SOURCES
 from aclnn_viz.tiles import program
-from aclnn_viz.tiles.compiler import included
+from aclnn_viz.tiles.compiler import options_of
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, c_name
@@ -118,8 +119,7 @@ class Project:
                     )
                 )
         options = [
-            *(f"-D{name}={value}" for name, value in self.defines.items()),
-            *included(self.include),
+            *options_of(self.defines, self.include),
             f"-I{hosts[0]}",
             f"-I{self.folder / 'op_kernel'}",
             "-DOP_TILING_LIB",
@@ -329,19 +329,15 @@ class Project:
         shapes: Sequence | None = None,
         soc: str = SOC,
         cores: int | None = 8,
-        schedule="eager",
-        sync: str = "auto",
-        without=frozenset(),
-        precision: str = "documented",
-        precise: bool = False,
-        **attributes,
+        **named,
     ) -> Run:
         """Tile and run one call with arrays (or None) for the inputs of OpDef and attributes by name; the Run has the outputs.
 
-        `shapes` are the outputs' shapes if the project infers none. Raise the errors of `tiled`, and TypeError for inputs or
-        attributes that OpDef lacks.
+        `shapes` are the outputs' shapes if the project infers none. Further keywords are those of `av.tiles.run`. Raise the
+        errors of `tiled`, and TypeError for inputs or attributes that OpDef lacks.
         """
-        unknown = attributes.keys() - {parameter.name for parameter in self.attributes}
+        attributes = [named.pop(parameter.name, None) for parameter in self.attributes]
+        unknown = named.keys() - signature(program.run).parameters.keys()
         if len(inputs) != len(self.inputs) or unknown:
             raise TypeError(
                 problem(
@@ -357,7 +353,7 @@ class Project:
             platform,
             inputs,
             [*zip(wanted, dtypes)],
-            [attributes.get(parameter.name) for parameter in self.attributes],
+            attributes,
         )
         sizes = shapes or inferred
         if len(sizes) != len(dtypes):
@@ -379,11 +375,7 @@ class Project:
             tiling.data,
             soc=soc,
             cores=tiling.blockDim,
-            schedule=schedule,
-            sync=sync,
-            without=without,
-            precision=precision,
-            precise=precise,
+            **named,
         )
 
     def _memories(self, inputs: Sequence, shapes: Sequence, dtypes: Sequence) -> tuple[list, list]:
