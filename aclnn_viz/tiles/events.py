@@ -152,20 +152,3 @@ def WaitFlag(event: HardEvent, event_id: int):
         )
     if not core.skipped(True):
         core.wait(event.destination, clock)
-
-
-def release(core, event: HardEvent, number: int):
-    """Release an id from AllocEventID."""
-    holder = core.ids.get((event, number))
-    if holder is None or holder.call != "AllocEventID":
-        core.hazard(
-            "event id not allocated",
-            message(
-                "ReleaseEventID gives back id {id} of {event}, which AllocEventID did not give",
-                id=number,
-                event=event.name,
-            ),
-            True,
-        )
-    else:
-        del core.ids[event, number]

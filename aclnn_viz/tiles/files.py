@@ -4,6 +4,7 @@ shape).
 
 import json
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -36,13 +37,9 @@ class Files:
                     len(places),
                     output.size,
                     *(
-                        (
-                            tuple(map(int, place := places[0])),
-                            output[tuple(place)].item(),
-                            right[tuple(place)].item(),
-                        )
-                        if len(places)
-                        else ()
+                        part
+                        for place in map(tuple, places[:1].tolist())
+                        for part in (place, output[place].item(), right[place].item())
                     ),
                 )
             )
@@ -114,8 +111,7 @@ def on_files(
     inputs, golden = ([*map(_typed, paths)] for paths in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (word.partition("=")[::2] for word in values)}
 
-    def left(**how) -> Run:
-        return _left(kernel, inputs, golden, numbers, cores, schedule, how)
+    left = partial(_left, kernel, inputs, golden, numbers, cores, schedule)
 
     def judged(**how) -> Files:
         return Files(left(**how), golden, rtol)
@@ -128,7 +124,7 @@ def on_files(
     return found
 
 
-def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, how: dict) -> Run:
+def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, **how) -> Run:
     """Run a kernel or a project on the arrays of files; return the run."""
     if isinstance(kernel, Project):
         return kernel.launch(

@@ -6,7 +6,6 @@ Source: the Ascend C API reference and guide (asc-devkit, docs/zh), pages of eac
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import ml_dtypes
 import numpy as np
@@ -93,29 +92,23 @@ class Arch:
     reserved: int
     buffers: int  # most buffers of a TPipe
     events: int  # number of ids of each event
-    calls: dict[str, str]
-    casts: dict[str, str]
+    formats: dict[str, list[str]]  # of each call
+    modes: dict[tuple[str, str], str]  # the rounding modes of Cast by (from, to)
 
-    @cached_property
-    def formats(self) -> dict[str, frozenset[str]]:
-        """Return the formats of each call."""
-        return {
-            call: frozenset(formats.split())
-            for calls, formats in self.calls.items()
-            for call in calls.split()
-        }
 
-    @cached_property
-    def modes(self) -> dict[tuple[str, str], str]:
-        """Return the round modes of Cast by (from, to)."""
-        return {
+ARCHS = {
+    DAV_2201: Arch(
+        256,
+        64,
+        8,
+        {call: formats.split() for calls, formats in _CALLS.items() for call in calls.split()},
+        {
             tuple(pair.split(">")): modes
-            for pairs, modes in self.casts.items()
+            for pairs, modes in _CASTS.items()
             for pair in pairs.split()
-        }
-
-
-ARCHS = {DAV_2201: Arch(256, 64, 8, _CALLS, _CASTS)}
+        },
+    )
+}
 
 
 @dataclass(frozen=True)

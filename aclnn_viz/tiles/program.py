@@ -260,7 +260,18 @@ def launch(
                 "let the tiling take at most GetCoreNumAiv()",
             )
         )
-    tensors, outputs = _memories(op, bound, results)
+    tensors = [
+        None if value is None else GlobalMemory(name, np.ascontiguousarray(value), True)
+        for name, value in (
+            (parameter.name, bound[parameter.name])
+            for parameter in op.parameters
+            if parameter.kind == "tensor"
+        )
+    ]
+    outputs = {
+        name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
+        for name, result in results.items()
+    }
     pointers = (outputs.get(name) for name in op.outputs)
     arguments = *tensors, *pointers, workspace_of(tiling), tiling
     machine = Machine(platform, tiling.blockDim, timing, sync, traced, without, precision, precise)
@@ -427,21 +438,6 @@ def poisoned(shape, dtype) -> np.ndarray:
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON
     return array
-
-
-def _memories(op, bound: dict, results: dict) -> tuple[list, dict[str, GlobalMemory]]:
-    """Return the memories of tensor parameters, in order, and of outputs, by name."""
-    tensors = [
-        None
-        if (value := bound[parameter.name]) is None
-        else GlobalMemory(parameter.name, np.ascontiguousarray(value), True)
-        for parameter in op.parameters
-        if parameter.kind == "tensor"
-    ]
-    return tensors, {
-        name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)
-        for name, result in results.items()
-    }
 
 
 def workspace_of(tiling: Tiling) -> GlobalMemory:

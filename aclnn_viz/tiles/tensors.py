@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aclnn_viz.tiles.events import HardEvent, free_id, release, take
+from aclnn_viz.tiles.events import HardEvent, free_id, take
 from aclnn_viz.tiles.machine import DOES, current
 from aclnn_viz.tiles.memory import MTE2, MTE3, Address, Span, V
 from aclnn_viz.tiles.platforms import BLOCK, c_name
@@ -388,7 +388,19 @@ class TPipe:
 
     def ReleaseEventID(self, event: HardEvent, event_id: int):
         """Release an id from AllocEventID. C++: `ReleaseEventID<HardEvent::V_S>(id)`."""
-        release(self.core, event, event_id)
+        holder = self.core.ids.get((event, event_id))
+        if holder is None or holder.call != "AllocEventID":
+            self.core.hazard(
+                "event id not allocated",
+                message(
+                    "ReleaseEventID gives back id {id} of {event}, which AllocEventID did not give",
+                    id=event_id,
+                    event=event.name,
+                ),
+                True,
+            )
+        else:
+            del self.core.ids[event, event_id]
 
     def FetchEventID(self, event: HardEvent) -> int:
         """Return a free id, and leave it free, for a flag that is set and awaited at once."""
