@@ -169,8 +169,8 @@ def exchanged(swapped):
     op = av.operator("upsample_bilinear_2d")
 
     def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
-        down, across = op.page.taps(
-            xp, height, width, rows, columns, alignCorners, scalesH, scalesW
+        down, across = resampling.of_axes(
+            xp, height, width, rows, columns, alignCorners, scalesH, scalesW, op.page.shares
         )
         down = (
             [(place, weight) for (place, _), (_, weight) in zip(down, down[::-1])]

@@ -96,6 +96,19 @@ def weighted(xp, first, weights, length, before):
     ]
 
 
+def of_axes(xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares):
+    """Return the taps along rows and columns, which `shares` gives along one axis."""
+    return shares(xp, height, rows, scalesH, alignCorners), shares(
+        xp, width, columns, scalesW, alignCorners
+    )
+
+
+def sides(xp, planes, padding, source):
+    """Return the taps of rows and columns, which `source` gives along one axis from its length and its padding."""
+    left, right, top, bottom = padding
+    return source(xp, planes.shape[1], top, bottom), source(xp, planes.shape[2], left, right)
+
+
 def padded(xp, length, before, after):
     """Return the places along an axis with padding, counted from the first unpadded place."""
     return xp.arange(length + before + after, dtype=xp.int64) - before

@@ -32,3 +32,15 @@ def given_scales(outputSize, inputSize, scales):
             problem(REFUSED[0], f"outputSize {outputSize} for {made}", "pass these, or no scales")
         )
     return [scale if scale > 0.0 else None for scale in scales]
+
+
+def interpolation(name: str):
+    """Return an `in_torch` that calls a function of ATen with alignCorners."""
+
+    def in_torch(torch, gradOut, outputSize, inputSize, alignCorners, scalesH, scalesW):
+        scales = given_scales(outputSize, inputSize, (scalesH, scalesW))
+        return getattr(torch.ops.aten, name)(
+            gradOut, list(outputSize), list(inputSize), alignCorners, *scales
+        )
+
+    return in_torch

@@ -6,7 +6,7 @@ padding is (left, right, top, bottom). Each element adds up the gradients of all
 Source: aclnnReplicationPad2dBackward, CANN operator documentation.
 """
 
-from aclnn_viz.operators.families.resampling import gathered, padded, scattered
+from aclnn_viz.operators.families.resampling import gathered, padded, scattered, sides
 
 AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
 
@@ -16,15 +16,13 @@ def source(xp, length, before, after):
     return [(xp.clip(padded(xp, length, before, after), 0, length - 1), None)]
 
 
-def shown(xp, self, padding):
-    """Return the row and the column of the element shown at each place."""
-    left, right, top, bottom = padding
-    return source(xp, self.shape[1], top, bottom), source(xp, self.shape[2], left, right)
-
-
 def forward(xp, self, padding):
-    return {"out": gathered(xp, self, *shown(xp, self, padding))}
+    return {"out": gathered(xp, self, *sides(xp, self, padding, source=source))}
 
 
 def backward(xp, gradOutput, self, padding):
-    return {"gradInput": scattered(xp, gradOutput, *shown(xp, self, padding), *self.shape[1:])}
+    return {
+        "gradInput": scattered(
+            xp, gradOutput, *sides(xp, self, padding, source=source), *self.shape[1:]
+        )
+    }

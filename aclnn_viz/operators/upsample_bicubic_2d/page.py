@@ -7,7 +7,13 @@ Source: aclnnUpsampleBicubic2dBackward, CANN operator documentation, which print
 its transpose, and leaves open what alignCorners makes of one place.
 """
 
-from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
+from aclnn_viz.operators.families.resampling import (
+    coordinates,
+    gathered,
+    of_axes,
+    scattered,
+    weighted,
+)
 from aclnn_viz.operators.families.sampling import bicubic_weights
 
 AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
@@ -19,20 +25,18 @@ def shares(xp, length, places, scale, alignCorners):
     return weighted(xp, first, [weight for weight, _ in bicubic_weights(rest)], length, 1)
 
 
-def taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    return shares(xp, height, rows, scalesH, alignCorners), shares(
-        xp, width, columns, scalesW, alignCorners
-    )
-
-
 def forward(xp, self, height, width, rows, columns, alignCorners, scalesH, scalesW):
     return {
         "out": gathered(
-            xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+            xp,
+            self,
+            *of_axes(
+                xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares=shares
+            ),
         )
     }
 
 
 def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    found = taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+    found = of_axes(xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares=shares)
     return {"gradInput": scattered(xp, gradOut, *found, height, width)}

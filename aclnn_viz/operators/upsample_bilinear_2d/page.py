@@ -7,7 +7,13 @@ get the same shares of its gradient. Beside the planes there is the edge.
 Source: aclnnUpsampleBilinear2dBackward, CANN operator documentation; it leaves open what alignCorners makes of one place.
 """
 
-from aclnn_viz.operators.families.resampling import coordinates, gathered, scattered, weighted
+from aclnn_viz.operators.families.resampling import (
+    coordinates,
+    gathered,
+    of_axes,
+    scattered,
+    weighted,
+)
 
 AXES = {"self": "n..", "result": "n..", "gradOut": "n..", "out": "n.."}
 
@@ -18,20 +24,18 @@ def shares(xp, length, places, scale, alignCorners):
     return weighted(xp, first, [1.0 - rest, rest], length, 0)
 
 
-def taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    return shares(xp, height, rows, scalesH, alignCorners), shares(
-        xp, width, columns, scalesW, alignCorners
-    )
-
-
 def forward(xp, self, height, width, rows, columns, alignCorners, scalesH, scalesW):
     return {
         "result": gathered(
-            xp, self, *taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+            xp,
+            self,
+            *of_axes(
+                xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares=shares
+            ),
         )
     }
 
 
 def backward(xp, gradOut, height, width, rows, columns, alignCorners, scalesH, scalesW):
-    found = taps(xp, height, width, rows, columns, alignCorners, scalesH, scalesW)
+    found = of_axes(xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares=shares)
     return {"out": scattered(xp, gradOut, *found, height, width)}
