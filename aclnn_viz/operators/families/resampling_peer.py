@@ -1,11 +1,26 @@
-"""Choose the scales for PyTorch's interpolate, which computes the output size from them; refuse scales that miss outputSize."""
+"""Call PyTorch's interpolate with scales, from which it computes the output size; refuse scales that miss outputSize. State how
+paddings differ.
+"""
 
 from math import floor
 
 from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.operators.faults.fault import changed
+from aclnn_viz.operators.peers import narrow
 
 REFUSED = ("PyTorch's interpolate makes floor(length * scale) places",)
+
+#: The differences of paddings.
+PADDED = {
+    "torch": (
+        narrow(
+            "gradients that padding sends to an element are added in 16 bits",
+            "ATen native/cpu/PaddingKernel.cpp",
+            "padding in 16 bits",
+            accumulate="storage",
+        ),
+    )
+}
 
 #: The offset from an element is a difference of rounded numbers, as in ATen's native/UpSample.h.
 ROUNDED = (

@@ -1,4 +1,4 @@
-"""Refuse the grids on which PyTorch's grid samplers may crash the process, before a gradient is compared with theirs."""
+"""Call PyTorch's grid samplers; refuse the grids on which they may crash the process, before a gradient is compared."""
 
 from aclnn_viz.errors import NotSupported, problem
 
@@ -16,3 +16,17 @@ def need_places(torch, grid, paddingMode) -> None:
                 "use padding by zeros",
             )
         )
+
+
+def of_aten(name: str):
+    """Return an `in_torch` that calls the sampler of ATen with this name."""
+
+    def in_torch(
+        torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
+    ):
+        need_places(torch, grid, paddingMode)
+        return getattr(torch.ops.aten, name)(
+            gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask)
+        )
+
+    return in_torch

@@ -2,7 +2,7 @@
 the modes.
 """
 
-from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
+from aclnn_viz.operators.families.sampling_peer import SOURCE, of_aten
 from aclnn_viz.operators.faults.fault import page_from, rewritten
 from aclnn_viz.operators.peers import Difference, narrow
 
@@ -12,13 +12,7 @@ from . import plans
 UNFOLDED = rewritten(plans, ()).replace("fold(xp, x) if paddingMode == REFLECTION else x", "x")
 
 
-def in_torch(
-    torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
-):
-    need_places(torch, grid, paddingMode)
-    return torch.ops.aten.grid_sampler_2d_backward(
-        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask)
-    )
+in_torch = of_aten("grid_sampler_2d_backward")
 
 
 DIFFERENCES = {

@@ -3,20 +3,13 @@ the modes.
 """
 
 from aclnn_viz.operators.families.sampling import NEAREST, channels_first
-from aclnn_viz.operators.families.sampling_peer import SOURCE, need_places
+from aclnn_viz.operators.families.sampling_peer import SOURCE, of_aten
 from aclnn_viz.operators.families.sampling_plans import taps_and_slope
 from aclnn_viz.operators.peers import narrow
 
 from .page import voxel
 
-
-def in_torch(
-    torch, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask
-):
-    need_places(torch, grid, paddingMode)
-    return torch.ops.aten.grid_sampler_3d_backward(
-        gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, list(outputMask)
-    )
+in_torch = of_aten("grid_sampler_3d_backward")
 
 
 def page(xp, gradOutput, input, grid, interpolationMode, paddingMode, alignCorners, outputMask):
