@@ -150,13 +150,7 @@ class TorchPeer(Peer):
         try:
             # the caller may have disabled gradients
             with self._torch.inference_mode(False), self._torch.enable_grad():
-                found = function(
-                    self._torch,
-                    **{
-                        name: self._tensor(value) if isinstance(value, np.ndarray) else value
-                        for name, value in bound.items()
-                    },
-                )
+                found = function(self._torch, **self._tensors(bound))
         except NotSupported:
             raise
         except (NotImplementedError, RuntimeError) as error:
@@ -170,6 +164,13 @@ class TorchPeer(Peer):
                 )
             ) from error
         return {name: as_array(value) for name, value in found.items()}
+
+    def _tensors(self, values: dict) -> dict:
+        """Return the values with tensors instead of arrays."""
+        return {
+            name: self._tensor(value) if isinstance(value, np.ndarray) else value
+            for name, value in values.items()
+        }
 
     def _tensor(self, array: np.ndarray):
         """Return a bitwise copy of an array as a tensor."""

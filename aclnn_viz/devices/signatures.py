@@ -233,12 +233,7 @@ class _Peer(TorchPeer):
                     )
                 )
             return outputs
-        outputs = self._call(
-            **{
-                name: self._tensor(value) if isinstance(value, np.ndarray) else value
-                for name, value in bound.items()
-            }
-        )
+        outputs = self._call(**self._tensors(bound))
         outputs = (
             outputs
             if isinstance(outputs, Mapping)
@@ -278,10 +273,7 @@ def _differentiated(op, function, **inputs) -> dict:
                 )
             )
     torch = tensor._torch
-    tensors = {
-        name: tensor._tensor(value) if isinstance(value, np.ndarray) else value
-        for name, value in values.items()
-    }
+    tensors = tensor._tensors(values)
     leaves = {name: tensors[op.gradient_of[name]].requires_grad_() for name in results}
     with torch.enable_grad():
         outputs = _taken(function, f"{op.name}.forward", *tensors.values())

@@ -75,10 +75,8 @@ class Writer:
                     (a, self.lines.get(a) or a.name, found[a])
                     for a in sorted(found, key=lambda a: a.place)
                 ], texts
-            for a in (max(twice or wide, key=lambda a: a.place),):
-                self.lines[a] = self.fresh(
-                    CALLED.get(a.op, a.op if a.op.isidentifier() else "part")
-                )
+            a = max(twice or wide, key=lambda a: a.place)
+            self.lines[a] = self.fresh(CALLED.get(a.op, a.op if a.op.isidentifier() else "part"))
 
     def inline(self, a):
         before = self.seen, self.used, self.needed

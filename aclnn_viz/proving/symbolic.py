@@ -545,12 +545,6 @@ class SymbolicArrays(LetteredArrays):
         axis %= x.ndim
         if index.kind != INT:
             raise Refused("the indices of take are not whole numbers")
-        if index.cases:
-            c, a, b = self._cases(index)
-            around = (None,) * (x.ndim - axis - 1)
-            return self.where(
-                c[(..., *around)], self._taken(x, a, axis, c), self._taken(x, b, axis, ~c)
-            )
         return self._taken(x, index, axis)
 
     def _taken(self, x, index, axis, condition=None):
