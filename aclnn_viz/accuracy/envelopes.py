@@ -19,7 +19,7 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import farthest, need_output, pair, rounded_truth, same
+from aclnn_viz.accuracy.measures import counted, farthest, need_output, pair, rounded_truth, same
 from aclnn_viz.arrays.bounds import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.driver import in_stretches
 from aclnn_viz.arrays.local_errors import SLACK
@@ -348,7 +348,7 @@ class Attribution:
 
     @property
     def counts(self) -> dict[str, int]:
-        return {name: int(np.count_nonzero(self.cause == name[:])) for name in CAUSES}
+        return {name: counted(self.cause == name[:]) for name in CAUSES}
 
     @property
     def worst(self) -> tuple[int, ...] | None:

@@ -51,7 +51,7 @@ class Stretch:
         self, fmt: FloatFormat, actual: np.ndarray, truth: np.ndarray, low=None, error=None
     ):
         open_ = np.zeros(0, bool) if error is None else undecided(truth, low, error, fmt)
-        self.undecided, self.places = int(np.count_nonzero(open_)), None
+        self.undecided, self.places = counted(open_), None
         if self.undecided:
             self.places = np.flatnonzero(~open_)
             actual, truth, low = actual[self.places], truth[self.places], low[self.places]
@@ -88,7 +88,7 @@ class Stretch:
 
     @cached_property
     def count(self) -> int:
-        return int(np.count_nonzero(self.is_finite))
+        return counted(self.is_finite)
 
     @cached_property
     def _wide(self) -> np.ndarray:
@@ -171,12 +171,17 @@ class Stretch:
     @cached_property
     def differing(self) -> int:
         """Count the pairs that are not finite and do not agree."""
-        return int(np.count_nonzero(~same(*self.specials)))
+        return counted(~same(*self.specials))
 
     @cached_property
     def differing_kind(self) -> int:
         """Count the pairs that are not finite and differ in more than the sign of an infinity."""
-        return int(np.count_nonzero(~same(*(np.abs(values) for values in self.specials))))
+        return counted(~same(*(np.abs(values) for values in self.specials)))
+
+
+def counted(mask: np.ndarray) -> int:
+    """Return how many elements of a mask are true."""
+    return int(np.count_nonzero(mask))
 
 
 def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -484,10 +489,10 @@ class Tally:
         self.counts = np.bincount(far, minlength=len(ULP_CLASSES))
         self.counts[0] += stretch.raw_actual.size - apart.size
         self.finite, self.differing = stretch.count, stretch.differing
-        self.above = int(np.count_nonzero(stretch.error > 0))
-        self.below = int(np.count_nonzero(stretch.error < 0))
-        self.signed_zeros = int(
-            np.count_nonzero((stretch.raw_actual[apart] == 0) & (stretch.rounded[apart] == 0))
+        self.above = counted(stretch.error > 0)
+        self.below = counted(stretch.error < 0)
+        self.signed_zeros = counted(
+            (stretch.raw_actual[apart] == 0) & (stretch.rounded[apart] == 0)
         )
         sizes, doubled = (stretch.absolute, 0) if stretch.beyond is None else (stretch.halves, 1)
         self.relative, self.absolute = ScaledSum.of(stretch.relative), ScaledSum.of(sizes, doubled)
@@ -628,7 +633,7 @@ def measure(actual, truth, *, inputs=None) -> Measures:
     """
     pairing, tally = pair(actual, truth), Tally()
     check_inputs(inputs)
-    for counted in pairing.each(lambda start, stretch, base: Tally.of(stretch, start)):
-        tally.add(counted)
+    for one in pairing.each(lambda start, stretch, base: Tally.of(stretch, start)):
+        tally.add(one)
     with np.errstate(all="ignore"):
         return measured(pairing, tally, inputs)

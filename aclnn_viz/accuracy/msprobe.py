@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import cosine
+from aclnn_viz.accuracy.measures import cosine, counted
 from aclnn_viz.accuracy.standard import (
     FAIL,
     PASS,
@@ -51,10 +51,7 @@ def _vectors(stretch, base):
             "max_abs": largest(stretch.absolute),
         }
         | stretch.products
-        | {
-            f"within_{limit:g}": int(np.count_nonzero(relative < limit))
-            for limit in (1e-2, 1e-3, 1e-4)
-        }
+        | {f"within_{limit:g}": counted(relative < limit) for limit in (1e-2, 1e-3, 1e-4)}
     )
 
 
@@ -157,8 +154,8 @@ def _ulp_errors(stretch, base):
         sums |= {
             prefix + "count": errors.size,
             prefix + "total": float(errors.sum()),
-            prefix + "above_1": int(np.count_nonzero(errors > 1)),
-            prefix + "above_32": int(np.count_nonzero(errors > 32)),
+            prefix + "above_1": counted(errors > 1),
+            prefix + "above_32": counted(errors > 32),
         }
     return sums
 
@@ -210,9 +207,9 @@ def _absolute_threshold(stretch, base):
         np.isnan(actual) & np.isnan(truth)
     )
     return {
-        "specials": int(np.count_nonzero(apart)),
-        "relative": int(np.count_nonzero((relative > RTOL[name]) & ~small)),
-        "absolute": int(np.count_nonzero((stretch.absolute > ATOL[name]) & small)),
+        "specials": counted(apart),
+        "relative": counted((relative > RTOL[name]) & ~small),
+        "absolute": counted((stretch.absolute > ATOL[name]) & small),
     }
 
 

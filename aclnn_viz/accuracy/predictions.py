@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aclnn_viz.accuracy.measures import measure
+from aclnn_viz.accuracy.measures import counted, measure
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.errors import need
@@ -163,10 +163,7 @@ def _predicted(op, inputs: dict, soc: str, name: str, version, own, truth) -> Pr
     plan = None if why else preset(op, soc, version)
     outputs = {} if why else run(op, plan, **inputs)
     ulps = {key: measure(value, truth[key]).max_ulp for key, value in outputs.items()}
-    differing = {
-        key: int(np.count_nonzero(_bits(value) != _bits(own[key])))
-        for key, value in outputs.items()
-    }
+    differing = {key: counted(_bits(value) != _bits(own[key])) for key, value in outputs.items()}
     return Prediction(product.name, soc, (name,), why, plan, outputs, ulps, differing)
 
 

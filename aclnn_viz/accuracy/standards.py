@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.accuracy import msprobe
-from aclnn_viz.accuracy.measures import RELATIVE_EPS, Stretch, same
+from aclnn_viz.accuracy.measures import RELATIVE_EPS, Stretch, counted, same
 from aclnn_viz.accuracy.msprobe import (
     MSPROBE_EPS,
     MSPROBE_FLOOR,
@@ -131,15 +131,13 @@ ALLCLOSE_RTOL, ALLCLOSE_ATOL = 1e-5, 1e-8
 
 
 def _far_elements(stretch, base):
-    near = stretch.absolute <= ALLCLOSE_ATOL + ALLCLOSE_RTOL * stretch.magnitude
+    far = counted(~(stretch.absolute <= ALLCLOSE_ATOL + ALLCLOSE_RTOL * stretch.magnitude))
     if stretch.all_finite:
-        return {"far": near.size - int(np.count_nonzero(near))}
+        return {"far": far}
     # The rule uses the unrounded truth: a truth that overflows the format is finite here, far from an infinity.
     special = ~stretch.is_finite
     equal = stretch.raw_actual[special].astype(np.float64) == stretch.raw_truth[special]
-    return {
-        "far": near.size - int(np.count_nonzero(near)) + equal.size - int(np.count_nonzero(equal))
-    }
+    return {"far": far + counted(~equal)}
 
 
 def _allclose(sums, fmt):
@@ -182,9 +180,7 @@ def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch)
         absolute, magnitude = side.absolute[~small], side.magnitude[~small]
         relative = absolute / (magnitude + eps[name])
         sums |= {
-            prefix + "small_errors": int(
-                np.count_nonzero(side.absolute[small] > small_error[name])
-            ),
+            prefix + "small_errors": counted(side.absolute[small] > small_error[name]),
             prefix + "relative": float(relative.sum()),
             maximum: largest(relative),
             prefix + "squares": float((absolute * absolute).sum()),
@@ -202,8 +198,8 @@ def _commercial_tally(stretch, base):
     only_output = ~accepted & ~np.isfinite(truth) & same(baseline, truth)
     eps = dict.fromkeys(SMALL_VALUES, RELATIVE_EPS)
     return _two_domains(SMALL_VALUES, SMALL_ERROR, eps, stretch, base) | {
-        "wrong": int(np.count_nonzero(only_output)),
-        "unsettled": int(np.count_nonzero(~accepted & ~only_output)),
+        "wrong": counted(only_output),
+        "unsettled": counted(~accepted & ~only_output),
     }
 
 
@@ -319,9 +315,7 @@ def _cancelled(stretch, base):
     for prefix, side in (("", stretch), ("base_", base)):
         region = (side.magnitude >= SMALL_VALUES[name]) & (side.magnitude < CANCELLED[name])
         region &= np.abs(side.actual) < CANCELLED[name]
-        sums[prefix + "errors"] = int(
-            np.count_nonzero(side.relative[region] > CANCELLED_ERROR[name])
-        )
+        sums[prefix + "errors"] = counted(side.relative[region] > CANCELLED_ERROR[name])
     return sums
 
 

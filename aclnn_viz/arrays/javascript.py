@@ -258,9 +258,6 @@ class TracedArrays(Guards):
     def moveaxis(self, x, source, destination):
         return self.moved(lambda array: np.moveaxis(array, source, destination), x)
 
-    def unstack(self, x, axis=0):
-        return tuple(self.moveaxis(x, axis, 0))
-
     def concat(self, arrays, axis=0):
         if not any(isinstance(x, Traced) for x in arrays):
             return np.concatenate([np.asarray(x) for x in arrays], axis=axis)

@@ -86,9 +86,7 @@ def certificate(truth) -> tuple[np.ndarray | None, np.ndarray | None]:
 
 def rounded_sum(high: np.ndarray, low, fmt: FloatFormat) -> np.ndarray:
     """Round high + low (float64, low may be None) once to the nearest number of the format, ties to even."""
-    if low is None:
-        return round_to(high, fmt)
-    if not np.any(low):
+    if low is None or not np.any(low):
         return round_to(high, fmt)
     given = np.asarray(high)
     high, low = (

@@ -309,7 +309,7 @@ def _named(left, right, ranges):
     def walked(e):
         if isinstance(e, Step) and e.free_symbols <= free:
             return name(e)
-        if not e.args or isinstance(e, (Symbol,)) or not e.has(Step):
+        if not e.args or isinstance(e, Symbol) or not e.has(Step):
             return e
         if isinstance(e, Sum):
             return Sum(walked(e.function), *e.limits)
