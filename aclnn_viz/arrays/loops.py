@@ -184,7 +184,7 @@ def _register() -> None:
 
     half = ir.HalfType()
 
-    # numba lacks float16 on processors, whose two instructions are three times as fast as bit operations.
+    # numba has no float16 on CPUs. The CPU's two conversion instructions are three times as fast as bit operations.
     @intrinsic
     def from_half(typing, bits):
         return types.float32(types.int16), lambda context, b, signature, args: b.fpext(

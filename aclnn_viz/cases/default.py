@@ -295,7 +295,8 @@ def _tensor(
         )
     if not numbers:
         return source.normal(name, shape, fmt=fmt)
-    # the range covers elements beyond the kinks and near them
+    # standard deviations: 1, and the size of the outermost kink, so that elements lie between the
+    # kinks and beyond them
     widths = 1.0, max(1.0, *map(abs, numbers))
 
     def spread_out(rng):

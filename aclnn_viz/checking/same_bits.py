@@ -30,7 +30,8 @@ from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import linked, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
-# the tested row, the batch in which it moves, the batch for all tried cores, and the largest batch
+# index of the tested row; rows of a batch in which this row moves; rows of a batch that runs on other
+# cores (tile programs); rows of a batch that runs in other threads (other kernels)
 ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")

@@ -96,8 +96,8 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
     lessons = page.removesuffix(START)
     custom = user_cache_path("aclnn-viz") / "start" / f"{language()}-{lessons.replace('/', '-')}"
     start_page.write(custom, lessons)
-    # Settings read before the user's switch off the question about news, for this JupyterLab
-    # only.
+    # These settings, read before the user's, switch off the question about news, for this
+    # JupyterLab only.
     searched = os.environ.get("JUPYTER_CONFIG_PATH")
     environment = os.environ | {
         "JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, (str(SETTINGS), searched)))

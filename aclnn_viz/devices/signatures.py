@@ -78,7 +78,7 @@ def adapted(op, kernel, signature) -> Callable:
 
 
 def _tried(kernel):
-    """Return a function with a kernel's parameters that does not run the kernel."""
+    """Return a function with a kernel's parameters that raises _Taken and does not run the kernel."""
 
     def stopped(*args, **named):
         raise _Taken

@@ -469,7 +469,7 @@ class _Form:
 
 @cache
 def _fields(mark: type) -> list[tuple[str, bool]]:
-    """Return the fields of a kind of mark, and those drawn from an array."""
+    """Return the name of each field of a kind of mark, and whether the field is an array."""
     return [(entry.name, entry.type is np.ndarray) for entry in fields(mark)]
 
 

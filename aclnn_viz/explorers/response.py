@@ -42,7 +42,9 @@ def stage_of(op):
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Return the fields: the chosen cell, initially the largest, and the number of outputs that have sent gradients."""
+    """Return `others`, then the cell of the Jacobian, at first the one that sends most, and the number of outputs that have
+    sent gradients.
+    """
     found = response(XP, op, case(op).inputs, SimpleNamespace())
     sizes = np.abs(found.arriving[:, None] * found.matrix)
     return planes.fields_with(op, others, *np.unravel_index(sizes.argmax(), sizes.shape))

@@ -21,8 +21,8 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
-# points of a curve between two kinks; nearest distance to a kink; nearest distance to the end of
-# a range
+# points of a curve between two kinks; their smallest distance to a kink, as a share of the distance
+# between the kinks; distance of its ends from those of the input's range, as a share of the range
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 REACH, ASIDE = 5.0, 8  # ends of a curve; neighbouring numbers of the format on either side
 TALL, LOW = 262, 150

@@ -115,7 +115,7 @@ class Owned:
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """The run of a state, common to all cores and steps."""
+    """The run of a program: the part of the data that depends on no chosen core or step."""
 
     program: tiles.Program | None
     run: tiles.Run

@@ -49,8 +49,8 @@ def narrow(text: str, source: str, name: str, dtypes=NARROW, **settings) -> Diff
 
 
 def in_torch(op) -> Callable | None:
-    """Return the function that computes an operator in PyTorch, by output; None if its file has neither `in_torch` nor
-    `ATEN`.
+    """Return a function that calls PyTorch's gradient of an operator and returns its outputs by name; None if the operator's
+    `peer.py` has neither `in_torch` nor `ATEN`.
     """
     name, *taken = re.findall(r"[\w.]+", registry.own("peer", op.name, "ATEN", "")) or [None]
 

@@ -87,7 +87,8 @@ TILING_A2 = checks(
     status=ACLNN_ERR_INNER_TILING_ERROR,
     products=ATLAS_A2_A3,
 )
-# The library refuses every other data type earlier; the tiling on 950 compares the types again.
+# The tiling on 950 compares data types, too. Only that of weightOptional is listed: before the
+# tiling, the library refuses wrong data types of required tensors.
 TILING_950 = checks(
     OPERATOR,
     SOURCE_950,

@@ -40,8 +40,8 @@ KERNEL = "ops-nn norm/group_norm_swish_grad/op_kernel/group_norm_swish_grad.h"
 NAMES = tensor_names(OPERATOR.c_parameters)
 INPUTS = tensor_names(OPERATOR.c_parameters, output=False)
 
-# All tensors have one data type, because the tiling compares the six inputs. Inferred: the lookup
-# lists no mixture.
+# The tiling refuses inputs of different data types. Inferred: the lookup of the kernel, before the
+# tiling, refuses them already.
 DTYPES = ACL_FLOAT, ACL_FLOAT16, ACL_BF16
 DTYPE_ROWS = (
     *alike(NAMES, *DTYPES, products=ATLAS_A2_A3),
