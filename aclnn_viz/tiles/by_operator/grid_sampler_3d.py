@@ -10,13 +10,7 @@ and a derivative by z are new.
 """
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.sampling import (
-    PLAN,
-    F,
-    GridSamplerGrad,
-    atomic_tiling,
-    tiling,
-)
+from aclnn_viz.tiles.by_operator.sampling import GridSamplerGrad, programs
 
 
 class GridSampler3DGrad(GridSamplerGrad):
@@ -33,11 +27,6 @@ class GridSampler3DGrad(GridSamplerGrad):
                     found.append((voxel, wz * wy * wx, wz * wy * dx, wz * dy * wx, dz * wy * wx))
         return found
 
-    def Inside(self, place, size):
-        """Return the taps inside the image along one axis, for the coordinate at a place of grid."""
-        taps = self.Axis(F(self.gridGm.GetValue(place)), size)
-        return [(int(index), weight, slope) for index, weight, slope in taps if 0 <= index < size]
-
 
 def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
     op = GridSampler3DGrad()
@@ -45,22 +34,4 @@ def kernel(gradOutput, x, grid, inputGrad, gridGrad, workspace, tiling):
     op.Process()
 
 
-PROGRAMS = (
-    Program(
-        "grid_sampler_3d",
-        "grid_sampler_3d",
-        tiling,
-        kernel,
-        PLAN,
-        text="one image a core: the sums onto a voxel come in the order of the points",
-    ),
-    Program(
-        "grid_sampler_3d",
-        "grid_sampler_3d_atomic",
-        atomic_tiling,
-        kernel,
-        PLAN,
-        deterministic=False,
-        text="points dealt to all cores, which add onto the same voxels in whatever order they arrive",
-    ),
-)
+PROGRAMS = programs("grid_sampler_3d", kernel, "voxel")

@@ -9,6 +9,8 @@ Any number of columns fits, because a tile is at most as long as the Unified Buf
 instructions, and between these and the scalar unit, are left to the compiler.
 """
 
+from math import prod
+
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
@@ -28,9 +30,7 @@ def tiling(
     outputMask,
     tileLength=None,
 ):
-    columns = 1
-    for n in normalizedShape:
-        columns *= n
+    columns = prod(normalizedShape)
     rows, size = (input.size // columns if columns else 0), input.dtype.itemsize
     weight = input.dtype if weightOptional is None else weightOptional.dtype
     span = max(-(-rows // platform.GetCoreNumAiv()), 1)

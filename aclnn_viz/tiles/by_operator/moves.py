@@ -35,6 +35,11 @@ def Store(que, target, wide, count):
     """Round to the target's type, and copy out."""
     out = que.AllocTensor(target.dtype)
     Round(out, wide, count)
+    Send(que, target, out, count)
+
+
+def Send(que, target, out, count):
+    """Copy a tensor of a queue out."""
     que.EnQue(out)
     out = que.DeQue(target.dtype)
     DataCopyPad(target, out, DataCopyExtParams(1, count * target.dtype.itemsize, 0, 0, 0))

@@ -10,6 +10,7 @@ zeros in the other lanes. A faster kernel would transpose the images first, and 
 waits between vector instructions, and between these and the scalar unit, are left to the compiler.
 """
 
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -25,7 +26,7 @@ from aclnn_viz.operators.families.sampling import (
     A,
 )
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Send, Store, Widen, bound
 
 CHANNELS = 128  # channels processed at once
 POINTS = 128  # points whose gridGrad is collected before it is stored
@@ -117,10 +118,7 @@ class GridSamplerGrad:
         for start, count in self.Part():
             zeros = self.outQue.AllocTensor(float32)
             Duplicate(zeros, 0.0, count)
-            self.outQue.EnQue(zeros)
-            zeros = self.outQue.DeQue(float32)
-            DataCopyPad(self.sumGm[start], zeros, DataCopyExtParams(1, count * 4, 0, 0, 0))
-            self.outQue.FreeTensor(zeros)
+            Send(self.outQue, self.sumGm[start], zeros, count)
 
     def CastSums(self):
         for start, count in self.Part():
@@ -135,12 +133,7 @@ class GridSamplerGrad:
             sums, out = self.xQue.DeQue(float32), self.outQue.AllocTensor(self.T)
             Cast(out, sums, RoundMode.CAST_RINT, count)
             self.xQue.FreeTensor(sums)
-            self.outQue.EnQue(out)
-            out = self.outQue.DeQue(self.T)
-            DataCopyPad(
-                self.outGm[start], out, DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0)
-            )
-            self.outQue.FreeTensor(out)
+            Send(self.outQue, self.outGm[start], out, count)
 
     def Point(self, point):
         sample, place = point // self.t.points, point % self.t.points
@@ -244,6 +237,11 @@ class GridSamplerGrad:
         first = np.floor(u)
         return [(first, 1 - (u - first), -slope), (first + 1, u - first, slope)]
 
+    def Inside(self, place, size):
+        """Return the taps inside the image along one axis, for the coordinate at a place of grid."""
+        taps = self.Axis(F(self.gridGm.GetValue(place)), size)
+        return [(int(index), weight, slope) for index, weight, slope in taps if 0 <= index < size]
+
     def Mirror(self, u, size):
         """Return the coordinate reflected into the image, and the sign of its slope."""
         low, span = (F(0), F(size - 1)) if self.t.aligned else (F(-0.5), F(size))
@@ -282,8 +280,25 @@ class GridSamplerGrad:
         return [(w0, d0), (w1, d1), (w2, -d2), (w3, -d3)]
 
 
-def atomic_tiling(platform, **inputs):
-    return tiling(platform, **inputs, atomic=True)
-
-
-PLAN = Plan("grid sampler in tiles", order=SEQUENTIAL, coordinates="float32")
+def programs(op: str, kernel, place: str) -> tuple[Program, ...]:
+    """Return the programs of a sampler: one in the order of the points, and one whose cores add in any order."""
+    plan = Plan("grid sampler in tiles", order=SEQUENTIAL, coordinates="float32")
+    return (
+        Program(
+            op,
+            op,
+            tiling,
+            kernel,
+            plan,
+            text=f"one image a core: the sums onto a {place} come in the order of the points",
+        ),
+        Program(
+            op,
+            f"{op}_atomic",
+            partial(tiling, atomic=True),
+            kernel,
+            plan,
+            deterministic=False,
+            text=f"points dealt to all cores, which add onto the same {place}s in whatever order they arrive",
+        ),
+    )
