@@ -43,12 +43,12 @@ def _memory(run: Run) -> Message:
         size=run.platform.unified_buffer,
         products=linked("{some}, {more}", fitting or [message("no product")]),
     )
-    if longest := _longest(run, blocks):
+    if longest := _longest(run, blocks, taken):
         said = message("{said}; {longest}", said=said, longest=longest)
     return said
 
 
-def _longest(run: Run, blocks) -> Message | None:
+def _longest(run: Run, blocks, taken: int) -> Message | None:
     """Return the longest tile that fits, if buffers that hold a whole tile grow with it and the others do not."""
     copies = [
         span.length
@@ -60,10 +60,9 @@ def _longest(run: Run, blocks) -> Message | None:
     # a run may stop before its first copy
     tile = -(-max(copies, default=commonest) // BLOCK) * BLOCK
     growing = sum(block.length for block in blocks if block.length >= tile)
-    if not tile or not growing:
+    if not growing:
         return None
-    rest = sum(block.length for block in blocks) - growing
-    most = int((run.platform.unified_buffer - rest) * tile / growing) // BLOCK * BLOCK
+    most = int((run.platform.unified_buffer - taken + growing) * tile / growing) // BLOCK * BLOCK
     return message(
         "tiles of {tile:,} bytes, of which {most:,} would fit", tile=tile, most=max(most, 0)
     )

@@ -64,7 +64,7 @@ def DataCopy(dst, src, params: int | DataCopyParams):
             )
         params = DataCopyParams(1, length // BLOCK)
     for field, value in params._asdict().items():
-        _need(core, "DataCopy", field, value, 4095 if field == "blockCount" else 65535)
+        _need("DataCopy", field, value, 4095 if field == "blockCount" else 65535)
     length = params.blockLen * BLOCK
     if params.blockCount and length:
         steps = length + params.srcGap * BLOCK, length + params.dstGap * BLOCK
@@ -88,7 +88,7 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
     )
     count, length, *strides, _ = params
     for field, value, largest in zip(params._fields, params, (4095, *most, most[1])):
-        _need(core, "DataCopyPad", field, value, largest)
+        _need("DataCopyPad", field, value, largest)
     if length % size:
         core.stop(
             "copy parameters",
@@ -112,16 +112,16 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         _copy("DataCopyPad", dst, src, count, length, *steps)
         return
     for side, past in (("leftPadding", left), ("rightPadding", right)):
-        _need(core, "DataCopyPad", side, past // size, BLOCK // size)
+        _need("DataCopyPad", side, past // size, BLOCK // size)
     if pad is not None and size == 8:
-        _need(core, "DataCopyPad", "paddingValue", pad.paddingValue, 0)
+        _need("DataCopyPad", "paddingValue", pad.paddingValue, 0)
     steps = length + strides[0], row + strides[1] * BLOCK
     _copy("DataCopyPad", dst, src, count, length, *steps, left, row, pad)
 
 
-def _need(core, name: str, field: str, value, largest: int):
+def _need(name: str, field: str, value, largest: int):
     if not 0 <= value <= largest:
-        core.stop(
+        current().stop(
             "copy parameters",
             message(
                 "{name} has {field} {value}, which must lie in 0 to {most}",

@@ -261,12 +261,11 @@ def launch(
             )
         )
     tensors = [
-        None if value is None else GlobalMemory(name, np.ascontiguousarray(value), True)
-        for name, value in (
-            (parameter.name, bound[parameter.name])
-            for parameter in op.parameters
-            if parameter.kind == "tensor"
-        )
+        None
+        if (value := bound[parameter.name]) is None
+        else GlobalMemory(parameter.name, np.ascontiguousarray(value), True)
+        for parameter in op.parameters
+        if parameter.kind == "tensor"
     ]
     outputs = {
         name: GlobalMemory(name, poisoned(result.documented_shape, result.format.numpy), False)

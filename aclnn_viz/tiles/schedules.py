@@ -17,7 +17,7 @@ import heapq
 import random
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import ge
 
 from aclnn_viz.errors import problem, shown, whole
@@ -195,7 +195,7 @@ class Chosen(Late):
     def __init__(self, search: "Search"):
         super().__init__()
         self.search, self.reads = search, 0
-        search.start()
+        search.depth = 0
 
     def reach(self, core, instruction: Instruction):
         self.reads += 1
@@ -274,8 +274,8 @@ class Node:
 
     enabled: dict
     chosen: Step
-    to_try: set = field(default_factory=set)
-    asleep: dict = field(default_factory=dict)
+    to_try: set
+    asleep: dict
 
 
 class Search:
@@ -283,9 +283,6 @@ class Search:
 
     def __init__(self):
         self.nodes: list[Node] = []
-        self.depth = 0
-
-    def start(self):
         self.depth = 0
 
     def choose(self, steps: list[Step]) -> Step:

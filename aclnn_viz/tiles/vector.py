@@ -593,14 +593,13 @@ def converted(values: np.ndarray, dtype: np.dtype, mode: RoundMode) -> np.ndarra
     below = np.nextafter(near, np.asarray(-np.inf, dtype))
     above = np.nextafter(near, np.asarray(np.inf, dtype))
     down, up = np.where(got > wide, below, near), np.where(got < wide, above, near)
-    if mode is RoundMode.CAST_FLOOR:
-        return down.astype(dtype)
-    if mode is RoundMode.CAST_CEIL:
-        return up.astype(dtype)
-    if mode is RoundMode.CAST_TRUNC:
-        return np.where(wide < 0, up, down).astype(dtype)
-    odd = down.astype(dtype).view(f"u{dtype.itemsize}") & 1 == 1
-    return np.where(odd, down, up).astype(dtype)
+    upward = {
+        RoundMode.CAST_FLOOR: False,
+        RoundMode.CAST_CEIL: True,
+        RoundMode.CAST_TRUNC: wide < 0,
+        RoundMode.CAST_ODD: down.astype(dtype).view(f"u{dtype.itemsize}") & 1 == 0,
+    }[mode]
+    return np.where(upward, up, down).astype(dtype)
 
 
 def _wide(values: np.ndarray) -> np.ndarray:
