@@ -130,7 +130,7 @@ def cases(chosen):
                         )
 
 
-def measured(device, times_as_many: int, name: str, op, options: dict) -> dict:
+def measured(device, times_as_many: int, op, options: dict) -> dict:
     """Return a case's entry in the table: times in microseconds, ratios of each turn."""
     inputs = av.case(op, **options).inputs
     calls = {"kit": partial(device.run, op, **inputs), "torch": in_torch(op, inputs)}
@@ -191,7 +191,7 @@ def main(*names) -> None:
     with av.open_device("numba") as device:
 
         def measure(times_as_many, name, op, options):
-            row = measured(device, times_as_many, name, op, options)
+            row = measured(device, times_as_many, op, options)
             print(shown(name, row), end="", flush=True)
             return row
 

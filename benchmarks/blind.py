@@ -283,12 +283,12 @@ def conditions(op, pool):
             form, a = rng.choice(ELEMENTS).format(c=rng.choice((1, 2, 5, 8))), rng.choice(alike)
             made = (kind, f"{form} in {a}", (form, a, ""))
         else:
-            one, *more = (
+            parts = [
                 simple(rng, "options" if kind == "pairs" else kind, names, pool)
                 for _ in range(1 + (kind == "pairs"))
-            )
-            text = " and ".join([one[0], *(each[0] for each in more)])
-            made = (kind, text, *(each[1:] for each in (one, *more)))
+            ]
+            text = " and ".join(words for words, *_ in parts)
+            made = (kind, text, *(each[1:] for each in parts))
         meets = tried[made[1]] = tried[made[1]] if made[1] in tried else pool.meets(made)
         same = made[1] if kind == "elements" else meets.tobytes()
         if same not in met and SHARE <= meets.mean() < 1:

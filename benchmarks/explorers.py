@@ -161,7 +161,7 @@ def p95(values) -> float:
     return statistics.quantiles(values, n=20)[-1]
 
 
-def judged(name: str, times: dict[str, list[float]]) -> list[tuple[str, float, float]]:
+def judged(times: dict[str, list[float]]) -> list[tuple[str, float, float]]:
     """Return (name, value, limit); every limit is an upper one."""
     found = [
         (
@@ -189,7 +189,7 @@ def main(moves: int, names: list[str]) -> int:
                     f"{name if way == 'explorer' else '':<20} {way:<9} {len(values):5d} {statistics.median(values):10.1f} "
                     f"{p95(values):8.1f}"
                 )
-            for what, value, limit in judged(name, times):
+            for what, value, limit in judged(times):
                 print(
                     f"{'':<20} {what}: {value:.2f}, at most {limit}: {'holds' if value <= limit else 'DOES NOT HOLD'}",
                     flush=True,
