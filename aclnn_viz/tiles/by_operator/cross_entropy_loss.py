@@ -9,7 +9,7 @@ The scalar unit computes values of a row (its target, its factors).
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Round, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Fetch, Round, bound
 
 
 def tiling(
@@ -133,9 +133,7 @@ class CrossEntropyLossGrad:
             self.allWeights = self.allWeights + self.sum.GetValue(0)
 
     def LoadWeights(self, start, count):
-        weight = self.weightQue.AllocTensor(float32)
-        DataCopyPad(weight, self.weightGm[start], DataCopyExtParams(1, count * 4, 0, 0, 0), NO_PAD)
-        self.weightQue.EnQue(weight)
+        Fetch(self.weightQue, self.weightGm[start], count)
 
     def Row(self, row):
         target, counted, weight = self.Counted(row)
@@ -151,19 +149,9 @@ class CrossEntropyLossGrad:
             scale = scale + F(2 * self.t.zScale) * F(self.lseGm.GetValue(row)) * counted * gradZ
         for start in range(0, self.t.columns, self.t.tileLength):
             count = min(self.t.tileLength, self.t.columns - start)
-            self.CopyIn(row * self.t.columns + start, count)
+            Fetch(self.inQue, self.logProbGm[row * self.t.columns + start], count)
             self.Compute(start, count, target, scale, nll, smooth)
             self.CopyOut(row * self.t.columns + start, count)
-
-    def CopyIn(self, start, count):
-        logProb = self.inQue.AllocTensor(self.T)
-        DataCopyPad(
-            logProb,
-            self.logProbGm[start],
-            DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0),
-            NO_PAD,
-        )
-        self.inQue.EnQue(logProb)
 
     def Compute(self, start, count, target, scale, nll, smooth):
         logProb, out = self.inQue.DeQue(self.T), self.outQue.AllocTensor(self.T)

@@ -13,7 +13,7 @@ from math import prod
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.operators.group_norm_swish.page import swish_slope
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Fetch, Store, Widen, bound
 
 SUMS = 256  # channels whose sums are collected before they are stored
 
@@ -146,12 +146,8 @@ class GroupNormSwishGrad:
 
     def Slope(self, start, count, mean, rstd, gamma, beta):
         """Store xhat and dz = dy * slope in their buffers, with slope = sigmoid(t) * (1 + t * sigmoid(-t))."""
-        dy, x = self.dyQue.AllocTensor(self.T), self.xQue.AllocTensor(self.T)
-        row = DataCopyExtParams(1, count * self.T.itemsize, 0, 0, 0)
-        DataCopyPad(dy, self.dyGm[start], row, NO_PAD)
-        DataCopyPad(x, self.xGm[start], row, NO_PAD)
-        self.dyQue.EnQue(dy)
-        self.xQue.EnQue(x)
+        Fetch(self.dyQue, self.dyGm[start], count)
+        Fetch(self.xQue, self.xGm[start], count)
         dy, x = self.dyQue.DeQue(self.T), self.xQue.DeQue(self.T)
         Widen(self.dz, dy, count)
         Widen(self.xhat, x, count)

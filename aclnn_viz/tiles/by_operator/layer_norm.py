@@ -13,7 +13,7 @@ from math import prod
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Store, Widen, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Fetch, Store, Widen, bound
 
 ROWS = 64  # per group; the scalar unit keeps their sums
 
@@ -150,11 +150,7 @@ class LayerNormGrad:
 
     def Load(self, que, source, wide, count):
         """Copy in, and convert to float."""
-        given = que.AllocTensor(source.dtype)
-        DataCopyPad(
-            given, source, DataCopyExtParams(1, count * source.dtype.itemsize, 0, 0, 0), NO_PAD
-        )
-        que.EnQue(given)
+        Fetch(que, source, count)
         given = que.DeQue(source.dtype)
         Widen(wide, given, count)
         que.FreeTensor(given)

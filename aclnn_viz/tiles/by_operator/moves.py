@@ -1,7 +1,7 @@
 """Loads and stores that the Ascend C kernels of several operators share: tensors over global memory, numbers made float when
 they are loaded, and rounded when they are stored.
 
-Waits are in the programs, because each is identified by its line.
+Flags and barriers are in the programs, because a wait is identified by its line.
 """
 
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
@@ -29,6 +29,14 @@ def Round(out, wide, count):
         Muls(out, wide, 1.0, count)
     else:
         Cast(out, wide, RoundMode.CAST_RINT, count)
+
+
+def Fetch(que, source, count):
+    """Copy a row into a tensor of a queue."""
+    given = que.AllocTensor(source.dtype)
+    row = DataCopyExtParams(1, count * source.dtype.itemsize, 0, 0, 0)
+    DataCopyPad(given, source, row, NO_PAD)
+    que.EnQue(given)
 
 
 def Store(que, target, wide, count):

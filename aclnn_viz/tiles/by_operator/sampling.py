@@ -26,7 +26,7 @@ from aclnn_viz.operators.families.sampling import (
     A,
 )
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
-from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Send, Store, Widen, bound
+from aclnn_viz.tiles.by_operator.moves import BUFFERS, F, Fetch, Send, Store, Widen, bound
 
 CHANNELS = 128  # channels processed at once
 POINTS = 128  # points whose gridGrad is collected before it is stored
@@ -122,14 +122,7 @@ class GridSamplerGrad:
 
     def CastSums(self):
         for start, count in self.Part():
-            sums = self.xQue.AllocTensor(float32)
-            DataCopyPad(
-                sums,
-                self.sumGm[start],
-                DataCopyExtParams(1, count * 4, 0, 0, 0),
-                NO_PAD,
-            )
-            self.xQue.EnQue(sums)
+            Fetch(self.xQue, self.sumGm[start], count)
             sums, out = self.xQue.DeQue(float32), self.outQue.AllocTensor(self.T)
             Cast(out, sums, RoundMode.CAST_RINT, count)
             self.xQue.FreeTensor(sums)
