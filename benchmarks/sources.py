@@ -259,7 +259,7 @@ def by_script(fine, words: str, hazards: str) -> tuple[str, str]:
 
 def by_numpy(one, call: "Called", hazards: str) -> tuple[str, str]:
     """Return whether the outputs of a call are those of NumPy."""
-    reference = REFERENCES.get(plain_name(one))
+    reference = REFERENCES.get(re.sub(r"custom|_|v\d+$", "", one.name.lower()))
     if reference is None:
         return "launched", hazards or "no reference here"
     try:
@@ -281,10 +281,6 @@ def by_numpy(one, call: "Called", hazards: str) -> tuple[str, str]:
     near = 1e-2 if any(each.dtype.itemsize == 2 for each in call.inputs) else 1e-4
     close = np.allclose(made.astype("f8").ravel(), right.ravel(), near, near, equal_nan=True)
     return ("agrees" if close else "differs") + " with NumPy" * close, hazards
-
-
-def plain_name(one) -> str:
-    return re.sub(r"custom|_|v\d+$", "", one.name.lower())
 
 
 def calls_of(folder: Path, command: list[str], one, cores: int | None) -> "list[Called]":
