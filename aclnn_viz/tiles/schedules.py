@@ -48,7 +48,9 @@ class Late(Eager):
     def __init__(self):
         self.ready: list = []  # heap of landable instructions: (priority, number, instruction)
         self.waiting: dict = defaultdict(list)  # instructions that wait, by (core, pipe, position)
-        self.landed: dict = {}  # for each core, the position up to which each pipe has landed
+        self.landed: dict = defaultdict(
+            lambda: [0] * 4
+        )  # for each core, the position up to which each pipe has landed
         self.number = 0
 
     def priority(self, instruction: Instruction) -> float:
@@ -59,7 +61,7 @@ class Late(Eager):
         core, horizon, landed = (
             instruction.core,
             instruction.horizon,
-            self.landed.setdefault(instruction.core, [0] * 4),
+            self.landed[instruction.core],
         )
         for pipe in PIPES:
             if horizon[pipe] > landed[pipe]:
@@ -72,8 +74,8 @@ class Late(Eager):
     def land(self, instruction: Instruction):
         instruction.land()
         instruction.landed, instruction.entry = True, None
-        landed, issued = self.landed[instruction.core], instruction.core.issued[instruction.pipe]
         core, pipe = instruction.core, instruction.pipe
+        landed, issued = self.landed[core], core.issued[pipe]
         while landed[pipe] < len(issued) and issued[landed[pipe]].landed:
             landed[pipe] += 1
             for freed in self.waiting.pop((core, pipe, landed[pipe]), ()):
@@ -94,7 +96,7 @@ class Late(Eager):
 
     def reach(self, core, instruction: Instruction):
         """Land the instructions that the scalar unit waits for, and no more."""
-        landed = self.landed.setdefault(core, [0] * 4)
+        landed = self.landed[core]
         if all(map(ge, landed, instruction.horizon)):
             return  # in the usual case everything has landed already
         needed, aside = self.needed(core, instruction.horizon), []
@@ -136,16 +138,14 @@ def schedule_of(name):
     """Return the schedule for "eager", "late" or a seed; raise ValueError for anything else."""
     if isinstance(name, Eager):
         return name
-    seed = isinstance(name, int) and not isinstance(name, bool) and name >= 0
-    if not seed and (not isinstance(name, str) or name not in ("eager", "late")):
-        raise ValueError(
-            problem(
-                "schedule must be 'eager', 'late' or a seed",
-                shown(name),
-                "choose one",
-            )
-        )
-    return Eager() if name == "eager" else Late() if name == "late" else Seeded(name)
+    named = {"eager": Eager, "late": Late}
+    if isinstance(name, str) and name in named:
+        return named[name]()
+    if isinstance(name, int) and not isinstance(name, bool) and name >= 0:
+        return Seeded(name)
+    raise ValueError(
+        problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one")
+    )
 
 
 STEPS_AT_MOST = 2000
@@ -200,7 +200,7 @@ class Chosen(Late):
     def reach(self, core, instruction: Instruction):
         self.reads += 1
         self.number += 1
-        landed = self.landed.setdefault(core, [0] * 4)
+        landed = self.landed[core]
         while True:
             free = all(map(ge, landed, instruction.horizon))
             chosen = self.search.choose(
