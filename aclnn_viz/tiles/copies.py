@@ -47,6 +47,9 @@ class DataCopyPadExtParams(NamedTuple):
     paddingValue: float = 0
 
 
+NO_PAD = DataCopyPadExtParams()
+
+
 def DataCopy(dst, src, params: int | DataCopyParams):
     """Copy whole blocks of 32 bytes: `count` elements, rounded DOWN to 32 bytes, or as given by DataCopyParams."""
     core = current()
@@ -101,10 +104,11 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         )
     if not count or not length:
         return
-    left, right = (pad.leftPadding * size, pad.rightPadding * size) if pad is not None else (0, 0)
+    pad = pad or NO_PAD
+    left, right = pad.leftPadding * size, pad.rightPadding * size
     row = -(-(left + length + right) // BLOCK) * BLOCK
     if isinstance(src, LocalTensor):
-        if pad is not None and any(pad):
+        if any(pad):
             core.stop(
                 "copy parameters", message("DataCopyPad pads copies into the Unified Buffer alone")
             )
@@ -113,7 +117,7 @@ def DataCopyPad(dst, src, params: DataCopyExtParams, pad: DataCopyPadExtParams |
         return
     for side, past in (("leftPadding", left), ("rightPadding", right)):
         _need("DataCopyPad", side, past // size, BLOCK // size)
-    if pad is not None and size == 8:
+    if size == 8:
         _need("DataCopyPad", "paddingValue", pad.paddingValue, 0)
     steps = length + strides[0], row + strides[1] * BLOCK
     _copy("DataCopyPad", dst, src, count, length, *steps, left, row, pad)
@@ -152,7 +156,7 @@ def _pipe(core, name: str, dst, src) -> int:
     return MTE2
 
 
-def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=None):
+def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=NO_PAD):
     """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
     core = current()
     pipe = _pipe(core, name, dst, src)
@@ -189,7 +193,7 @@ def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, p
         if end > start
     ]
     # Lanes behind a block repeat its first element unless a padding value is given.
-    padded = pad is not None and pad.isPad and pad.leftPadding + pad.rightPadding
+    padded = pad.isPad and pad.leftPadding + pad.rightPadding
     value = np.asarray(pad.paddingValue).astype(dst.dtype) if padded else source[..., :1]
     lanes = [filler.values(dst.memory.bytes, dst.dtype) for filler in fillers]
 

@@ -278,9 +278,12 @@ def _strided(name: str, tensor, lanes: int, repeats: int, block_step: int, step:
     )
 
 
-def _compare(name, dst, src0, src1, mode, count, steps=()):
+def _compare(dst, src0, src1, mode, count, steps=()):
     """Compare with a tensor or a number; `steps` are the strides of blocks and repeats of each tensor."""
     core, size = current(), src0.dtype.itemsize
+    tensors, numbers, name = [src0, src1], [], "Compare"
+    if not hasattr(src1, "block"):
+        tensors, numbers, name = [src0], [np.asarray(src1).astype(src0.dtype)], "CompareScalar"
     need_format(core, name, src0.dtype)
     if src0.dtype == int32_t and mode is not CMPMODE.EQ:
         core.stop(
@@ -309,9 +312,6 @@ def _compare(name, dst, src0, src1, mode, count, steps=()):
         count -= rest // size
     if not count:
         return
-    tensors, numbers = [src0, src1], []
-    if not hasattr(src1, "block"):
-        tensors, numbers = [src0], [np.asarray(src1).astype(src0.dtype)]
     operands = [
         _strided(name, tensor, REPEAT // size, count * size // REPEAT, *pair)
         for tensor, pair in zip(tensors, steps)
@@ -335,18 +335,17 @@ def CompareRepeats(dst, src0, src1, cmpMode: CMPMODE, repeats: int, *steps: int)
     Atlas A2 ignores the mask of this form: all lanes of a repeat are compared, and their bits are consecutive.
     """
     count = eight_bits(current(), "Compare", repeats, "repeatTime") * REPEAT // src0.dtype.itemsize
-    name = "Compare" if hasattr(src1, "block") else "CompareScalar"
-    _compare(name, dst, src0, src1, cmpMode, count, (steps[:2], steps[2:]))
+    _compare(dst, src0, src1, cmpMode, count, (steps[:2], steps[2:]))
 
 
 def Compare(dst, src0, src1, cmpMode: CMPMODE, count: int):
     """Set bit i of dst to src0[i] `cmpMode` src1[i]; count elements must fill a multiple of 256 bytes."""
-    _compare("Compare", dst, src0, src1, cmpMode, count)
+    _compare(dst, src0, src1, cmpMode, count)
 
 
 def CompareScalar(dst, src0, scalar, cmpMode: CMPMODE, count: int):
     """Set bit i of dst to src0[i] `cmpMode` scalar; count elements must fill a multiple of 256 bytes."""
-    _compare("CompareScalar", dst, src0, scalar, cmpMode, count)
+    _compare(dst, src0, scalar, cmpMode, count)
 
 
 def Select(dst, selMask, src0, src1, selMode: SELMODE, count: int):

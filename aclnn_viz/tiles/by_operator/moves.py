@@ -7,7 +7,7 @@ Flags and barriers are in the programs, because a wait is identified by its line
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 
 BUFFERS = 2  # per queue: the next buffer fills while one is computed
-NO_PAD = DataCopyPadExtParams(False, 0, 0, 0)
+NO_PAD = DataCopyPadExtParams()
 F = float32.type  # a scalar of C++ type float
 
 
