@@ -15,7 +15,7 @@ import signal
 import struct
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from inspect import Parameter, Signature
@@ -147,7 +147,7 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     )
     folders = file.parent, *listed("include", include, (str, Path), "folders")
     options = options_of(defines, folders)
-    return Source(file, _program_of(file, tuple(entries), options), entries)
+    return Source(file, _program_of(file, entries, options), entries)
 
 
 def entries_of(file: Path) -> dict[str, tuple[int, str]]:
@@ -181,7 +181,7 @@ def repaired(translated: Callable[[str], Path]) -> Path:
             mended += [one for one in more if one not in mended]
 
 
-def _program_of(file: Path, names: tuple[str, ...], options: list[str]) -> Path:
+def _program_of(file: Path, names: Collection[str], options: list[str]) -> Path:
     """Return the program that starts the entries of a source."""
     renamed = "\n".join(f"#define {name} {name}_entry" for name in names if name in OF_C)
     table = ", ".join(
@@ -205,7 +205,7 @@ int main(int count, char **words) {{
     )
 
 
-def _tiling_of(file: Path, names: tuple[str, ...]) -> str:
+def _tiling_of(file: Path, names: Collection[str]) -> str:
     """Return the struct that a project's host fills: the header that defines it, or its definition in the host's source."""
     own = REGISTERED.search(file.read_text("utf-8", "replace"))
     folder = next((parent.parent for parent in file.parents if parent.name == "op_kernel"), None)
@@ -392,7 +392,7 @@ class CppKernel:
         parameters: tuple[tuple[str, str], ...],
     ):
         self.file, self.binary, self.name, self.parameters = file, binary, name, parameters
-        self.__name__ = self.__qualname__ = name
+        self.__name__ = name
         self.__code__ = SimpleNamespace(co_filename=str(file), co_firstlineno=line)
         self.__signature__ = Signature(
             [Parameter(name, Parameter.POSITIONAL_ONLY) for name, _ in parameters]

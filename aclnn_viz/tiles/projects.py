@@ -349,12 +349,7 @@ class Project:
         inputs = [None if array is None else np.ascontiguousarray(array) for array in inputs]
         platform, dtypes = Platform.of(soc, cores), self.formats(inputs)
         wanted = [None] * len(dtypes) if shapes is None else shapes
-        tiling, inferred = self.tiled(
-            platform,
-            inputs,
-            [*zip(wanted, dtypes)],
-            attributes,
-        )
+        tiling, inferred = self.tiled(platform, inputs, [*zip(wanted, dtypes)], attributes)
         sizes = shapes or inferred
         if len(sizes) != len(dtypes):
             raise ValueError(
