@@ -173,9 +173,9 @@ def example(place: Path, one) -> tuple[str, str] | None:
     """
     found = next(
         (
-            run.parent
-            for run in sorted(place.glob("examples/*/run.sh"))
-            if (run.parent / "main.cpp").exists() and (run.parent / "gen_data.py").exists()
+            folder
+            for folder in sorted(place.glob("examples/*"))
+            if all((folder / name).exists() for name in ("run.sh", "main.cpp", "gen_data.py"))
         ),
         None,
     )
@@ -466,23 +466,6 @@ def scripts(folder: Path):
 STOPPED = r"beyond|full|format|not init|queue|too many|of no bytes|deadlock|unpaired|ended"
 
 
-def verdict_of(where: Path, verify, output: str, hazards) -> tuple[str, str]:
-    """Return the verdict of the judging script on a program's run, or else the program's words."""
-    if verify is None:
-        if re.search(STOPPED, hazards):
-            return "differs", hazards
-        if re.search(r"(?i)fail|\berror", output):
-            return "differs", hazards or "by its own words"
-        return (
-            "agrees by its own words" if re.search(r"(?i)pass|success", output) else "runs"
-        ), hazards or "has no script that judges"
-    judged = python(where, *verify)
-    if judged.returncode and "ModuleNotFoundError" in judged.stderr:
-        judged = python(where, "-c", SKIPPING, *verify)
-    fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
-    return by_script(fine, judged.stdout + judged.stderr, hazards)
-
-
 def program(place: Path) -> tuple[str, str]:
     """Run a program by its README: generate data, run, verify, in a copy of its folder."""
     # one path for all, so that the same source is compiled once
@@ -526,7 +509,7 @@ def program(place: Path) -> tuple[str, str]:
 
 
 def judged_run(folder: Path, where: Path, name: str, options: list, verify) -> tuple[str, str]:
-    """Run a program of a folder in `where`, and return its verdict."""
+    """Run a program of a folder in `where`; return the verdict of the script that judges, or else of the program's words."""
     ran = python(where, "-m", "aclnn_viz.cli", "cpp", "run", folder / name, "--json", *options)
     left = SimpleNamespace(status=ran.returncode, hazards=[], output="", said=[ran.stderr])
     if ran.stdout:
@@ -539,7 +522,17 @@ def judged_run(folder: Path, where: Path, name: str, options: list, verify) -> t
     made = [one for one in sorted(golden.parent.glob("*.bin")) if one != golden]
     if verify is None and made and golden.exists() and judge.exists():
         verify = [judge, made[0], golden]
-    return verdict_of(where, verify, left.output, hazards)
+    if verify is None:
+        if re.search(STOPPED, hazards) or re.search(r"(?i)fail|\berror", left.output):
+            return "differs", hazards or "by its own words"
+        passed = re.search(r"(?i)pass|success", left.output)
+        words = "agrees by its own words" if passed else "runs"
+        return words, hazards or "has no script that judges"
+    judged = python(where, *verify)
+    if judged.returncode and "ModuleNotFoundError" in judged.stderr:
+        judged = python(where, "-c", SKIPPING, *verify)
+    fine = not judged.returncode and not re.search(r"(?i)fail|\[error", judged.stdout)
+    return by_script(fine, judged.stdout + judged.stderr, hazards)
 
 
 def said(error) -> str:
