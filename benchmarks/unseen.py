@@ -120,7 +120,7 @@ def measured(operator: str, tested, opaque: bool) -> dict:
     row["false"] = [
         law.text
         for law in laws
-        if any(law.holds(one.prepared.case) not in (None, bool(one.misses)) for one in others)
+        if any(law.holds(one.case) not in (None, bool(one.misses)) for one in others)
     ]
     if not explanation:
         return row | {"outcome": "unexplained", "text": str(result.diagnosis)}

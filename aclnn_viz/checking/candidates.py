@@ -116,7 +116,7 @@ def taken_for_others(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
     """Yield candidates that read an attribute as another value, or leave out, exchange or shift tensors."""
     values: dict[str, dict] = {}
     for run in seen:
-        for name, value in choices(run.prepared.case).items():
+        for name, value in choices(run.case).items():
             values.setdefault(name, {})[repr(value)] = value
     for p in op.parameters:
         if p.kind != "tensor":
@@ -357,9 +357,7 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
 def _with(name: str, words: str, change: Callable) -> Candidate:
     def same(run: CaseRun) -> bool:
         truth = run.truth
-        return name not in truth or run.explained_by(
-            truth | {name: change(truth, run.prepared.case.inputs)}
-        )
+        return name not in truth or run.explained_by(truth | {name: change(truth, run.case.inputs)})
 
     return _in_words("outputs", words, same)
 
@@ -464,7 +462,7 @@ def _law(numbers: list[float], failing: list[CaseRun]):
         ("-{}", lambda n: -float(n)),
         ("sqrt({})", np.sqrt),
     ]
-    known = [_counts(run.prepared.case) for run in failing]
+    known = [_counts(run.case) for run in failing]
     for name in known[0]:
         for words, law in laws:
             with np.errstate(all="ignore"):
@@ -475,7 +473,7 @@ def _law(numbers: list[float], failing: list[CaseRun]):
                     for counts, number in zip(known, numbers)
                 ):
                     return words.format(name), lambda run, name=name, law=law: law(
-                        _counts(run.prepared.case)[name]
+                        _counts(run.case)[name]
                     )
     return None
 

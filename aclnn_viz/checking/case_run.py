@@ -16,8 +16,9 @@ from types import ModuleType
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.cases import Case
 from aclnn_viz.checking.conditions import Traits
-from aclnn_viz.checking.judge import Miss, Prepared, bound, judge
+from aclnn_viz.checking.judge import Expected, Miss, Prepared, bound, judge
 from aclnn_viz.checking.meter import METER, PAGE
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.operators.arrangement import prelude_of
@@ -112,6 +113,11 @@ class CaseRun:
     # effect of intermediate rounding to 16 bits, relative to the largest value of an output
     slack: float = 0.0
 
+    @classmethod
+    def of(cls, prepared: Prepared, outputs: dict[str, np.ndarray]) -> "CaseRun":
+        """Return the judged run of a kernel's outputs."""
+        return cls(prepared, outputs, judge(prepared, outputs))
+
     @property
     def loose(self) -> "CaseRun":
         """The same run with the tolerance for a kernel that computes in the 16 bits of its inputs, or else in float32."""
@@ -120,20 +126,28 @@ class CaseRun:
 
     @cached_property
     def arranged(self):
-        return self.prepared.case.operator.arrange_backward(**bound(self.prepared.case))
+        return self.case.operator.arrange_backward(**bound(self.case))
+
+    @property
+    def case(self) -> Case:
+        return self.prepared.case
+
+    @property
+    def expected(self) -> dict[str, Expected]:
+        return self.prepared.expected
 
     @property
     def dtype(self) -> str:
-        return self.prepared.case.dtype
+        return self.case.dtype
 
     @cached_property
     def traits(self) -> Traits:
-        return Traits.of(self.prepared.case)
+        return Traits.of(self.case)
 
     @cached_property
     def usable(self) -> bool:
         """Whether values can be compared: all outputs exist with the right shape and dtype, and all tensors have elements."""
-        expected = self.prepared.expected
+        expected = self.expected
         return (
             self.outputs.keys() == expected.keys()
             and all(
@@ -152,7 +166,7 @@ class CaseRun:
         single, wanted = is_single(self.outputs), {}
         for name, value in self.outputs.items():
             expected, shape, fmt = (
-                self.prepared.expected[name],
+                self.expected[name],
                 self.arranged.results[name].shape,
                 float_format(value),
             )
@@ -176,9 +190,7 @@ class CaseRun:
     @cached_property
     def truth(self) -> dict[str, np.ndarray]:
         """The right values without their certificate."""
-        return {
-            name: part.truth.astype(np.float64) for name, part in self.prepared.expected.items()
-        }
+        return {name: part.truth.astype(np.float64) for name, part in self.expected.items()}
 
     @cached_property
     def subtle(self) -> bool:
@@ -199,7 +211,7 @@ class CaseRun:
         """The wrong outputs that the right page matches if rounding may move its inputs."""
         if self.slack or not self.misses:
             return frozenset()
-        page = Variant(lambda: self.prepared.case.operator.page)
+        page = Variant(lambda: self.case.operator.page)
         wrong = frozenset(miss.output for miss in self.misses)
         if self._gives(page, self.computed(page)):
             return wrong
@@ -214,7 +226,7 @@ class CaseRun:
         """How often the right page executes each line on the case's inputs, and the floating tensors' names in each function
         that it calls.
         """
-        page, lines, floats = self.prepared.case.operator.page, Counter(), {}
+        page, lines, floats = self.case.operator.page, Counter(), {}
         files = {module.__file__ for module, _ in sources(page)}
 
         def watch(frame, event, _):
@@ -269,8 +281,8 @@ class CaseRun:
 
         `single` computes in float32; `nudge` moves floating inputs by this relative amount.
         """
-        op, xp, page = self.prepared.case.operator, _SINGLE if single else _DOUBLE, variant.page()
-        arranged, values_bound = self.arranged, bound(self.prepared.case)
+        op, xp, page = self.case.operator, _SINGLE if single else _DOUBLE, variant.page()
+        arranged, values_bound = self.arranged, bound(self.case)
         if variant.bound:
             values_bound = variant.bound(values_bound)
             arranged = op.arrange_backward(**values_bound)
@@ -279,7 +291,7 @@ class CaseRun:
             if (variant.bound or single or nudge)
             else self._wide
         )
-        METER.add(PAGE, self.prepared.case)
+        METER.add(PAGE, self.case)
         with np.errstate(all="ignore"):
             before = arrays
             if variant.arrays:
@@ -333,20 +345,14 @@ class CaseRun:
         """Return whether the differing elements agree once the page, otherwise unchanged, is computed like truth."""
         if variant.bound or variant.arrays or variant.outputs:
             return False
-        case = self.prepared.case
-        sharp = self._same(
-            replace(case.operator, page=variant.page()).truth(**case.inputs), variant.only
-        )
+        page = replace(self.case.operator, page=variant.page())
+        sharp = self._same(page.truth(**self.case.inputs), variant.only)
         return all((part | sharp[name]).all() for name, part in same.items())
 
     @property
     def _step(self) -> float:
         """The relative amount by which the kernel's own rounding may move inputs."""
-        return (
-            2.0**-50
-            if self.prepared.case.dtype == "float64" and not is_single(self.outputs)
-            else 2.0**-22
-        )
+        return 2.0**-50 if self.dtype == "float64" and not is_single(self.outputs) else 2.0**-22
 
     def agrees(self, values: dict[str, np.ndarray], only: frozenset[str] | None = None) -> bool:
         """Return whether values by output, of any shape, equal the kernel's up to its rounding."""
@@ -392,7 +398,7 @@ class CaseRun:
         if not outputs:
             return True
         rounded = {}
-        for name, part in self.prepared.expected.items():
+        for name, part in self.expected.items():
             with np.errstate(all="ignore"):
                 rounded[name] = np.asarray(
                     round_to(
@@ -420,7 +426,7 @@ class CaseRun:
 
     @property
     def size(self) -> int:
-        return sum(part.truth.size for part in self.prepared.expected.values())
+        return sum(part.truth.size for part in self.expected.values())
 
 
 @dataclass(frozen=True, eq=False)

@@ -337,7 +337,7 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             continue
         if entry.outputs:
             judged = _prepared(op_read, entry, scope.judged_by)
-            evidence.seen.append(CaseRun(judged, entry.outputs, judge(judged, entry.outputs)))
+            evidence.seen.append(CaseRun.of(judged, entry.outputs))
             evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
@@ -407,7 +407,7 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     shown_ = replace(
         ready, expected={name: part for name, part in ready.expected.items() if name in outputs}
     )
-    evidence.seen.append(CaseRun(shown_, outputs, judge(shown_, outputs)))
+    evidence.seen.append(CaseRun.of(shown_, outputs))
     evidence.tried.add(ready.case)
     for name in op.outputs:
         if (golden := values.get(f"golden.{name}")) is not None and name in ready.expected:

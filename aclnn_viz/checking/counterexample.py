@@ -48,11 +48,11 @@ class Counterexample:
 
     def __init__(self, seen: CaseRun):
         self._seen = seen
-        self.case = seen.prepared.case
+        self.case = seen.case
         self.recipe = str(seen.prepared.recipe)
         self.inputs = self.case.inputs
         self.actual = seen.outputs
-        self.truth = {name: part.truth for name, part in seen.prepared.expected.items()}
+        self.truth = {name: part.truth for name, part in seen.expected.items()}
         self.problems = [miss.problem for miss in seen.misses]
         worst = next((miss for miss in seen.misses if miss.index is not None), None)
         self.output = seen.misses[0].output
@@ -162,7 +162,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     wrong = {miss.output for miss in run.misses}
     plain = min(PLAIN, max(miss.excess for miss in run.misses))
     recipe, best = run.prepared.recipe, run
-    seed = run.prepared.case.seed
+    seed = run.case.seed
 
     apart = bool(convention(run))
 
@@ -193,17 +193,15 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
             if better:
                 options, best, progress = smaller, better, True
                 seen.add(name)
-                seed = better.prepared.case.seed
+                seed = better.case.seed
                 break
-    for name in best.prepared.case.floats(saved=False):
+    for name in best.case.floats(saved=False):
         for simplify in SIMPLE:
-            values = best.prepared.case.inputs[name]
+            values = best.case.inputs[name]
             simple = simplify(values.astype(np.float64)).astype(values.dtype)
             if budget.over or np.array_equal(simple, values):
                 continue
-            better = attempt(
-                options | _fixed(best.prepared.case, options, name) | {name: simple}, seed
-            )
+            better = attempt(options | _fixed(best.case, options, name) | {name: simple}, seed)
             if better:
                 options, best = dict(better.prepared.recipe.options), better
                 break
@@ -214,7 +212,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     """Yield the options with one axis cut to the error's place, to half, or by one, largest cut first; then without unnecessary
     options.
     """
-    case, op = run.prepared.case, run.prepared.case.operator
+    case, op = run.case, run.case.operator
     axes = Axes(case)
     worst = next((miss for miss in run.misses if miss.index is not None), None)
     at = dict(zip(axes.of(worst.output), worst.index)) if worst else {}

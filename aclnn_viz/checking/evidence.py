@@ -20,7 +20,6 @@ from aclnn_viz.checking.judge import (
     bound,
     case_at,
     documented,
-    judge,
     once_per_case,
     suite_recipes,
 )
@@ -261,7 +260,7 @@ def examine(
                 fault = unlike = repeats(
                     tested.kernel,
                     ready.case,
-                    list(seen.prepared.expected),
+                    list(seen.expected),
                     outcome.outputs,
                     tested.limit,
                 ) or (
@@ -302,7 +301,7 @@ def _examined(
     if outcome.outputs is None:
         return outcome, None, fault
     prepared = ready if isinstance(ready, Prepared) else ready.prepare()
-    return outcome, CaseRun(prepared, outcome.outputs, judge(prepared, outcome.outputs)), fault
+    return outcome, CaseRun.of(prepared, outcome.outputs), fault
 
 
 def examine_deeper(
@@ -392,6 +391,6 @@ class KernelUnderTest:
             prepared = ready.prepare()
         except UNTAKEN:
             return None
-        seen = CaseRun(prepared, outputs, judge(prepared, outputs))
+        seen = CaseRun.of(prepared, outputs)
         self.wrong += [seen] * bool(seen.misses)
         return seen

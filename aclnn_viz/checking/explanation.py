@@ -152,8 +152,7 @@ def law_of(
     ]  # a case without elements cannot be wrong and shows nothing
     law = separating([run.traits for run in seen if run.misses], [*full, *right])
     runs, more = (
-        [(run.prepared.case, bool(run.misses)) for run in some if run.size]
-        for some in (fresh, others)
+        [(run.case, bool(run.misses)) for run in some if run.size] for some in (fresh, others)
     )
     if not law or any(wrong and law.holds(drawn) is False for drawn, wrong in [*runs, *more]):
         return None, False
@@ -166,7 +165,7 @@ def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
     `wrong` is the page with the fault. It must return the same numbers, up to rounding, and where the judge found the kernel
     wrong, it must find `wrong` wrong, too.
     """
-    single, inputs = is_single(run.outputs), run.prepared.case.inputs
+    single, inputs = is_single(run.outputs), run.case.inputs
     return (
         _gives(fault, wrong, run, inputs, single)
         or single
@@ -206,7 +205,7 @@ def _gives(fault: Fault, wrong: Callable, run: CaseRun, inputs: dict, single: bo
         return False
     return all(
         _alike(fault, expected, outputs[name], run.outputs[name], single)
-        for name, expected in run.prepared.expected.items()
+        for name, expected in run.expected.items()
         if name in outputs
     )
 
@@ -498,13 +497,13 @@ def _conditional(candidate: Candidate, failing, passing, right) -> Condition | N
 
 def _within(candidate: Candidate, condition: Condition | None, run: CaseRun) -> bool:
     """Return whether a run fits a condition: where it holds, the kernel behaves like the candidate; elsewhere it is right."""
-    outside = condition and not condition.holds(run.prepared.case)
+    outside = condition and not condition.holds(run.case)
     return outside and not run.misses or candidate.same(run)
 
 
 def _holds_on(condition: Condition, fresh: Sequence[CaseRun]) -> bool:
     """Return whether no fresh case is wrong outside the condition."""
-    return not any(run.misses and condition.holds(run.prepared.case) is False for run in fresh)
+    return not any(run.misses and condition.holds(run.case) is False for run in fresh)
 
 
 def fresh_runs(tested: KernelUnderTest, seed: int, budget: Budget) -> Iterator[CaseRun]:

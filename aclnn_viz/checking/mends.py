@@ -33,7 +33,7 @@ from aclnn_viz.checking.budgets import (
     TURNS,
 )
 from aclnn_viz.checking.case_run import CaseRun
-from aclnn_viz.checking.judge import Expected, Prepared, judge
+from aclnn_viz.checking.judge import Expected, Prepared
 from aclnn_viz.checking.kernel_call import outputs_alone
 from aclnn_viz.checking.kernel_edits import edits_of_kernels
 from aclnn_viz.checking.meter import CASE, GLANCE, METER, PAGE, Budget
@@ -389,7 +389,7 @@ def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
 
 def _judged(prepared: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
     """Return the judged run of a kernel's outputs; for float64, float32's precision suffices."""
-    run = CaseRun(prepared, outputs, judge(prepared, outputs))
+    run = CaseRun.of(prepared, outputs)
     right = run.misses and in_documented_form(run).right_in_float32
     return replace(run, misses=()) if right else run
 
@@ -540,7 +540,7 @@ def _edited(source, failing, passing, fresh, budget) -> Mend | None:
         if budget.over or mends and kind != group:
             break
         group = kind
-        METER.add(GLANCE, probe.prepared.case)
+        METER.add(GLANCE, probe.case)
         try:
             with change.made():
                 _glance(statement, lines)

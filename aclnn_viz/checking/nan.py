@@ -108,12 +108,12 @@ def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
 
 
 def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
-    trail, case, tiles = Trail(), run.prepared.case, hasattr(kernel, "under")
+    trail, case, tiles = Trail(), run.case, hasattr(kernel, "under")
     try:
         if tiles:
             outputs = import_module(TILES).watched(kernel, trail, case.inputs)
         else:
-            names = list(run.prepared.expected), case.operator.outputs
+            names = list(run.expected), case.operator.outputs
             outputs = named(watched(kernel, trail.made, **deepcopy(case.inputs)), *names, part)
         at = int(outputs[output].at.reshape(run.truth[output].shape)[index])
     except Exception:  # a kernel may raise anything, or have no source

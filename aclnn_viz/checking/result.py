@@ -515,7 +515,7 @@ def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[Ca
         prepared = blamed if isinstance(blamed, Prepared) else blamed.prepare()
         with suppress(Exception):  # a program may raise anything
             outputs = tested.kernel.left(**blamed.case.inputs)
-            yield CaseRun(prepared, outputs, judge(prepared, outputs))
+            yield CaseRun.of(prepared, outputs)
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
@@ -578,10 +578,10 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """Return the likeliest mistake, and the change that explains it and the `small` case; misfits are first put in form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-    dtypes = {run.prepared.case.dtype for run in seen}  # a float32 kernel is wrong only for float64
+    dtypes = {run.dtype for run in seen}  # a float32 kernel is wrong only for float64
 
     def in_formats(cases) -> list[CaseRun]:
-        return _telling([run for run in cases if run.prepared.case.dtype in dtypes])
+        return _telling([run for run in cases if run.dtype in dtypes])
 
     @cache
     def fresh() -> list[CaseRun]:
@@ -641,9 +641,7 @@ def _explained(
 
 def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnosis, Explanation]:
     """Return the diagnosis for runs that are right once they have the documented form."""
-    missing = any(
-        run.outputs.keys() < before.prepared.expected.keys() for run, before in zip(seen, given)
-    )
+    missing = any(run.outputs.keys() < before.expected.keys() for run, before in zip(seen, given))
     misfits = linked("{some}; {more}", unfit)
     text = (
         message("{misfits}: all other numbers are right", misfits=misfits)

@@ -43,7 +43,7 @@ def _one_place(place: int):
 
 def _over_last(run: CaseRun) -> Callable:
     """Return a reduction over the last of several axes: the page's, or the caller's that the page flattens."""
-    case = run.prepared.case
+    case = run.case
     block = case.inputs[case.operator.like].shape[-1]
 
     def reduce(whole, values, **options):

@@ -20,7 +20,6 @@ from aclnn_viz.checking.candidates import BLOCKS
 from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import KernelUnderTest
-from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import float_format, round_to
@@ -73,7 +72,7 @@ def in_documented_form(run: CaseRun) -> CaseRun:
         return run
     outputs = {}
     for name, value in run.outputs.items():
-        expected = run.prepared.expected.get(name)
+        expected = run.expected.get(name)
         if expected is None:
             continue
         shape = expected.truth.shape
@@ -90,11 +89,11 @@ def in_documented_form(run: CaseRun) -> CaseRun:
                 value = np.asarray(round_to(value.astype(np.float64), expected.dtype))
         outputs[name] = value
     fit = (
-        replace(run.prepared, expected={name: run.prepared.expected[name] for name in outputs})
+        replace(run.prepared, expected={name: run.expected[name] for name in outputs})
         if outputs
         else run.prepared
     )
-    return CaseRun(fit, outputs, judge(fit, outputs))
+    return CaseRun.of(fit, outputs)
 
 
 def regions(op, inputs: dict, output: str, shape: tuple[int, ...]) -> dict[str, np.ndarray]:
@@ -156,9 +155,7 @@ def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, in
         for miss in run.misses:
             if miss.wrong is None:
                 continue
-            for name, mask in regions(
-                op, run.prepared.case.inputs, miss.output, miss.wrong.shape
-            ).items():
+            for name, mask in regions(op, run.case.inputs, miss.output, miss.wrong.shape).items():
                 tally = tallies.setdefault(miss.output, {}).setdefault(name, [0, 0])
                 tally[0] += int((mask & miss.wrong).sum())
                 tally[1] += int(mask.sum())
@@ -266,7 +263,7 @@ def _convention(run: CaseRun) -> str:
         return ""
     finite = all(
         np.isfinite(value.astype(np.float64)).all()
-        for value in run.prepared.case.inputs.values()
+        for value in run.case.inputs.values()
         if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
     )
     if finite and all(np.isnan(run.truth[miss.output][miss.wrong]).all() for miss in run.misses):
@@ -277,15 +274,15 @@ def _convention(run: CaseRun) -> str:
         low, high = (
             run.computed(
                 Variant(
-                    lambda: run.prepared.case.operator.page,
-                    arrays=partial(_moved, step=step, kept=run.prepared.case.operator.upstream),
+                    lambda: run.case.operator.page,
+                    arrays=partial(_moved, step=step, kept=run.case.operator.upstream),
                 )
             )
             for step in (-BESIDE, BESIDE)
         )
     except Exception:  # a page may fail on moved inputs
         return ""
-    made = run.prepared.case
+    made = run.case
     upstream = [array for name, array in made.arrays.items() if name in made.operator.upstream]
     largest = max(np.abs(array.astype(np.float64)).max(initial=0.0) for array in upstream)
     # the least difference of both sides of a kink where a slope is steep
@@ -468,7 +465,7 @@ def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
         if run.outputs[output].dtype.itemsize == 2:
             continue
         truth = run.truth[output]
-        inputs = run.prepared.case.inputs.values()
+        inputs = run.case.inputs.values()
         arrays = [
             part
             for part in inputs
@@ -527,9 +524,9 @@ def _of_lengths(
         else options.get("shape", default.default_shape(op))
     )
     known = [
-        run.prepared.case.inputs[name].shape
+        run.case.inputs[name].shape
         for run in (*failing, *tested.wrong)
-        if np.ndim(run.prepared.case.inputs.get(name)) == len(shape) and not convention(run)
+        if np.ndim(run.case.inputs.get(name)) == len(shape) and not convention(run)
     ]
     rng = random.Random(seed)
     for axis in range(len(shape)):
@@ -607,7 +604,7 @@ class _Lengths:
 
 def _regions_of(run: CaseRun) -> set[str]:
     """Return the named regions of an operator in a run's outputs."""
-    op, inputs = run.prepared.case.operator, run.prepared.case.inputs
+    op, inputs = run.case.operator, run.case.inputs
     if not own("faults", op.name, "regions"):
         return set()
     return {

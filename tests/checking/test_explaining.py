@@ -221,9 +221,9 @@ def test_a_condition_is_no_less_true_for_a_case_within_it_that_happens_to_be_rig
         CaseRun(one, {}, [Miss("out", "")] * wrong)
         for one, wrong in zip(prepared_suite("hardswish", 0), (True, False, False))
     ]
-    law = Condition("float32", lambda made: made is not cases[2].prepared.case)
+    law = Condition("float32", lambda made: made is not cases[2].case)
     assert _holds_on(law, cases)
-    assert not _holds_on(Condition("", lambda made: made is not cases[0].prepared.case), cases)
+    assert not _holds_on(Condition("", lambda made: made is not cases[0].case), cases)
 
 
 def test_a_law_that_holds_of_the_lengths_of_the_suite_alone_is_not_said():

@@ -70,7 +70,7 @@ def test_fresh_cases_end_with_their_budget():
     assert explanation.FRESH < len(fresh) <= 2 * explanation.FRESH + explanation.MIXED and not any(
         judge(one.prepared, one.outputs) for one in fresh
     )
-    assert {one.prepared.case.seed for one in fresh}.isdisjoint(
+    assert {one.case.seed for one in fresh}.isdisjoint(
         ready.case.seed for ready in slow.scope.cases(0)
     )
 
@@ -78,9 +78,9 @@ def test_fresh_cases_end_with_their_budget():
 def test_fresh_cases_have_the_shapes_that_are_asked_for():
     scope = Scope.of(RMS, shapes=[(3, 40)], dtypes="float16")
     fresh = list(explanation.fresh_runs(KernelUnderTest(RMS.backward, scope), 0, Budget(1000)))
-    assert fresh and {
-        (one.prepared.case.inputs["x"].shape, one.prepared.case.dtype) for one in fresh
-    } == {((3, 40), "float16")}
+    assert fresh and {(one.case.inputs["x"].shape, one.case.dtype) for one in fresh} == {
+        ((3, 40), "float16")
+    }
 
 
 @pytest.mark.usefixtures("unshrunken")
