@@ -84,7 +84,7 @@ def fresh(name: str) -> tuple:
 def ran(kernel, name: str) -> list[CaseRun]:
     found = []
     for one in fresh(name):
-        outputs = run(kernel, one.case, list(one.expected), None).outputs
+        outputs = run(kernel, one.case, None).outputs
         if outputs is not None:
             found.append(CaseRun(one, outputs, tuple(judge(one, outputs))))
     return found

@@ -19,7 +19,6 @@ from aclnn_viz.checking.judge import (
     Prepared,
     bound,
     case_at,
-    documented,
     once_per_case,
     suite_recipes,
 )
@@ -260,7 +259,6 @@ def examine(
                 fault = unlike = repeats(
                     tested.kernel,
                     ready.case,
-                    list(seen.expected),
                     outcome.outputs,
                     tested.limit,
                 ) or (
@@ -285,7 +283,7 @@ def _examined(
     The kernel runs first: an unsupported case needs no truth, which takes longer to compute. If the product computes a case, an
     error code of a device counts as a fault.
     """
-    outcome = tested.call(ready.case, list(documented(ready.case)))
+    outcome = tested.call(ready.case)
     refused = outcome.refused or outcome.by_code and not tested.scope.takes(ready.case)
     if refused:
         evidence.refused.append(ready)
@@ -370,8 +368,8 @@ class KernelUnderTest:
         """Whether the kernel is a tile program, which can run on other cores, buffers and orders."""
         return hasattr(self.kernel, "under")
 
-    def call(self, case: Case, names: Sequence[str]) -> Outcome:
-        outcome = run(self.kernel, case, names, self.limit)
+    def call(self, case: Case) -> Outcome:
+        outcome = run(self.kernel, case, self.limit)
         self.lost |= outcome.fatal
         return outcome
 
@@ -383,7 +381,7 @@ class KernelUnderTest:
         """
         if self.lost or not ready.counts(most):
             return None
-        outputs = self.call(ready.case, list(documented(ready.case))).outputs
+        outputs = self.call(ready.case).outputs
         if outputs is None:
             return None
         METER.add(CASE, ready.case)

@@ -59,8 +59,8 @@ class Outcome:
     trace: str = ""
 
 
-def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | None) -> Outcome:
-    """Call `kernel(**case.inputs)`; `names` are the expected outputs in the vendor's order.
+def run(kernel: Callable, case: Case, seconds: float | None, names: Sequence[str] = ()) -> Outcome:
+    """Call `kernel(**case.inputs)`; `names` are the expected outputs, by default those that the case requests.
 
     Without a limit the call stays in this thread, as devices require; a kernel that fails because it calls a device from
     another thread is called again in this one.
@@ -100,7 +100,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
         )
         return Outcome(None, did, by_code=isinstance(error, DeviceRefusal), trace=trace)
     try:
-        outputs = _as_expected(named(returned, names, case.operator.outputs), case)
+        outputs = _as_expected(returned, case, names)
     except KeyboardInterrupt:
         raise
     except BaseException as problem:
@@ -122,9 +122,7 @@ def run(kernel: Callable, case: Case, names: Sequence[str], seconds: float | Non
     return Outcome(outputs, linked("{some} and {more}", did) if did else "")
 
 
-def outputs_alone(
-    kernel: Callable, case: Case, names: Sequence[str]
-) -> dict[str, np.ndarray] | None:
+def outputs_alone(kernel: Callable, case: Case) -> dict[str, np.ndarray] | None:
     """Return the outputs of a kernel on copies of the inputs, None if it fails; other faults are not checked."""
     copies = case.inputs | {
         name: value.copy() if value.flags.c_contiguous else Guarded(value).copy
@@ -132,18 +130,14 @@ def outputs_alone(
     }
     METER.add(KERNEL, case)
     try:
-        return _as_expected(
-            named(METER.timed(lambda: kernel(**copies)), names, case.operator.outputs), case
-        )
+        return _as_expected(METER.timed(lambda: kernel(**copies)), case)
     except (Exception, SystemExit):
         return None
 
 
-def repeats(
-    kernel: Callable, case: Case, names: Sequence[str], first: Mapping, seconds: float | None
-) -> str:
+def repeats(kernel: Callable, case: Case, first: Mapping, seconds: float | None) -> str:
     """Return the difference between the first call and a second one with other memory, or ""."""
-    again = run(filled(kernel, case, FILLS[0]), case, names, seconds).outputs
+    again = run(filled(kernel, case, FILLS[0]), case, seconds).outputs
     if again is None:
         return message("is not deterministic: the second call with the same inputs fails")
     differing = [
@@ -153,7 +147,7 @@ def repeats(
     ]
     if not differing:
         return ""
-    return fault_of_memory(kernel, case, names, seconds) or message(
+    return fault_of_memory(kernel, case, seconds) or message(
         "is not deterministic: {outputs} differs between two calls",
         outputs=linked("{some}, {more}", differing),
     )
@@ -168,7 +162,7 @@ def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float 
     other = replace(case, inputs=case.inputs | turned)
     reference = case.operator.backward(**other.inputs)
     changed = [miss.output for miss in judge(ready, reference) if miss.excess > APART]
-    again = run(kernel, other, list(ready.expected), seconds).outputs if changed else None
+    again = run(kernel, other, seconds).outputs if changed else None
     same = [name for name in changed if again and bits_alike(again.get(name), first[name])]
     return (
         message(
@@ -198,12 +192,10 @@ def filled(kernel: Callable, case: Case, byte: int) -> Callable:
     return call
 
 
-def fault_of_memory(
-    kernel: Callable, case: Case, names: Sequence[str], seconds: float | None
-) -> str:
+def fault_of_memory(kernel: Callable, case: Case, seconds: float | None) -> str:
     """Return which output keeps or adds to its memory's old contents, with the first element, or ""."""
-    low, high = (run(filled(kernel, case, byte), case, names, seconds).outputs for byte in FILLS)
-    for name in names if low and high else ():
+    low, high = (run(filled(kernel, case, byte), case, seconds).outputs for byte in FILLS)
+    for name in documented(case) if low and high else ():
         if name not in low or name not in high or low[name].shape != high[name].shape:
             continue
         first, second = (each[name].astype(np.float64) for each in (low, high))
@@ -302,8 +294,9 @@ def to_numpy(value) -> np.ndarray:
     return array.astype(array.dtype.newbyteorder("="))
 
 
-def _as_expected(outputs: dict[str, np.ndarray], case: Case) -> dict[str, np.ndarray]:
-    """Return the outputs, reading uint16 bits as bfloat16 where that is expected."""
+def _as_expected(returned, case: Case, names: Sequence[str] = ()) -> dict[str, np.ndarray]:
+    """Return the outputs by name, reading uint16 bits as bfloat16 where that is expected."""
+    outputs = named(returned, names or [*documented(case)], case.operator.outputs)
     if all(value.dtype != np.uint16 for value in outputs.values()):
         return outputs
     expected = documented(case)
@@ -405,7 +398,7 @@ def repeated(
     for ready, first in [*others, *ran[:1] * TIMES]:
         if time.monotonic() > end:
             break
-        again, done = run(kernel, ready.case, list(ready.expected), limit).outputs, done + 1
+        again, done = run(kernel, ready.case, limit).outputs, done + 1
         differing = [
             name
             for name, value in first.items()

@@ -22,6 +22,7 @@ from types import FunctionType, ModuleType
 
 import numpy as np
 
+from aclnn_viz.cases import Case
 from aclnn_viz.checking.budgets import (
     COMPILED,
     ELEMENTS,
@@ -161,8 +162,9 @@ class Source:
     scatters: list[ast.Call] = field(default_factory=list)
 
     def __post_init__(self):
-        inner = self.kernel
+        inner, self.partials = self.kernel, []
         while isinstance(inner, functools.partial):
+            self.partials.append(inner)
             inner = inner.func
         inner, self.seen = inspect.unwrap(inner), set()
         self.file = getattr(getattr(inner, "__code__", None), "co_filename", "")
@@ -244,7 +246,7 @@ class Source:
         space = self._space(quick) | {"_bounded": bounded}
         exec(self._code, space)
         function = space[self.entry]
-        for part in reversed(self._partials):
+        for part in reversed(self.partials):
             function = functools.partial(function, *part.args, **part.keywords)
 
         def kernel(**inputs):
@@ -293,17 +295,6 @@ class Source:
         finally:
             for node, field_, before, *_ in guarded:
                 setattr(node, field_, before)
-
-    @cached_property
-    def _partials(self) -> list[functools.partial]:
-        functions, inner = [], self.kernel
-        while isinstance(inner, functools.partial):
-            functions.append(inner)
-            inner = inner.func
-        return functions
-
-    def outputs_of(self, kernel: Callable) -> dict[str, np.ndarray] | None:
-        return _outputs(kernel, self.probe.prepared)
 
     def executed(self, run: CaseRun, quick: bool) -> dict[int, dict]:
         """Return the lines that the kernel executes on a run's case, with the names' values at first execution.
@@ -373,15 +364,15 @@ def _compiles(value) -> bool:
     return isinstance(value, ModuleType) and value.__name__.partition(".")[0] == COMPILING
 
 
-def _outputs(kernel: Callable, prepared: Prepared) -> dict[str, np.ndarray] | None:
+def _outputs(kernel: Callable, case: Case) -> dict[str, np.ndarray] | None:
     with np.errstate(all="ignore"), warnings.catch_warnings(), _limited_memory():
         warnings.simplefilter("ignore")
-        return outputs_alone(kernel, prepared.case, list(prepared.expected))
+        return outputs_alone(kernel, case)
 
 
 def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
     """Return the outputs that a kernel has wrong on a run's case, None if it returns nothing."""
-    outputs = _outputs(kernel, run.prepared)
+    outputs = _outputs(kernel, run.case)
     if outputs is None:
         return None
     return {miss.output for miss in _judged(run.prepared, outputs).misses}
@@ -452,9 +443,9 @@ class _FreshCase:
         otherwise the truth is needed.
         """
         page = self.page
-        outputs = _outputs(changed, page.prepared)
+        outputs = _outputs(changed, page.case)
         if outputs is None:
-            return _outputs(kernel, page.prepared) is not None
+            return _outputs(kernel, page.case) is not None
         if all(
             name in outputs
             and (outputs[name].shape, outputs[name].dtype) == (value.shape, value.dtype)
@@ -510,7 +501,7 @@ def mend(
         source = Source(
             kernel, max(failing, key=lambda run: max(miss.excess for miss in run.misses))
         )
-        same = source.outputs_of(source.built())
+        same = _outputs(source.built(), source.probe.case)
     except Exception:  # a kernel may raise anything when it is called from a copy
         return None
     outputs = source.probe.outputs

@@ -554,9 +554,7 @@ def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | No
     """Return the diagnosis of a fault with the memory of outputs, or None."""
     if tested is None or tested.lost:
         return None
-    prepared = small.prepared
-    names = [*prepared.expected]
-    text = fault_of_memory(tested.kernel, prepared.case, names, tested.limit)
+    text = fault_of_memory(tested.kernel, small.case, tested.limit)
     return Diagnosis(None, True, text) if text else None
 
 

@@ -173,7 +173,7 @@ class _Case:
             rows, kernel, how = self.cut(view), self.kernel, dict(view.how)
             if how:
                 kernel = _in_threads(kernel, **how) if "threads" in how else kernel.under(**how)
-            outputs = outputs_alone(kernel, rows, list(documented(rows)))
+            outputs = outputs_alone(kernel, rows)
             self.known[view] = outputs and self._row(outputs, view.place)
         return self.known[view]
 

@@ -105,7 +105,7 @@ def judged(puzzle, answer) -> PuzzleResult:
     case = (
         next(prepared_suite(puzzle.operator, 0)).case if whole else _case(puzzle, puzzle.cases[0])
     )
-    first = run(answer, case, puzzle.outputs, SECONDS)
+    first = run(answer, case, SECONDS, puzzle.outputs)
     if first.misbehaviour == NOTHING:
         enough = (
             message("write the body: 1 line is enough. {nudge}", nudge=NUDGE)
@@ -260,7 +260,7 @@ def _part(puzzle, answer) -> PuzzleResult:
 
 
 def _run(puzzle, answer: Callable, inputs: dict):
-    return run(answer, _case(puzzle, inputs), puzzle.outputs, SECONDS)
+    return run(answer, _case(puzzle, inputs), SECONDS, puzzle.outputs)
 
 
 def _look(puzzle, answer: Callable, inputs: dict) -> _Seen:

@@ -98,7 +98,7 @@ def _row(here: Opened, text: str) -> Row:
     if why := scope.reason(case):
         return Row(*about, LEFT_OUT, why)
     ready = prepared(recipe, case, scope.judged_by)
-    outcome = run(here.kernel(op), case, list(ready.expected), here.limit)
+    outcome = run(here.kernel(op), case, here.limit)
     if outcome.refused:
         why = (
             message("the device has no answer to this case")

@@ -111,7 +111,7 @@ def test_right_kernels_are_not_alarmed_by_special_numbers(op, record_property):
     record_property("cases", len(special(op.name)))
     for label, kernel in rewritings(op.name):
         for one in special(op.name):
-            outcome = run(kernel, one.case, list(one.expected), None)
+            outcome = run(kernel, one.case, None)
             undefined = (
                 label == "by hand" and not np.isfinite(one.case.inputs.get("grid", 0.0)).all()
             )

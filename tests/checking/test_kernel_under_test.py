@@ -28,9 +28,7 @@ def test_every_call_has_the_limit_of_the_check(kernel, monkeypatch):
     monkeypatch.setattr(
         evidence,
         "run",
-        lambda kernel, case, names, seconds: (
-            limits.add(seconds) or run(kernel, case, names, seconds)
-        ),
+        lambda kernel, case, seconds: limits.add(seconds) or run(kernel, case, seconds),
     )
     check("hardswish" if kernel is doubled else "rms_norm", kernel, call_limit=7.5, depth="quick")
     assert limits == {7.5}
