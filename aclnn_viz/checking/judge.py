@@ -15,7 +15,7 @@ nan is right but the result is 0 for all finite numbers, the kernel may have ski
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, wraps
+from functools import cached_property, lru_cache, partial, wraps
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -368,39 +368,20 @@ def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
 
 def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
     with np.errstate(all="ignore"):
-        rng = np.random.default_rng(0)
+        rng, changed = np.random.default_rng(0), partial(_changed, op, inputs, floats)
         on_device = plans.run(op, device, **inputs)
         right = [op.backward(**inputs), on_device] + [
-            _wide(
-                op,
-                inputs,
-                {
-                    name: value * (1 + JITTER * rng.choice([-1, 1], value.shape))
-                    for name, value in floats.items()
-                },
-            )
+            changed(lambda value: value * (1 + JITTER * rng.choice([-1, 1], value.shape)))
             for _ in range(2)
         ]
-        drawn = [
-            _wide(
-                op,
-                inputs,
-                {name: rng.uniform(-1, 1, value.shape) for name, value in floats.items()},
-            )
-            for _ in range(DRAWS)
-        ]
+        drawn = [changed(lambda value: rng.uniform(-1, 1, value.shape)) for _ in range(DRAWS)]
         replaced = [
-            _wide(
-                op,
-                inputs,
-                {
-                    name: np.where(
-                        np.isnan(value),
-                        rng.uniform(-4, 4, value.shape),
-                        np.where(np.isinf(value), np.sign(value), value),
-                    )
-                    for name, value in floats.items()
-                },
+            changed(
+                lambda value: np.where(
+                    np.isnan(value),
+                    rng.uniform(-4, 4, value.shape),
+                    np.where(np.isinf(value), np.sign(value), value),
+                )
             )
             for _ in range(DRAWS)
         ] * nan
@@ -425,8 +406,9 @@ def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
     return special
 
 
-def _wide(op, inputs: dict, floats: dict) -> dict:
-    return op.backward(**inputs | floats)
+def _changed(op, inputs: dict, floats: dict, change: Callable) -> dict:
+    """Return the gradients for inputs with each floating array changed."""
+    return op.backward(**inputs | {name: change(value) for name, value in floats.items()})
 
 
 def _kind(values) -> np.ndarray:
@@ -445,13 +427,11 @@ def _far(op, inputs, floats, expected, far: set, saved: bool) -> dict:
     rng, distant = np.random.default_rng(0), {}
 
     def with_far(change):
-        return _wide(
+        return _changed(
             op,
             inputs,
-            {
-                name: np.where(np.abs(value) >= FAR, change(value), value)
-                for name, value in floats.items()
-            },
+            floats,
+            lambda value: np.where(np.abs(value) >= FAR, change(value), value),
         )
 
     with np.errstate(all="ignore"):
