@@ -57,10 +57,7 @@ def choices(case: Case) -> dict:
             chosen[name] = ABSENT if value is None else GIVEN
         elif not isinstance(value, np.ndarray):
             chosen[name] = value
-    chosen[STRIDED] = any(
-        isinstance(value, np.ndarray) and not value.flags.c_contiguous
-        for value in case.inputs.values()
-    )
+    chosen[STRIDED] = not all(value.flags.c_contiguous for value in case.arrays.values())
     return chosen
 
 

@@ -136,7 +136,7 @@ class Miss:
 
 
 def once_per_case(function: Callable) -> Callable:
-    """Cache a function's results for a case while the case exists, because other kernels run on the same cases."""
+    """Cache a function's results for a case, or a run, while it exists, because other kernels run on the same cases."""
     known: WeakKeyDictionary = WeakKeyDictionary()
 
     @wraps(function)

@@ -302,10 +302,10 @@ def tolerance(
 def _upstream(op, cases) -> float:
     """Return the largest number in the upstream gradients of cases."""
     return max(
-        float(np.max(np.abs(case.inputs[name].astype(np.float64)), initial=0.0))
+        float(np.max(np.abs(case.arrays[name].astype(np.float64)), initial=0.0))
         for case in cases
         for name in op.upstream
-        if isinstance(case.inputs.get(name), np.ndarray)
+        if name in case.arrays
     )
 
 

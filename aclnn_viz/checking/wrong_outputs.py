@@ -20,6 +20,7 @@ from aclnn_viz.checking.candidates import BLOCKS
 from aclnn_viz.checking.case_run import CaseRun, Variant
 from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import KernelUnderTest
+from aclnn_viz.checking.judge import in_float64, once_per_case
 from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import float_format, round_to
@@ -250,22 +251,12 @@ def _factor(scale: float, inputs: dict) -> str:
     return f"{scale:.4g}"
 
 
+@once_per_case  # for counting, shrinking and explaining
 def convention(run: CaseRun) -> str:
     """Return the only convention in which a wrong run differs from the kit, such as 0 / 0 or the slope at a kink, or ""."""
-    known = vars(run)  # cached in the run, for counting, shrinking and explaining
-    if "convention" not in known:
-        known["convention"] = _convention(run)
-    return known["convention"]
-
-
-def _convention(run: CaseRun) -> str:
     if not run.usable or any(miss.wrong is None for miss in run.misses):
         return ""
-    finite = all(
-        np.isfinite(value.astype(np.float64)).all()
-        for value in run.case.inputs.values()
-        if isinstance(value, np.ndarray) and value.dtype.kind in "fV"
-    )
+    finite = all(np.isfinite(value).all() for value in in_float64(run.case.inputs).values())
     if finite and all(np.isnan(run.truth[miss.output][miss.wrong]).all() for miss in run.misses):
         return message(
             "the kit computes 0 / 0 = nan in this case, as the product does; PyTorch and others may have another value"
@@ -465,12 +456,7 @@ def _cancelled(output: str, pairs: list[tuple[CaseRun, np.ndarray]]) -> str:
         if run.outputs[output].dtype.itemsize == 2:
             continue
         truth = run.truth[output]
-        inputs = run.case.inputs.values()
-        arrays = [
-            part
-            for part in inputs
-            if isinstance(part, np.ndarray) and part.size and part.dtype.kind == "f"
-        ]
+        arrays = [part for part in run.case.arrays.values() if part.size and part.dtype.kind == "f"]
         size = max(np.max(abs(part)) for part in (truth, *arrays))
         error = np.max(abs(run.outputs[output] - truth)[mask])
         if not 0 < error <= CANCELLED * size or np.max(abs(truth[mask])) > SHARE_CANCELLING * size:
