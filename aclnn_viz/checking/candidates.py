@@ -339,16 +339,12 @@ def _cut(names: list[str], wrong: list[CaseRun]) -> Iterator[Candidate]:
                         }
                     )
 
-                yield Candidate(
+                yield _in_words(
                     "outputs",
-                    lambda names=names, words=words, block=block, where=where: (
-                        "",
-                        "",
-                        message(
-                            "{output} stays 0 {place}",
-                            output=names,
-                            place=message(words, block=block, axis=where),
-                        ),
+                    message(
+                        "{output} stays 0 {place}",
+                        output=names,
+                        place=message(words, block=block, axis=where),
                     ),
                     same,
                 )

@@ -201,7 +201,13 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
             simple = simplify(values.astype(np.float64)).astype(values.dtype)
             if budget.over or np.array_equal(simple, values):
                 continue
-            better = attempt(options | _fixed(best.case, options, name) | {name: simple}, seed)
+            # all other drawn tensors stay, so that one change affects nothing else
+            drawn = {
+                other: best.case.inputs[other]
+                for other in best.case.floats(saved=False)
+                if other != name
+            }
+            better = attempt(options | drawn | {name: simple}, seed)
             if better:
                 options, best = dict(better.prepared.recipe.options), better
                 break
@@ -329,8 +335,3 @@ class Axes:
                     )
                 ]
         yield default.fitted(self.op, cut)
-
-
-def _fixed(case, options: dict, name: str) -> dict:
-    """Return all other drawn tensors unchanged, so that one change affects nothing else."""
-    return {other: case.inputs[other] for other in case.floats(saved=False) if other != name}

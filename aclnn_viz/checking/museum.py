@@ -133,17 +133,18 @@ class Piece:
         )
 
     def to_json(self) -> dict:
-        rows = (
-            self.operator,
-            self.fault.name,
-            self.fault.thread,
-            self.fault.story,
-            self.lived,
-            self.hid,
-        )
-        return dict(
-            zip(("operator", "fault", "thread", "story", "lived", "hid"), map(str, rows))
-        ) | {"diff": self.fault.diff, "missed": str(self.missed), "seen": str(self.seen)}
+        rows = {
+            "operator": self.operator,
+            "fault": self.fault.name,
+            "thread": self.fault.thread,
+            "story": self.fault.story,
+            "lived": self.lived,
+            "hid": self.hid,
+            "diff": self.fault.diff,
+            "missed": self.missed,
+            "seen": self.seen,
+        }
+        return {name: str(value) for name, value in rows.items()}
 
 
 def _said(name, what) -> str:

@@ -145,6 +145,11 @@ class Scope:
         return [mode for mode in self.op.modes if _counts(self, mode)] or [{}]
 
     @property
+    def formats(self) -> tuple[str, ...]:
+        """The requested formats, by default those of the devices."""
+        return self.dtypes or ("float32", "float16", "bfloat16")
+
+    @property
     def judged_by(self) -> Plan | None:
         return plans.preset(self.op, self.soc, self.cann) if self.plan == "device" else self.plan
 
@@ -311,7 +316,7 @@ class Scope:
         }
         for shape in self.shapes:
             for mode in modes.values():
-                for dtype in self.dtypes or (FLOAT32.name, "float16", "bfloat16"):
+                for dtype in self.formats:
                     yield {"shape": tuple(shape), "dtype": dtype, **mode, **self._single()}
 
     def _single(self) -> dict:
@@ -527,9 +532,10 @@ def deeper(scope: Scope, seed: int, make: Callable | None = None) -> Iterator[Pr
 
     `make` replaces `prepared_step`.
     """
-    dtypes = scope.dtypes or ("float32", "float16", "bfloat16")
     series: dict[str, list[tuple[int, Step]]] = {}
-    for number, step in enumerate(deep(scope.op, scope.modes, dtypes, sizes=not scope.shapes)):
+    for number, step in enumerate(
+        deep(scope.op, scope.modes, scope.formats, sizes=not scope.shapes)
+    ):
         series.setdefault(step.series, []).append((number, step))
     spent = dict.fromkeys(series, 0)
     while series:

@@ -385,20 +385,18 @@ def check_sealed(
         )
     place_of(place).open("rb").close()
     flag("allow_unsupported", allow_unsupported)
-    for name, value, least in (("seconds", seconds, 0), ("memory", memory, 1 << 28)):
-        _need_above(name, value, least)
+    _need_above("seconds", seconds, 0)
+    _need_above("memory", memory, 1 << 28)
     depth_named(depth)
     scope = Scope.of(op, **asked)
     drawn = secrets.randbelow(1 << 20) + 1 if seed is None else whole("seed", seed)
     asked |= {"depth": depth, "call_limit": float(seconds) + 1.0}
 
     with Sealed(kernel, float(seconds), int(memory)) as sealed:
-        result, happened = (
-            check(
-                op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked
-            ),
-            [],
+        result = check(
+            op, sealed, drawn, progress=progress, allow_unsupported=allow_unsupported, **asked
         )
+        happened = []
         if _right(result) and not sealed.ended:
             result, happened = _again(op, sealed, scope, result, depth)
     notes, happened = [*sealed.notes], [*sealed.happened, *happened]
@@ -454,7 +452,7 @@ def _again(
         for step in deep(
             op,
             scope.modes,
-            scope.dtypes or ("float32", "float16", "bfloat16"),
+            scope.formats,
             sizes=not scope.shapes,
         )
         if step.elements <= FRESH_ELEMENTS

@@ -92,7 +92,7 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
     """Try a tile program on difficult cases of at most `most` elements until one is wrong, and record that in the evidence."""
     program, scope = tested.kernel, tested.scope
     full, trials, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
-    kinds = scope.dtypes or ("float32", "float16", "bfloat16")
+    kinds = scope.formats
     for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[
         : len(kinds)
     ]:

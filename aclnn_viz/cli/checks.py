@@ -86,8 +86,7 @@ def check(options) -> int:
     else:
         result = _judged(options, way, asked)
     print(result.to_json() if options.json else result)
-    if options.html:
-        write_page(options.html, result.to_html())
+    write_page(options, result)
     if way == "--same-bits":
         return 0 if result.holds else 1
     return 0 if result.passed and (way == "--sealed" or not result.stopped) else 1
@@ -183,20 +182,22 @@ def triage(options) -> int:
                 operator=written.operator,
             )
         )
-    if options.html:
-        write_page(options.html, found.to_html())
+    write_page(options, found)
     return 0 if found.passed else 1
 
 
-def write_page(place: str, page: str) -> None:
-    """Write a page of HTML, replacing only a page that these commands wrote."""
+def write_page(options, found) -> None:
+    """Write the page of HTML that --html asks for, replacing only a page that these commands wrote."""
     from aclnn_viz.storage.results import new_file
     from aclnn_viz.tables import GENERATOR
 
-    with new_file(
-        place, True, lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace")
-    ) as file:
-        file.write(page.encode("utf-8", "replace"))
+    if options.html:
+        with new_file(
+            options.html,
+            True,
+            lambda path: path.is_file() and GENERATOR in path.read_text("utf-8", "replace"),
+        ) as file:
+            file.write(found.to_html().encode("utf-8", "replace"))
 
 
 def _way(options) -> str:

@@ -41,7 +41,6 @@ def report(options) -> int:
     from aclnn_viz.sweeps import report
 
     found = report(options.store, options.against)
-    if options.html:
-        write_page(options.html, found.to_html())
+    write_page(options, found)
     show(options, found.to_json(), found)
     return 0 if found.passed else 1

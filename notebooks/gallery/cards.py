@@ -2,12 +2,9 @@
 documents.
 """
 
-import io
 from dataclasses import replace
 from html import escape
 from itertools import groupby
-
-from PIL import Image
 
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.document import documented
@@ -15,6 +12,7 @@ from aclnn_viz.pictures import marks
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.words.messages import message, tr
+from notebooks.gallery.pictures import small
 
 WIDE, TALL = 440, 275  # width and height of a card's picture, in pixels; shown at half size
 COLOURS = 48  # colours of a card's palette
@@ -49,10 +47,7 @@ def thumbnail(panel: Panel) -> bytes:
             bare.append(replace(mark, label="") if hasattr(mark, "label") else mark)
     size = {"span": 20, "rows": 1, "height": TALL, "more": False}
     plain = replace(panel, title="", marks=tuple(bare), **axes, **size)
-    drawn, held = Picture((), (plain,), "", width=WIDE).png(), io.BytesIO()
-    image = Image.open(io.BytesIO(drawn)).convert("RGB")
-    image.quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE).save(held, "png", optimize=True)
-    return held.getvalue()
+    return small(Picture((), (plain,), "", width=WIDE).png(), COLOURS)
 
 
 def gallery(up: str, language: str) -> str:

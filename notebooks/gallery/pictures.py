@@ -73,11 +73,11 @@ def error_picture() -> bytes:
         return small(error_plot(errors(out, truth, Provenance.of(case, "dxOut", device))).png())
 
 
-def small(png: bytes) -> bytes:
-    """Return a PNG with a palette of COLOURS."""
+def small(png: bytes, colours: int = COLOURS) -> bytes:
+    """Return a PNG with a palette."""
     held = io.BytesIO()
     plain = Image.open(io.BytesIO(png)).convert("RGB")
-    plain.quantize(COLOURS, kmeans=1, dither=Image.Dither.NONE).save(held, "png", optimize=True)
+    plain.quantize(colours, kmeans=1, dither=Image.Dither.NONE).save(held, "png", optimize=True)
     return held.getvalue()
 
 
