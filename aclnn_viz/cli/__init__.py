@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -245,7 +246,7 @@ def verify(options) -> int:
     passed, seconds = all(row.passed for row in rows), time.perf_counter() - start
     show(
         options,
-        {"passed": passed, "seconds": seconds, "rows": [row.to_json() for row in rows]},
+        {"passed": passed, "seconds": seconds, "rows": [*map(asdict, rows)]},
         table(rows)
         + "\n\n"
         + tr(

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from aclnn_viz.words.messages import message
 
@@ -20,9 +20,6 @@ class Row:
     seconds: float = 0.0
     failure: str | None = None
 
-    def to_json(self) -> dict:
-        return asdict(self)
-
 
 @dataclass(frozen=True)
 class Check:
@@ -38,23 +35,14 @@ class Check:
     run: Callable
 
     def __call__(self) -> Row:
-        start, cases, worst, failure = time.perf_counter(), 0, None, None
-        for value, problem in self.run():
-            cases += 1
-            worst = (
-                value if worst is None else worst if isinstance(worst, str) else max(worst, value)
-            )
-            failure = failure or problem
-        if cases == 0:
-            failure = message("no case was seen")
-        shown = (
-            worst or ""
-            if isinstance(worst, str | None)
-            else message("{n} {unit}", n=f"{worst:.3g}", unit=self.unit)
-            if self.unit
-            else f"{worst:.3g}"
-        )
-        seconds = time.perf_counter() - start
+        start, found = time.perf_counter(), [*self.run()]
+        values, problems = zip(*found or [("", message("no case was seen"))])
+        shown, failure = values[0], next(filter(None, problems), None)
+        if not isinstance(shown, str):
+            shown = f"{max(values):.3g}"
+            if self.unit:
+                shown = message("{n} {unit}", n=shown, unit=self.unit)
+        seconds, passed = time.perf_counter() - start, failure is None
         return Row(
-            self.operator, self.name, self.scope, failure is None, cases, shown, seconds, failure
+            self.operator, self.name, self.scope, passed, len(found), shown, seconds, failure
         )

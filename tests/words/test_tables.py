@@ -2,7 +2,7 @@
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 import visible
@@ -127,7 +127,7 @@ def test_the_table_of_verify_is_looked_up(monkeypatch):
     ]
     found = [check() for check in (*checks, replace(checks[0], run=lambda: iter(())))]
     assert unspoken(table(found)) == [] and "没有遇到任何用例" in table(found)
-    assert json.dumps([row.to_json() for row in found], ensure_ascii=False).isascii()
+    assert json.dumps([*map(asdict, found)], ensure_ascii=False).isascii()
 
 
 def test_a_warning_of_a_rule_that_nobody_checks_is_kept_as_a_message():
