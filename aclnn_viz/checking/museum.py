@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.cases import Case, case
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import need, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults, published
 from aclnn_viz.operators.faults.fault import faulty_kernel
@@ -200,14 +200,12 @@ def museum(name: str | None = None) -> Museum:
     >>> one.operator, one.fault.name, one.missed.options["gamma"]
     ('rms_norm', 'gamma forgotten in dx', 1.0)
     """
-    if name is not None and not isinstance(name, str):
-        raise TypeError(
-            problem(
-                "name is that of an operator, a fault or a thread",
-                shown(name),
-                "call it without a name: it lists all",
-            )
-        )
+    need(
+        name,
+        (str, type(None)),
+        "name is that of an operator, a fault or a thread",
+        "call it without a name: it lists all",
+    )
     exhibits = Museum(
         Piece(
             entry["operator"],

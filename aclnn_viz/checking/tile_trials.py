@@ -65,14 +65,9 @@ class Trials:
         ] * bool(self.runs)
         parts += [
             message(
-                "{case} on {cores} cores: all orders agree ({n} that may differ)",
-                case=case,
-                cores=cores,
-                n=n,
-            )
-            if whole
-            else message(
-                "{case} on {cores} cores: {n} orders agree, there are more",
+                message("{case} on {cores} cores: all orders agree ({n} that may differ)")
+                if whole
+                else message("{case} on {cores} cores: {n} orders agree, there are more"),
                 case=case,
                 cores=cores,
                 n=n,

@@ -615,28 +615,21 @@ def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case,
         or "max" in op.page.forward.__code__.co_names
     ):
         return called, lambda page: page
-    forward, known = (
-        op.page.forward,
-        {
-            p.name: (inputs | called.inputs).get(p.name, p.default)
-            for p in op.forward_parameters
-            if p.name in op.attributes
-        },
-    )
+    forward = op.page.forward
+    names = forward.__code__.co_varnames[1 : forward.__code__.co_argcount]
+    known = {
+        p.name: (inputs | called.inputs).get(p.name, p.default)
+        for p in op.forward_parameters
+        if p.name in op.attributes
+    }
 
     def around(page):
         def backward(xp, **values):
             taken = known | values
-            for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]:
+            for name in names:
                 if name not in taken:  # some inputs, such as a bias, are used by forward alone
                     taken[name] = xp.zeros((1,) * len(op.page.AXES[name]), values[op.first].dtype)
-            saved = forward(
-                xp,
-                **{
-                    name: taken[name]
-                    for name in forward.__code__.co_varnames[1 : forward.__code__.co_argcount]
-                },
-            )
+            saved = forward(xp, **{name: taken[name] for name in names})
             return page(xp, **values | {name: saved[of] for name, of in lost.items()})
 
         return backward

@@ -154,11 +154,12 @@ def _words(**options) -> list[str]:
     """Return the given options of a command, each as one word, so that no value is read as an option."""
     found = []
     for name, value in options.items():
+        flag = f"--{name.replace('_', '-')}"
         for one in value if isinstance(value, list) else [value]:
             if one is True:
-                found.append(f"--{name.replace('_', '-')}")
+                found.append(flag)
             elif one is not None and one is not False and one != "":
-                found.append(f"--{name.replace('_', '-')}={one}")
+                found.append(f"{flag}={one}")
     return found
 
 
