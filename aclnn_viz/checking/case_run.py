@@ -175,12 +175,10 @@ class CaseRun:
             with np.errstate(all="ignore"):
                 size = np.where(np.isfinite(wide), np.abs(wide), 0.0)
                 allowed = expected.allowed * (2.0**29 if single else 1.0)
-                near = ORDERS * allowed + unit * (128 * size + 16 * np.max(size, initial=0.0))
-                near = (
-                    near
-                    + (STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0)
-                    + self.slack * np.max(size, initial=0.0)
-                )
+                largest = np.max(size, initial=0.0)
+                near = ORDERS * allowed + unit * (128 * size + 16 * largest)
+                near += STEPS * ulp(size, fmt) if fmt.bits == 16 else 0.0
+                near += self.slack * largest
             wanted[name] = (
                 wide.reshape(shape),
                 np.where(expected.undecided, np.inf, near).reshape(shape),

@@ -371,7 +371,6 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     """
     op = operator(op)
     need(named, Mapping, "files have names", 'pass such as {"x": "x.bin:float16:4,16"}')
-    tensors = {p.name for p in op.parameters if p.kind == "tensor"}
     parameters = {p.name for p in op.parameters}
     known = {*parameters, *op.outputs, *(f"golden.{name}" for name in op.outputs)}
     if unknown := [name for name in named if name not in known]:
@@ -383,7 +382,7 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
             )
         )
     values = {
-        name: _from_file(name, value) if name in tensors or name not in parameters else value
+        name: value if name in op.attributes else _from_file(name, value)
         for name, value in named.items()
     }
     inputs = {name: value for name, value in values.items() if name in parameters}

@@ -335,15 +335,12 @@ def examine_deeper(
             return
     # repeat small cases that ran early
     small = [run for run in evidence.seen if 0 < run.size <= KEPT]
-    again = repeated(
+    fault, where, calls, evidence.tried.shuffled = repeated(
         tested.kernel, [(run.prepared, run.outputs) for run in small], tested.limit, end
     )
-    evidence.tried.calls, evidence.tried.shuffled = (
-        evidence.tried.calls + again.calls,
-        again.shuffled,
-    )
-    if again.fault:
-        evidence.misbehaviour.setdefault(again.fault, again.where)
+    evidence.tried.calls += calls
+    if fault:
+        evidence.misbehaviour.setdefault(fault, where)
         evidence.failing()
 
 

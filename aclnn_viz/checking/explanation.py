@@ -131,13 +131,8 @@ def as_candidate(op, fault: Fault) -> Candidate:
 
 
 def _unknown(failing) -> Diagnosis:
-    alike = resemblance(
-        [
-            (run.prepared, run.outputs, {miss.output for miss in run.misses})
-            for run in failing[:SEVERAL]
-        ]
-    )
-    return Diagnosis(None, False, linked("{some}; {more}", [NO_FAULT, *alike]))
+    text = linked("{some}; {more}", [NO_FAULT, *resemblance(failing[:SEVERAL])])
+    return Diagnosis(None, False, text)
 
 
 def law_of(

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from math import prod
 from numbers import Number
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -378,21 +377,13 @@ def _limited(call: Callable, seconds: float | None):
     return box.get("returned"), box.get("error"), not thread.is_alive()
 
 
-class Repeated(NamedTuple):
-    """The bitwise differences when cases ran again: the fault, its case, the number of repeats, and whether all ran in another
-    order.
-    """
-
-    fault: str
-    where: str
-    calls: int
-    shuffled: bool
-
-
 def repeated(
     kernel: Callable, ran: Sequence[tuple[Prepared, dict]], limit: float | None, end: float
-) -> Repeated:
-    """Run cases again in reverse order, and the first many times, until a time on the clock."""
+) -> tuple[str, str, int, bool]:
+    """Run cases again in reverse order, and the first many times, until a time on the clock.
+
+    Return the fault and its case, the number of repeats, and whether all ran in another order.
+    """
     others = ran[:AGAIN][::-1]
     done = 0
     for ready, first in [*others, *ran[:1] * TIMES]:
@@ -409,8 +400,8 @@ def repeated(
                 "is not deterministic: {outputs} differs when the same inputs come again later",
                 outputs=linked("{some}, {more}", differing),
             )
-            return Repeated(text, str(ready.recipe), done, True)
-    return Repeated(
+            return text, str(ready.recipe), done, True
+    return (
         "",
         "",
         max(done - len(others) + 1, 0) if ran else 0,

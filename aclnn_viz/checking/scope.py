@@ -321,11 +321,11 @@ class Scope:
 
     def _single(self) -> dict:
         """Return the options that `where` fixes to one value."""
-        tensors = {p.name for p in self.op.parameters if p.kind == "tensor"}
         return {
             name: value
             for name, value in self.where.items()
-            if not isinstance(value, (list, set, frozenset)) and not (value and name in tensors)
+            if not isinstance(value, (list, set, frozenset))
+            and not (value and name in self.op.tensors)
         }
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:

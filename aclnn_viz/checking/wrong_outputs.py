@@ -166,18 +166,15 @@ def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, in
     }
 
 
-def resemblance(seen) -> list[str]:
-    """Return a line for each output on what its wrong values resemble; `seen` holds (prepared, outputs, wrong names)."""
+def resemblance(failing: Sequence[CaseRun]) -> list[str]:
+    """Return a line for each output on what its wrong values resemble."""
     text: dict[str, Counter] = {}
     totals: Counter = Counter()
-    for prepared, outputs, wrong in seen:
-        for name in wrong & outputs.keys() & prepared.expected.keys():
-            if (
-                outputs[name].shape == prepared.expected[name].truth.shape
-                and outputs[name].size > 2
-            ):
+    for run in failing:
+        for name in {miss.output for miss in run.misses} & run.outputs.keys() & run.truth.keys():
+            if run.outputs[name].shape == run.truth[name].shape and run.outputs[name].size > 2:
                 totals[name] += 1
-                text.setdefault(name, Counter()).update(_remarks(prepared, name, outputs[name]))
+                text.setdefault(name, Counter()).update(_remarks(run, name))
     lines = []
     for name, remarks in text.items():
         for remark, count in remarks.most_common(1):
@@ -194,14 +191,13 @@ def resemblance(seen) -> list[str]:
     return lines
 
 
-def _remarks(prepared, name, output) -> list[str]:
-    truths = {other: part.truth.astype(np.float64) for other, part in prepared.expected.items()}
-    actual = output.astype(np.float64)
-    if output.dtype == np.float64 and _near(actual, truths[name], SINGLE):
+def _remarks(run: CaseRun, name: str) -> list[str]:
+    actual = run.outputs[name].astype(np.float64)
+    if run.outputs[name].dtype == np.float64 and _near(actual, run.truth[name], SINGLE):
         return [message("is right to the digits of float32")]
-    if output.dtype.itemsize == 2 and _near(actual, truths[name]):
+    if run.outputs[name].dtype.itemsize == 2 and _near(actual, run.truth[name]):
         return [message("is right to three digits")]
-    return likeness(name, actual, truths, prepared.case.inputs)
+    return likeness(name, actual, run.truth, run.case.inputs)
 
 
 def likeness(
