@@ -223,10 +223,6 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
         if arrays.get(name) is None:
             continue
         for axis, called in _axis_names(op, name, arrays).items():
-
-            def reversed_(values, _, o=output, k=axis):
-                return values | ({o: np.flip(values[o], k)} if o in values else {})
-
             yield _of(
                 op,
                 message(
@@ -236,7 +232,9 @@ def read_and_written(op: Operator, seen: list[CaseRun]) -> Iterator[Candidate]:
                     output=output,
                 ),
                 arrays=lambda arrays, n=name, k=axis: arrays | {n: np.flip(arrays[n], k)},
-                outputs=reversed_,
+                outputs=lambda values, _, o=output, k=axis: (
+                    values | ({o: np.flip(values[o], k)} if o in values else {})
+                ),
             )
 
 
@@ -420,7 +418,8 @@ def fit(slot: Edit, run: CaseRun) -> float | None:
 
 def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
     """Return the candidate of a place if one number, or one length, fits all failing cases."""
-    numbers, sharp = [], _sharp(failing)
+    # some cases in which a number can be fitted to many digits
+    numbers, sharp = [], ([run for run in failing if not run.narrow] or failing)[:SEVERAL]
     for run in sharp:
         numbers.append(fit(slot, run))
         if numbers[-1] is None:
@@ -434,11 +433,6 @@ def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
         lambda: (slot.place, slot.before, slot.after.replace(FITTED, text)),
         lambda run: run.explained_by(_with_number(slot, run, number_of(run))),
     )
-
-
-def _sharp(failing: list[CaseRun]) -> list[CaseRun]:
-    """Return some cases in which a number can be fitted to many digits."""
-    return ([run for run in failing if not run.narrow] or failing)[:SEVERAL]
 
 
 def _law(numbers: list[float], failing: list[CaseRun]):

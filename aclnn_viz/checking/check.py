@@ -13,14 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.cases import Case, case, files, read
 from aclnn_viz.cases.lists import CaseList
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.counterexample import dumped, shrink
 from aclnn_viz.checking.evidence import Evidence, KernelUnderTest, examine, examine_deeper
-from aclnn_viz.checking.judge import Prepared, judge, prepared
+from aclnn_viz.checking.judge import judge, prepared
 from aclnn_viz.checking.kernel import as_kernel, differences
 from aclnn_viz.checking.meter import Budget, memory_given_back
 from aclnn_viz.checking.result import CheckResult, conclude, smallest
@@ -332,12 +331,13 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
             evidence.misbehaviour.setdefault(
                 message("wrote {complaint}", complaint=complaint), entry.folder
             )
+        recipe = Recipe(op_read.name, {"folder": entry.folder})
+        ready = Ready(scope, recipe, None, entry.case.seed, entry.case)
         if allow_unsupported and not entry.outputs and not entry.unreadable:
-            evidence.refused.append(_prepared(op_read, entry, scope.judged_by))
+            evidence.refused.append(ready)
             continue
         if entry.outputs:
-            judged = _prepared(op_read, entry, scope.judged_by)
-            evidence.seen.append(CaseRun.of(judged, entry.outputs))
+            evidence.seen.append(CaseRun.of(ready.prepare(), entry.outputs))
             evidence.tried.add(entry.case)
         silent += not entry.outputs and not entry.unreadable
     if silent:
@@ -437,7 +437,3 @@ def _from_file(name: str, value) -> np.ndarray:
             )
         )
     return array_of(str(value))
-
-
-def _prepared(op: Operator, entry: files.Entry, plan: Plan | None) -> Prepared:
-    return prepared(Recipe(op.name, {"folder": entry.folder}), entry.case, plan)

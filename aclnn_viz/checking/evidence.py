@@ -296,8 +296,7 @@ def _examined(
         evidence.tried.add(ready.case)
     if outcome.outputs is None:
         return outcome, None, fault
-    prepared = ready if isinstance(ready, Prepared) else ready.prepare()
-    return outcome, CaseRun.of(prepared, outcome.outputs), fault
+    return outcome, CaseRun.of(ready.prepare(), outcome.outputs), fault
 
 
 def examine_deeper(

@@ -160,11 +160,11 @@ def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
     `wrong` is the page with the fault. It must return the same numbers, up to rounding, and where the judge found the kernel
     wrong, it must find `wrong` wrong, too.
     """
-    single, inputs = is_single(run.outputs), run.case.inputs
+    single = is_single(run.outputs)
     return (
-        _gives(fault, wrong, run, inputs, single)
+        _gives(fault, wrong, run, single)
         or single
-        and _gives(fault, _in_float32(wrong), run, inputs, single)
+        and _gives(fault, _in_float32(wrong), run, single)
     )
 
 
@@ -185,10 +185,10 @@ def _in_float32(wrong: Callable) -> Callable:
     return kernel
 
 
-def _gives(fault: Fault, wrong: Callable, run: CaseRun, inputs: dict, single: bool) -> bool:
+def _gives(fault: Fault, wrong: Callable, run: CaseRun, single: bool) -> bool:
     try:
         with np.errstate(all="ignore"):
-            outputs = wrong(**inputs)
+            outputs = wrong(**run.case.inputs)
     except Exception:  # a broken page may raise anything
         return False
     if outputs.keys() != run.outputs.keys() or any(
@@ -405,20 +405,27 @@ def _agree(candidates: Iterable[Candidate], failing: list[CaseRun]) -> Iterator[
     )
 
 
-def _named(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Yield named faults; those that are edits are searched with all others."""
-    known = (as_candidate(op, fault) for fault in faults(op.name) if not fault.edit)
-    yield from _agree(budget.within(known), failing)
+def _stage(candidates: Callable) -> Callable:
+    """Return a stage of the search, which yields those candidates that agree with all failing cases."""
+    return lambda op, failing, passing, budget: _agree(
+        budget.within(candidates(op, failing, passing)), failing
+    )
 
 
-def _plain(op, failing, passing, budget) -> Iterator[Candidate]:
-    some = chain(
+@_stage
+def _named(op, failing, passing):
+    """Return named faults; those that are edits are searched with all others."""
+    return (as_candidate(op, fault) for fault in faults(op.name) if not fault.edit)
+
+
+@_stage
+def _plain(op, failing, passing):
+    return chain(
         over_fewer(op, failing[0]),
         moved(op, failing),
         taken_for_others(op, [*failing, *passing]),
         read_and_written(op, failing),
     )
-    yield from _agree(budget.within(some), failing)
 
 
 def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -450,8 +457,9 @@ def _reached(some: Iterable[Edit], failing) -> Iterator[Edit]:
     )
 
 
-def _sums(op, failing, passing, budget) -> Iterator[Candidate]:
-    yield from _agree(budget.within(reduced(op, failing[0])), failing)
+@_stage
+def _sums(op, failing, passing):
+    return reduced(op, failing[0])
 
 
 def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
@@ -460,20 +468,21 @@ def _constants(op, failing, passing, budget) -> Iterator[Candidate]:
             yield from _agree([candidate], failing)
 
 
-def _anywhere(op, failing, passing, budget) -> Iterator[Candidate]:
-    """Yield edits with other expressions in any place, or with one more factor that is a floating tensor when the page runs."""
+@_stage
+def _anywhere(op, failing, passing):
+    """Return edits with other expressions in any place, or with one more factor that is a floating tensor when the page runs."""
     floats = failing[0].floats
     some = [
         edit
         for edit in anywhere(op.page)
         if edit.kind != "one more" or edit.change.exchange[-1] in floats.get(edit.unit.name, ())
     ]
-    yield from _agree(map(of_edit, budget.within(_reached(some, failing))), failing)
+    return map(of_edit, _reached(some, failing))
 
 
-def _exchanged(op, failing, passing, budget) -> Iterator[Candidate]:
-    some = _reached((*edits(op.page), *anywhere(op.page)), failing)
-    yield from _agree(budget.within(exchanges(some)), failing)
+@_stage
+def _exchanged(op, failing, passing):
+    return exchanges(_reached((*edits(op.page), *anywhere(op.page)), failing))
 
 
 # the shortest searches come first

@@ -117,6 +117,9 @@ class Prepared:
     made_at: float
     seconds: float
 
+    def prepare(self) -> "Prepared":
+        return self
+
     @property
     def undecided(self) -> int:
         return sum(int(part.undecided.sum()) for part in self.expected.values())

@@ -25,7 +25,7 @@ from aclnn_viz.checking.explanation import (
     law_of,
     of_fault,
 )
-from aclnn_viz.checking.judge import Prepared, judge
+from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.kernel_call import fault_of_memory
 from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
@@ -512,7 +512,7 @@ def conclude(
 def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
     """Yield the run of a tile program's outputs on the first case that shows a hazard."""
     for blamed in evidence.blamed[:1] if tested.tiles else ():
-        prepared = blamed if isinstance(blamed, Prepared) else blamed.prepare()
+        prepared = blamed.prepare()
         with suppress(Exception):  # a program may raise anything
             outputs = tested.kernel.left(**blamed.case.inputs)
             yield CaseRun.of(prepared, outputs)
@@ -539,9 +539,13 @@ def _conventions(wrong: Sequence[CaseRun]) -> tuple[str, ...]:
     counts = Counter(filter(None, map(convention, wrong)))
     alone = counts.total() == len(wrong)
     return tuple(
-        message("only a convention differs, in {n} cases: {why}", n=n, why=why)
-        if alone
-        else message("{n} of the wrong cases differ only by a convention: {why}", n=n, why=why)
+        message(
+            message("only a convention differs, in {n} cases: {why}")
+            if alone
+            else message("{n} of the wrong cases differ only by a convention: {why}"),
+            n=n,
+            why=why,
+        )
         for why, n in counts.items()
     )
 

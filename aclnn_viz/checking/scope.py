@@ -52,6 +52,7 @@ QUICK_ELEMENTS = 2000  # elements of a case in a quick check, at most
 QUICK_CASES = 20
 # elements that a deep check adds, and the fixed cost of each case in elements
 DEEP, EACH = 7 * 2**22, 2**13
+ALTERNATIVES = list, set, frozenset  # several wanted values of a parameter
 MIXING = 0.5  # the chance that a case takes an option of another case
 
 
@@ -324,8 +325,7 @@ class Scope:
         return {
             name: value
             for name, value in self.where.items()
-            if not isinstance(value, (list, set, frozenset))
-            and not (value and name in self.op.tensors)
+            if not isinstance(value, ALTERNATIVES) and not (value and name in self.op.tensors)
         }
 
     def _imposed(self, suite, kept) -> Iterator["Ready"]:
@@ -432,7 +432,7 @@ def _check_kinds(where, limits, dtypes, shapes) -> None:
 
 def _wanted(parameter, value):
     """Return a checked requirement on a parameter: a value, None or True for an optional tensor, or several of these."""
-    if isinstance(value, (list, set, frozenset)):
+    if isinstance(value, ALTERNATIVES):
         return type(value)(_wanted(parameter, each) for each in value)
     if parameter.kind != "tensor":
         return parameter.checked(value)
@@ -448,7 +448,7 @@ def _wanted(parameter, value):
 
 
 def _matches(value, wanted) -> bool:
-    if isinstance(wanted, (list, set, frozenset)):
+    if isinstance(wanted, ALTERNATIVES):
         return any(_matches(value, each) for each in wanted)
     if wanted is None or isinstance(value, np.ndarray):
         return (value is None) == (wanted is None)

@@ -396,6 +396,12 @@ def _given(
     dump: Dump, op: Operator, how, forward: dict, outputs: dict, upstream: dict
 ) -> tuple[dict, dict]:
     """Return a call's inputs by the vendor's names, and the saved tensors that the dump lacks."""
+
+    def read(places: dict, held: dict) -> dict:
+        return {
+            name: _value(dump, held[of]) for name, of in places.items() if held.get(of) is not None
+        }
+
     how, more = (how, dict) if isinstance(how, str) else how
     inputs = _named(
         dump,
@@ -404,17 +410,9 @@ def _given(
         forward["input_args"],
         forward["input_kwargs"] | forward.get("parameters", {}),
     )
-    inputs |= {
-        name: _value(dump, upstream[of])
-        for name, of in op.upstream.items()
-        if upstream.get(of) is not None
-    }
+    inputs |= read(op.upstream, upstream)
     inputs = _as_cast(op, inputs | more(inputs), outputs.get(next(iter(op.upstream.values()))))
-    inputs |= {
-        name: _value(dump, outputs[of])
-        for name, of in op.saved.items()
-        if outputs.get(of) is not None
-    }
+    inputs |= read(op.saved, outputs)
     lost = {name: of for name, of in op.saved.items() if name not in inputs}
     absent = [
         p

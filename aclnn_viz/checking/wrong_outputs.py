@@ -323,14 +323,14 @@ def depends(
     text = [
         words
         for output in dict.fromkeys(miss.output for run in usable for miss in run.misses)
-        for words in _of_output(op, output, usable, more)
+        for words in _of_output(output, usable, more)
     ]
     return text + (
         list(_of_lengths(op, failing, tested, seed, budget)) if tested and failing else []
     )
 
 
-def _of_output(op, output: str, failing: list[CaseRun], others: list[CaseRun]) -> Iterator[str]:
+def _of_output(output: str, failing: list[CaseRun], others: list[CaseRun]) -> Iterator[str]:
     pairs, more = (
         [
             (run, miss.wrong)

@@ -226,23 +226,16 @@ def device_check(op: Operator, product, cann: str) -> Check:
                     found = error.code
                 except RefusedError:
                     found = REFUSED
-                wrong = (
+                yield (
+                    0.0,
                     message(
                         "status {status} instead of {expected}", status=found, expected=expected
                     )
                     if found != expected
                     else None
-                )
-                yield (
-                    0.0,
-                    wrong
-                    or (
-                        None
-                        if same
-                        else message(
-                            "values for {format} that differ from those of the page",
-                            format=fmt.name,
-                        )
+                    if same
+                    else message(
+                        "values for {format} that differ from those of the page", format=fmt.name
                     ),
                 )
             if device.acl.misuse:

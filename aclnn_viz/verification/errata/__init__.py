@@ -58,7 +58,9 @@ def text_table(findings: list[Finding]) -> str:
                 "{operator}, {kind}: {verdict}",
                 operator=tr(erratum.operator),
                 kind=tr(erratum.kind),
-                verdict=_verdict(finding),
+                verdict=tr(CLASSES[erratum.rests_on])
+                if finding.evidence.holds
+                else tr("DOES NOT REPRODUCE"),
             ),
             _paragraph(tr("Document:"), tr(erratum.document)),
             _source(erratum.document_source),
@@ -76,25 +78,13 @@ def text_table(findings: list[Finding]) -> str:
     )
 
 
-def _verdict(finding: Finding) -> str:
-    return (
-        tr(CLASSES[finding.erratum.rests_on])
-        if finding.evidence.holds
-        else tr("DOES NOT REPRODUCE")
-    )
-
-
 def _paragraph(label: str, text: str) -> str:
     return "\n".join(wrapped(text, 110, f"   {padded(label, 10)}", " " * 13))
 
 
 def _source(text: str) -> str:
-    return _paragraph("", tr("({source})", source=_cited(text)))
-
-
-def _cited(text: str) -> str:
     # only the separator is translated, not the file names
-    return tr(text).replace("; ", tr("; "))
+    return _paragraph("", tr("({source})", source=tr(text).replace("; ", tr("; "))))
 
 
 def to_json(findings: list[Finding]) -> dict:
