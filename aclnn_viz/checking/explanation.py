@@ -372,14 +372,9 @@ def _searched(op, failing, passing, fresh, budget, right) -> Explanation | None:
         ]
         if whole:
             every = (*failing, *passing, *fresh())
-            whole = [
-                candidate for candidate in whole if all(candidate.same(other) for other in fresh())
-            ]
-            sharp = [
-                candidate
-                for candidate in whole
-                if all(candidate.same(replace(other, slack=0.0)) for other in every if other.narrow)
-            ]
+            whole = [*_agree(whole, fresh())]
+            exact = [replace(other, slack=0.0) for other in every if other.narrow]
+            sharp = [*_agree(whole, exact)]
             if sharp:
                 return _in_words(sharp, len(every))
             rounded = rounded or whole and _in_words(whole, len(every), rounded=True)

@@ -61,7 +61,9 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
         return
     with ExitStack() as closing, warnings.catch_warnings():
         function, device = what, None
-        if isinstance(what, (str, Path)) and not is_prototype(signature):
+        if isinstance(what, (str, Path)) and not (
+            isinstance(signature, str) and "(" in signature  # the prototype of a C function
+        ):
             if names_device(what):
                 product = {"soc": soc, "cann": cann} if what == "host" else {}
                 device = closing.enter_context(_maker("device").open_device(what, **product))
@@ -204,8 +206,3 @@ def _module_of_file(path: Path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def is_prototype(signature) -> bool:
-    """Return whether a signature is the prototype of a C function."""
-    return isinstance(signature, str) and "(" in signature

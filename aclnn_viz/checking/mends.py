@@ -320,8 +320,7 @@ class Source:
         return lines
 
     def place(self, name: str, line: int) -> str:
-        place = place_of(self.functions[name].__code__.co_filename, line)
-        return message("{place} ({function})", place=place, function=name)
+        return message("{place} ({function})", place=place_of(self.file, line), function=name)
 
 
 @dataclass(frozen=True, eq=False)

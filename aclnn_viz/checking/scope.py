@@ -217,8 +217,8 @@ class Scope:
             not kept
         ):  # find out from the requested shapes, or the plainest case, why no case is left
             for shape in self.shapes or (None,):
-                dtype = (self.dtypes or (FLOAT32.name,))[0]
-                if why := self.reason(case(self.op, dtype, shape=shape, **self._single())):
+                drawn = case(self.op, self.formats[0], shape=shape, **self._single())
+                if why := self.reason(drawn):
                     self.left_out[why] += 1
             raise nothing_left(self)
         return kept

@@ -2,7 +2,6 @@
 `museum`, `glossary`.
 """
 
-import json
 import os
 import sys
 from dataclasses import asdict
@@ -35,26 +34,16 @@ def operators(options) -> int:
         }
         for op in all_operators()
     }
-    if options.json:
-        print(json.dumps(rows, indent=1))
-    else:
-        _list(rows)
+    text = []
+    for name, row in rows.items():
+        text.append(f"{name} ({row['aclnn_name']})")
+        for how in (message("own"), message("default"), message("missing")):
+            if files := [kind for kind, where in row["files"].items() if where == how]:
+                text.append("  " + tr("{name}: {what}", name=how, what=enumerated(files)))
+    show(options, rows, "\n".join(text))
     for line in registry.missing():
         print(line, file=sys.stderr)
     return 1 if registry.missing() else 0
-
-
-def _list(rows: dict) -> None:
-    """Print the operators with their files."""
-    for name, row in rows.items():
-        kinds = {
-            how: [kind for kind, where in row["files"].items() if where == how]
-            for how in (message("own"), message("default"), message("missing"))
-        }
-        print(f"{name} ({row['aclnn_name']})")
-        for how, files in kinds.items():
-            if files:
-                print("  " + tr("{name}: {what}", name=how, what=enumerated(files)))
 
 
 def describe(options) -> int:

@@ -47,7 +47,16 @@ def text_table(rows: list[Row]) -> str:
             text += [tr("{name}: {what}", name=row.operator, what=tr(row.topic)), ""]
         text += [
             f"  {tr(row.where)}",
-            _line(tr("kit"), _kit(row)),
+            _line(
+                tr("kit"),
+                tr(row.kit)
+                if row.holds
+                else tr(
+                    "{kit}, BUT THE VALUE WRITTEN DOWN IS {recorded}",
+                    kit=tr(row.kit),
+                    recorded=tr(row.recorded),
+                ),
+            ),
             _line(tr("document"), tr(row.document)),
             _line(tr("published"), tr(row.published)),
             _line("PyTorch", tr(row.pytorch)),
@@ -57,18 +66,6 @@ def text_table(rows: list[Row]) -> str:
     changed = sum(not row.holds for row in rows)
     return "\n".join(
         [*text, tr("conventions: {n}, changed: {changed}", n=len(rows), changed=changed)]
-    )
-
-
-def _kit(row: Row) -> str:
-    return (
-        tr(row.kit)
-        if row.holds
-        else tr(
-            "{kit}, BUT THE VALUE WRITTEN DOWN IS {recorded}",
-            kit=tr(row.kit),
-            recorded=tr(row.recorded),
-        )
     )
 
 
