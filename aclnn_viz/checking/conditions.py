@@ -128,15 +128,14 @@ def _by_choice(some, others) -> Condition | None:
         return None
     _, name, values, rest = best
     inside = len(values) <= len(rest)
-    kept = frozenset(map(_repr, values if inside else rest))
-    listed = linked("{some} or {more}", map(_repr, values if inside else rest))
-    text = (
-        message("{name}={value}", name=name, value=listed)
-        if inside
-        else message("{name} other than {value}", name=name, value=listed)
+    kept = dict.fromkeys(map(_repr, values if inside else rest))
+    text = message(
+        message("{name}={value}") if inside else message("{name} other than {value}"),
+        name=name,
+        value=linked("{some} or {more}", kept),
     )
     if name == STRIDED:
-        text = STRIDED if (kept == {"True"}) == inside else message("no strided tensors")
+        text = STRIDED if ("True" in kept) == inside else message("no strided tensors")
     return Condition(text, lambda case: (_repr(choices(case).get(name)) in kept) == inside)
 
 

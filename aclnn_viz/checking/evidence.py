@@ -91,9 +91,13 @@ class Coverage:
         }
         if missing:
             listed = [
-                message("{length} by {divisor} and more", length=name, divisor=first)
-                if first < DIVISORS[-1]
-                else message("{length} by {divisor}", length=name, divisor=first)
+                message(
+                    message("{length} by {divisor} and more")
+                    if first < DIVISORS[-1]
+                    else message("{length} by {divisor}"),
+                    length=name,
+                    divisor=first,
+                )
                 for name, first in missing.items()
             ]
             text.append(

@@ -328,7 +328,7 @@ def _judge_one(name: str, expected: Expected, actual: np.ndarray) -> list[Miss]:
         excess = np.abs(actual.astype(np.float64) - expected.truth.astype(np.float64)) / (
             expected.allowed + 1e-300
         )
-    excess = np.where(wrong, np.nan_to_num(excess.astype(np.float64), nan=np.inf), -1.0)
+    excess = np.where(wrong, np.nan_to_num(excess, nan=np.inf), -1.0)
     at = farthest(excess)
     text = message(
         "{output} is wrong in {n} of {all} elements",

@@ -145,14 +145,15 @@ def load_kernel(name: str, op=None) -> Callable:
     ).rpartition(":")
     if not place:
         raise _misnamed(repr(name), "name the function as well")
-    if Path(place).suffix in (".py", *SOURCES) and not os.path.isfile(place):
+    kind = Path(place).suffix
+    if kind in (".py", *SOURCES) and not os.path.isfile(place):
         raise _misnamed(f"{name!r}: no file {place}", "mend the name")
-    if Path(place).suffix == ".so":
+    if kind == ".so":
         raise _misnamed(
             repr(name),
             "say how a function of a library is called: signature=, or --signature, with its prototype in C",
         )
-    if Path(place).suffix in SOURCES:
+    if kind in SOURCES:
         source = _maker("C++").cpp(place)
         if function not in source.names:
             raise _misnamed(

@@ -136,11 +136,6 @@ class Scope:
         )
 
     @property
-    def chosen(self) -> bool:
-        """Whether any option but the product was given."""
-        return bool(self.dtypes or self.where or self.shapes or self.limits)
-
-    @property
     def modes(self) -> list[dict]:
         """The attributes for which some small case is selected."""
         return [mode for mode in self.op.modes if _counts(self, mode)] or [{}]
@@ -293,7 +288,8 @@ class Scope:
             if self._counts(ready):
                 kept.append(ready)
                 yield ready
-        if self.chosen and len(kept) < CASES_WANTED:
+        chosen = self.dtypes or self.where or self.shapes or self.limits
+        if chosen and len(kept) < CASES_WANTED:
             yield from (ready for ready in self._imposed(suite, kept) if self._counts(ready, False))
 
     def _counts(self, ready: "Ready", counted: bool = True) -> bool:

@@ -88,9 +88,10 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
     program, scope = tested.kernel, tested.scope
     full, trials, small, late = Platform.of(SOC), Trials(), None, METER.seconds + SLOW
     kinds = scope.formats
-    for step in sorted(rows(scope.op, scope.modes, kinds, _short), key=lambda step: step.elements)[
-        : len(kinds)
-    ]:
+    for step in sorted(
+        rows(scope.op, scope.modes, kinds, lambda size: [BLOCK // size + 1]),
+        key=lambda step: step.elements,
+    )[: len(kinds)]:
         _explore(program, scope, step, seed, trials, evidence)
     steps = rows(
         scope.op,
@@ -127,10 +128,6 @@ def try_tiles(tested: KernelUnderTest, seed: int, most: int, evidence: Evidence)
             if not trials.late and not evidence.failed:
                 _try(program, ready, how, trials, evidence, step.options["shape"][-1])
     return trials
-
-
-def _short(size: int) -> list[int]:
-    return [BLOCK // size + 1]
 
 
 def _smallest(program: Program, ready: Prepared, full: Platform) -> int:

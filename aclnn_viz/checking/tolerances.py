@@ -256,13 +256,13 @@ def tolerance(
     limits = None if let_through is None else _pair(let_through)
     allowed = _plans(op, plan)
     points = [point for case in cases for point in _points(op, allowed, case)]
-    samples = [
-        (point, kernel(point.case)[point.output])
+    seen = [
+        (point, np.abs(kernel(point.case)[point.output].astype(np.float64) - point.exact))
         for kernel in _samples(op, allowed)
         for point in points
     ]
-    for point, actual in samples:  # one order of a sum may overflow where another does not
-        point.known[~np.isfinite(actual.astype(np.float64))] = False
+    for point, error in seen:  # one order of a sum may overflow where another does not
+        point.known[~np.isfinite(error)] = False
     if not any(point.known.any() for point in points):
         raise ValueError(
             problem(
@@ -271,7 +271,6 @@ def tolerance(
                 "use another shape or dtype",
             )
         )
-    seen = [(point, np.abs(actual.astype(np.float64) - point.exact)) for point, actual in samples]
     every = message("all outputs")
     names = list(dict.fromkeys(point.output for point in points))
     pairs = tuple(
@@ -290,7 +289,7 @@ def tolerance(
         pairs[-1].atol,
         pairs,
         tuple(map(repr, cases)),
-        len(samples) // len(points),
+        len(seen) // len(points),
         allowed[0].name,
         _upstream(op, cases),
         limits,

@@ -31,8 +31,8 @@ class Check:
     operator: str
     name: str
     scope: str
-    unit: str  # unit of the value, such as "times unit roundoff times scale"
     run: Callable
+    unit: str = ""  # unit of the value, such as "times unit roundoff times scale"
 
     def __call__(self) -> Row:
         start, found = time.perf_counter(), [*self.run()]

@@ -183,7 +183,7 @@ def status_check(op: Operator) -> Check:
                 ),
             )
 
-    return Check(op.name, message("status codes"), "910b 9.1", "", run)
+    return Check(op.name, message("status codes"), "910b 9.1", run)
 
 
 def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str:
@@ -241,4 +241,4 @@ def device_check(op: Operator, product, cann: str) -> Check:
             if device.acl.misuse:
                 yield 1.0, device.acl.misuse[0]
 
-    return Check(op.name, message("emulated device"), f"{product.tag} {cann}", "", run)
+    return Check(op.name, message("emulated device"), f"{product.tag} {cann}", run)

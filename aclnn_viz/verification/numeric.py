@@ -36,7 +36,7 @@ def truth_check(op: Operator) -> Check:
             yield used, problem
 
     unit = message("as a multiple of what rounding may do")
-    return Check(op.name, message("kernel against truth"), message("suite"), unit, run)
+    return Check(op.name, message("kernel against truth"), message("suite"), run, unit)
 
 
 def at_kinks(op: Operator) -> list:
@@ -60,7 +60,7 @@ def kink_check(op: Operator) -> Check:
                 ),
             )
 
-    return Check(op.name, message("one-sided slopes at kinks"), message("conventions"), "", run)
+    return Check(op.name, message("one-sided slopes at kinks"), message("conventions"), run)
 
 
 def checks(ops: Iterable[Operator] | None = None) -> Iterator[Check]:

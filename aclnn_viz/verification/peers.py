@@ -24,7 +24,7 @@ def peer_checks(op: Operator) -> Iterator[Check]:
     """Yield one check for each installed peer that computes the operator."""
     for library in filter(lambda library: computed_by(library, op), installed()):
         yield Check(
-            op.name, message("documented differences"), library, "", partial(found, op, library)
+            op.name, message("documented differences"), library, partial(found, op, library)
         )
 
 

@@ -30,7 +30,7 @@ def theorem_check(theorem) -> Check:
             )
 
     return Check(
-        theorem.operator, theorem.name, message("{n} mutants", n=len(theorem.mutants)), "", run
+        theorem.operator, theorem.name, message("{n} mutants", n=len(theorem.mutants)), run
     )
 
 
@@ -64,7 +64,6 @@ def page_check(op: Operator, subjects: list) -> Check:
         op.name,
         message("page against derivative"),
         message("{n} combinations of options", n=len(subjects)),
-        "",
         run,
     )
 

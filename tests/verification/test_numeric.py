@@ -123,7 +123,7 @@ def test_a_device_that_differs_is_found(monkeypatch):
 
 
 def test_a_check_without_cases_fails():
-    assert Check("hardswish", "nothing", "", "", lambda: iter(()))().failure == "no case was seen"
+    assert Check("hardswish", "nothing", "", lambda: iter(()))().failure == "no case was seen"
 
 
 def test_a_failure_sets_the_exit_status_and_is_printed(monkeypatch, capsys):
