@@ -47,21 +47,16 @@ PATIENCE = 1.0  # seconds that a process gets to end after it closed its socket
 PRINTED = 2000  # characters shown of a kernel's output
 REORDERED_SECONDS = 8.0  # limit for cases in another order
 STOPPED = {
-    "answers": lambda it: message("reads {what} of the kit, a file that holds the answer", what=it),
-    "process": lambda it: message("starts a process ({what})", what=it),
-    "signal": lambda it: message("sends a signal ({what})", what=it),
-    "network": lambda it: message("opens a connection ({what})", what=it),
-    "file": lambda it: message("changes the file {what}", what=it),
-    "late": lambda it: (
-        message("writes to its outputs after it has answered")
-        if it == "outputs"
-        else message("writes to its inputs after it has answered")
-    ),
-    "settings": lambda it: message("changes how a process runs ({what})", what=it),
-    "memory": lambda it: message("opens {what}, which belongs to another process", what=it),
-    "exchanged": lambda it: message(
-        "replaces {what}, which does not belong to the kernel", what=it
-    ),
+    "answers": message("reads {what} of the kit, a file that holds the answer"),
+    "process": message("starts a process ({what})"),
+    "signal": message("sends a signal ({what})"),
+    "network": message("opens a connection ({what})"),
+    "file": message("changes the file {what}"),
+    "late outputs": message("writes to its outputs after it has answered"),
+    "late inputs": message("writes to its inputs after it has answered"),
+    "settings": message("changes how a process runs ({what})"),
+    "memory": message("opens {what}, which belongs to another process"),
+    "exchanged": message("replaces {what}, which does not belong to the kernel"),
 }
 ALIKE = {
     "input": message("returns an input unchanged in every case"),
@@ -198,7 +193,8 @@ class Sealed:
         except (ValueError, TypeError, RecursionError):
             self._stop(message("sends something that is no answer"))
         if kind := STOPPED.get(str(reply.get("stopped"))):
-            what, line = kind(printable(str(reply.get("detail"))[:300])), reply.get("line")
+            what = message(kind, what=printable(str(reply.get("detail"))[:300]))
+            line = reply.get("line")
             self._stop(
                 message("{what}, in line {line}", what=what, line=line)
                 if line and isinstance(line, int)

@@ -278,7 +278,7 @@ def main(number: str, memory: str, name: str) -> None:
             return
         for what, array, bits in left:
             if np.asarray(array).tobytes() != bits:
-                stop("late", what)
+                stop(f"late {what}", "")
         inputs = {
             name: np.ndarray(*value) if is_array else value
             for name, (is_array, value) in given.items()
