@@ -11,7 +11,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case
 from aclnn_viz.checking.judge import once_per_case
-from aclnn_viz.words.messages import Message, linked, meant, message
+from aclnn_viz.words.messages import Message, commas, linked, meant, message
 
 CHOICES_LISTED = 3  # most choices that a description lists
 LISTED = 8  # choices listed for the options that a kernel supports
@@ -270,8 +270,7 @@ def only(some: Sequence[Traits], others: Sequence[Traits]) -> str:
     kept = _either(others, some, LISTED)
     if not kept and (condition := _by_length(some, others) if some and others else None):
         return condition.text
-    return linked(
-        "{some}, {more}",
+    return commas(
         (message("{name}={value}", name=name, value=value) for name, value in kept.items()),
     )
 
@@ -304,4 +303,4 @@ def common(some: Sequence[Traits], others: Sequence[Traits]) -> str:
         for name, value in sorted(shared)
         if any(_repr(traits.choices.get(name)) != value for traits in others)
     ]
-    return message("all with {condition}", condition=linked("{some}, {more}", text)) if text else ""
+    return message("all with {condition}", condition=commas(text)) if text else ""

@@ -19,7 +19,7 @@ from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.storage.results import strict
-from aclnn_viz.words.messages import linked, message, tr
+from aclnn_viz.words.messages import commas, message, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
 # where an error is above this multiple of the allowed error, smaller cases are kept only if theirs is,
@@ -79,7 +79,7 @@ class Counterexample:
                 "{operator}, {dtype}: {problems}",
                 operator=self.case.operator.name,
                 dtype=self.case.dtype,
-                problems=linked("{some}, {more}", self.problems),
+                problems=commas(self.problems),
             )
         ]
         lines += [f"  {tr(self.worst)}"] * bool(self.worst)

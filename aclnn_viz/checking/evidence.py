@@ -27,7 +27,7 @@ from aclnn_viz.checking.meter import CASE, METER
 from aclnn_viz.checking.scope import UNTAKEN, Ready, Scope
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.notebook import noted
-from aclnn_viz.words.messages import linked, message
+from aclnn_viz.words.messages import commas, message
 
 DIVISORS = (2, 4, 8, 16, 32, 64)
 NUMBERS = {
@@ -78,9 +78,7 @@ class Coverage:
     @property
     def untried(self) -> list[str]:
         """Return in words what no case contained."""
-        longest = linked(
-            "{some}, {more}", (f"{name} > {max(some):,}" for name, some in self.lengths.items())
-        )
+        longest = commas((f"{name} > {max(some):,}" for name, some in self.lengths.items()))
         text = [
             *self._unmet(),
             message("tensors of more than {n:,} elements", n=self.elements),
@@ -100,11 +98,7 @@ class Coverage:
                 )
                 for name, first in missing.items()
             ]
-            text.append(
-                message(
-                    "every remainder of {divisions}", divisions=linked("{some}, {more}", listed)
-                )
-            )
+            text.append(message("every remainder of {divisions}", divisions=commas(listed)))
         for kind in NUMBERS:
             without = [name for name, held in self.numbers.items() if kind not in held]
             if without:
@@ -112,7 +106,7 @@ class Coverage:
                     message(
                         "{numbers} in {tensors}",
                         numbers=kind,
-                        tensors=linked("{some}, {more}", without),
+                        tensors=commas(without),
                     )
                     if len(without) < len(self.numbers)
                     else kind
@@ -134,7 +128,7 @@ class Coverage:
         for family in (PAGE, ROWS, LENGTHS, GEOMETRY):
             texts = [*dict.fromkeys(text for kind, text in left if kind == family)]
             if texts:
-                listed = linked("{some}, {more}", texts[:LISTED])
+                listed = commas(texts[:LISTED])
                 more = len(texts) - LISTED
                 yield (
                     message("{conditions} and {n} more", conditions=listed, n=more)

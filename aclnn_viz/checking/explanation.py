@@ -46,7 +46,7 @@ from aclnn_viz.dtypes import float_format, ulp
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.edits import Edit, anywhere, edits
 from aclnn_viz.operators.faults.fault import faulty_kernel
-from aclnn_viz.words.messages import kept, linked, message, tr
+from aclnn_viz.words.messages import commas, kept, linked, message, tr
 
 # largest share of 16-bit elements that rounding in float32 moves to the other side of a tie
 ODD = 0.02
@@ -113,7 +113,7 @@ def diagnose(
         return Diagnosis(fault.name, True, text, fault.origin, fault.diff, (fault.name,))
     if agreeing:
         names = tuple(fault.name for fault in agreeing)
-        quoted = linked("{some}, {more}", [message("{fault!r}", fault=name) for name in names])
+        quoted = commas([message("{fault!r}", fault=name) for name in names])
         text = message("one of {faults}: no case tells them apart", faults=quoted)
         return Diagnosis(None, False, text, candidates=names)
     return _unknown(failing)

@@ -19,7 +19,7 @@ from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, printable
 from aclnn_viz.storage.cases import StoredError
 from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.storage.output_memory import FILL
-from aclnn_viz.words.messages import Message, linked, message
+from aclnn_viz.words.messages import Message, commas, linked, message
 
 # the kernel or a capsule does not support this case
 REFUSALS = (NotImplementedError, StoredError)
@@ -91,7 +91,7 @@ def run(kernel: Callable, case: Case, seconds: float | None, names: Sequence[str
         did = (
             message(
                 "cannot be called with the keywords {keywords}: {error}; if the names differ, state them with signature=, or --signature MINE=VENDORS,...",
-                keywords=linked("{some}, {more}", copies),
+                keywords=commas(copies),
                 error=said,
             )
             if uncalled
@@ -114,7 +114,7 @@ def run(kernel: Callable, case: Case, seconds: float | None, names: Sequence[str
     for name, guard in guarded.items():
         changed.setdefault(guard.changed(), []).append(name)
     did = [
-        message("{change} {inputs}", change=what, inputs=linked("{some}, {more}", names))
+        message("{change} {inputs}", change=what, inputs=commas(names))
         for what, names in changed.items()
         if what
     ]
@@ -148,7 +148,7 @@ def repeats(kernel: Callable, case: Case, first: Mapping, seconds: float | None)
         return ""
     return fault_of_memory(kernel, case, seconds) or message(
         "is not deterministic: {outputs} differs between two calls",
-        outputs=linked("{some}, {more}", differing),
+        outputs=commas(differing),
     )
 
 
@@ -166,8 +166,8 @@ def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float 
     return (
         message(
             "keeps a result: {outputs} stays as it was when half of {inputs} changes its sign",
-            outputs=linked("{some}, {more}", same),
-            inputs=linked("{some}, {more}", turned),
+            outputs=commas(same),
+            inputs=commas(turned),
         )
         if same
         else ""
@@ -244,7 +244,7 @@ def named(
             text = {
                 "n": len(parts),
                 "right": len(names),
-                "outputs": linked("{some}, {more}", names),
+                "outputs": commas(names),
             }
             raise ValueError(
                 message("returns {n} output instead of {right}: {outputs}", **text)
@@ -398,7 +398,7 @@ def repeated(
         if differing:
             text = message(
                 "is not deterministic: {outputs} differs when the same inputs come again later",
-                outputs=linked("{some}, {more}", differing),
+                outputs=commas(differing),
             )
             return text, str(ready.recipe), done, True
     return (

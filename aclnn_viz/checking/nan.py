@@ -19,7 +19,7 @@ from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.checking.operations import WATCH, Operation, watched
 from aclnn_viz.storage.foreign_arrays import as_array, is_number
-from aclnn_viz.words.messages import linked, message, tr
+from aclnn_viz.words.messages import commas, linked, message, tr
 
 TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
 WATCHED = 1024  # most nonfinite elements that are watched in one result
@@ -152,7 +152,7 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
             value=first.value,
             place=place,
             code=code,
-            operands=linked("{some}, {more}", first.operands),
+            operands=commas(first.operands),
         )
     after, ends = _shown(PASSES, chain), _shown(ENDS, trail.ends.values())
     return NanOrigin(file, line, (made, *after, *ends))

@@ -41,7 +41,7 @@ from aclnn_viz.checking.wrong_outputs import (
 )
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.tables import GREEN, RED, as_html, page
-from aclnn_viz.words.messages import language_here, linked, message, ntr, tr
+from aclnn_viz.words.messages import commas, language_here, linked, message, ntr, tr
 
 ALLOWING = message(
     "  leave such cases out with dtypes=, where= or limits=, or let them pass with allow_unsupported=True (--allow-unsupported)"
@@ -220,7 +220,7 @@ class CheckResult:
             yield tr("judged on {scope}", scope=self.scope)
         text = [message("{n} ({why})", n=count, why=why) for why, count in self.left_out.items()]
         if text:
-            yield tr("  left out: {text}", text=linked("{some}, {more}", text))
+            yield tr("  left out: {text}", text=commas(text))
         if self.unsupported.cases:
             yield f"{self.unsupported}"
             if self._right_on_part and not self.passed:
@@ -256,7 +256,7 @@ class CheckResult:
             yield tr(
                 "  {output}, wrong elements by region: {text}",
                 output=output,
-                text=linked("{some}, {more}", text),
+                text=commas(text),
             )
 
     def _tried(self) -> Iterator[str]:
@@ -379,7 +379,7 @@ class CheckResult:
             *((message("note"), note) for note in (*self.notes, self.unrun)),
             (
                 message("smallest case"),
-                case and (case.worst or linked("{some}, {more}", case.problems)),
+                case and (case.worst or commas(case.problems)),
             ),
             (message("run as a tile program"), self.passed and self.trials and self.trials.text),
         ]

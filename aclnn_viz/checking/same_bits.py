@@ -27,7 +27,7 @@ from aclnn_viz.checking.nan import TILES, said
 from aclnn_viz.checking.operations import Operation, watched
 from aclnn_viz.errors import problem, whole
 from aclnn_viz.operators import operator
-from aclnn_viz.words.messages import linked, message, tr
+from aclnn_viz.words.messages import commas, message, tr
 
 ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
 # index of the tested row; rows of a batch in which this row moves; rows of a batch that runs on other
@@ -100,7 +100,7 @@ class SameBits:
     tried: tuple[str, ...]
 
     def __str__(self) -> str:
-        tried = linked("{some}, {more}", self.tried)
+        tried = commas(self.tried)
         if self.holds is None:
             return tr("{operator}: no result of a row could be compared", operator=self.operator)
         if self.holds:

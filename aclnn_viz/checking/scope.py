@@ -44,7 +44,7 @@ from aclnn_viz.operators.products import (
     soc_of,
     version_of,
 )
-from aclnn_viz.words.messages import kept, linked, message
+from aclnn_viz.words.messages import commas, kept, linked, message
 
 # if fewer cases have the wanted attributes and formats, more are drawn with them
 CASES_WANTED = 40
@@ -157,17 +157,15 @@ class Scope:
             if self.beyond
             else message("what {soc} with CANN {cann} takes", soc=self.soc, cann=self.cann)
         ]
-        parts += [message("in {dtypes}", dtypes=linked("{some}, {more}", self.dtypes))] * bool(
-            self.dtypes
-        )
+        parts += [message("in {dtypes}", dtypes=commas(self.dtypes))] * bool(self.dtypes)
         parts += [f"{name}={value!r}" for name, value in self.where.items()]
         parts += [
             message("{input} at most {limit}", input=name, limit=limit)
             for name, limit in self.limits.items()
         ]
-        parts += [
-            message("shapes {shapes}", shapes=linked("{some}, {more}", map(str, self.shapes)))
-        ] * bool(self.shapes)
+        parts += [message("shapes {shapes}", shapes=commas(map(str, self.shapes)))] * bool(
+            self.shapes
+        )
         named = self.plan if isinstance(self.plan, str) else self.plan and self.plan.name
         parts += [message("in the precision of {plan}", plan=named)] * bool(named)
         first, here, last = (
@@ -182,7 +180,7 @@ class Scope:
                 cann=self.cann,
             )
         ] * (not self.beyond and not first <= here <= last)
-        return linked("{some}\n  {more}", [linked("{some}, {more}", parts), *unknown, *self.notes])
+        return linked("{some}\n  {more}", [commas(parts), *unknown, *self.notes])
 
     def reason(self, case: Case) -> str:
         """Return why a case is not selected, "" if it is."""

@@ -14,7 +14,7 @@ from aclnn_viz.checking.scope import Scope, prepared_step
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.tiles.platforms import BLOCK, Platform
 from aclnn_viz.tiles.program import HazardError, Program, explore
-from aclnn_viz.words.messages import Message, linked, message
+from aclnn_viz.words.messages import Message, commas, linked, message
 
 TAILS = (1, 15, 31)  # bytes behind the last whole block; rounded to whole elements, at least one
 # smaller Unified Buffers, in bytes; the first in which the tiling fits is used
@@ -48,7 +48,7 @@ class Trials:
         some = [
             message(
                 "{lengths} ({dtype})",
-                lengths=linked("{some}, {more}", map(str, lengths)),
+                lengths=commas(map(str, lengths)),
                 dtype=dtype,
             )
             for dtype, lengths in self.lengths.items()
@@ -56,10 +56,10 @@ class Trials:
         parts = [
             message(
                 "run as a tile program: {n} runs; rows of {lengths} elements, {cores} cores, {buffers} bytes of Unified Buffer, orders {orders}",
-                lengths=linked("{some}, {more}", some),
-                cores=linked("{some}, {more}", map(str, self.cores)),
-                orders=linked("{some}, {more}", self.orders),
-                buffers=linked("{some}, {more}", (f"{size:,}" for size in self.buffers)),
+                lengths=commas(some),
+                cores=commas(map(str, self.cores)),
+                orders=commas(self.orders),
+                buffers=commas((f"{size:,}" for size in self.buffers)),
                 n=self.runs,
             )
         ] * bool(self.runs)

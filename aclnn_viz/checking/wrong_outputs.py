@@ -26,7 +26,7 @@ from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
-from aclnn_viz.words.messages import linked, message
+from aclnn_viz.words.messages import commas, message
 
 NEVER_ELSE = message("{choice}: wrong in {bad} of {all} cases, never otherwise")
 OFTEN = message("{choice}: wrong in {bad} of {all} cases")
@@ -563,7 +563,7 @@ class _Lengths:
             return ""
         return message(
             ", and {regions} occur only at these lengths, too",
-            regions=linked("{some}, {more}", alike),
+            regions=commas(alike),
         )
 
     def _sides(self) -> list[list[int]]:

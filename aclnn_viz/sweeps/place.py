@@ -18,7 +18,7 @@ from aclnn_viz.devices import open_device
 from aclnn_viz.errors import need, printable, problem
 from aclnn_viz.operators import Operator, operator, registry
 from aclnn_viz.operators.products import CANN, SOC, soc_of, version_of
-from aclnn_viz.words.messages import linked, message
+from aclnn_viz.words.messages import commas, message
 
 # packages that do not affect the results of a sweep
 UNSEEN = {"cli", "explorers", "pictures", "verification"}
@@ -203,7 +203,7 @@ def device_text(identity: str) -> str:
         message("content {bits}", bits=said["content"][:8]) if "content" in said else "",
         said.get("operators"),
     ]
-    listed = linked("{some}, {more}", filter(None, words))
+    listed = commas(filter(None, words))
     kinds = {
         "host": message("{device} (emulated, not measured on hardware)"),
         "host (prediction)": message("{device} (predicted, not measured on hardware)"),

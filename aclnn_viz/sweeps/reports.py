@@ -14,7 +14,7 @@ from aclnn_viz.sweeps.recipes import named
 from aclnn_viz.sweeps.store import Run, Store
 from aclnn_viz.sweeps.work import DIED, LEFT_OUT, OUTCOMES, RIGHT, UNSUPPORTED, WRONG
 from aclnn_viz.tables import GREEN, RED, as_html, as_text, page
-from aclnn_viz.words.messages import english, language_here, linked, message, ntr, tr
+from aclnn_viz.words.messages import commas, english, language_here, message, ntr, tr
 
 WORST = 3  # wrong cases shown of each operator
 CHANGES = 12  # places named in a comparison
@@ -59,7 +59,7 @@ class Where(NamedTuple):
     @property
     def text(self) -> str:
         mode = self.mode or message("the only mode")
-        return linked("{some}, {more}", (f"{self.operator} {self.output}", self.dtype, mode))
+        return commas((f"{self.operator} {self.output}", self.dtype, mode))
 
 
 class Numbers(NamedTuple):
@@ -347,8 +347,7 @@ def _about(result: Report) -> str:
     return message(
         "{store}: {counts}; {device}; kit {kit}; {seconds:,.0f} s of work",
         store=result.store,
-        counts=linked(
-            "{some}, {more}",
+        counts=commas(
             [
                 message(COUNTED[name], n=result.outcomes[name])
                 for name in OUTCOMES

@@ -266,13 +266,22 @@ def linked(link: str, parts) -> str:
     return parts[0]
 
 
+def commas(parts) -> str:
+    """Return messages and names joined as one message, with commas.
+
+    >>> commas(["x", message("slope")])
+    'x, slope'
+    """
+    return linked("{some}, {more}", parts)
+
+
 def enumerated(parts) -> str:
     """Return names and messages in a list of the chosen language; names stay unchanged.
 
     >>> enumerated(["x", message("slope")])
     'x, slope'
     """
-    return said(linked("{some}, {more}", parts))
+    return said(commas(parts))
 
 
 def tr(message: str, /, **values) -> str:
