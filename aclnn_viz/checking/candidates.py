@@ -247,20 +247,13 @@ def moved(op: Operator, wrong: list[CaseRun]) -> Iterator[Candidate]:
         {miss.output for run in wrong for miss in run.misses if miss.output in run.outputs}
     )
     for name in names:
-        for other in op.outputs:
-            if other != name:
-                yield _with(
-                    name,
-                    message("{output} holds {tensor}", output=name, tensor=other),
-                    lambda truth, _, o=other: truth[o],
-                )
-        for p in op.parameters:
-            if p.kind == "tensor":
-                yield _with(
-                    name,
-                    message("{output} holds {tensor}", output=name, tensor=p.name),
-                    lambda _, inputs, n=p.name: np.asarray(inputs[n]).astype(np.float64),
-                )
+        others = (other for other in op.outputs if other != name)
+        for held in (*others, *(p.name for p in op.parameters if p.kind == "tensor")):
+            yield _with(
+                name,
+                message("{output} holds {tensor}", output=name, tensor=held),
+                lambda truth, inputs, n=held: np.asarray((truth | inputs)[n]).astype(np.float64),
+            )
         rank = max(run.outputs[name].ndim for run in wrong if name in run.outputs)
         for axis in (-1, -2, 0)[: max(rank, 1)]:
             yield _mapped(

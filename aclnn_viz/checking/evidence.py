@@ -230,9 +230,7 @@ def examine(
     """
     METER.slow, evidence, slow = False, Evidence(), METER.seconds + enough
     unlike = ""
-    for number, ready in enumerate(
-        progress(cases, len(cases) if hasattr(cases, "__len__") else None)
-    ):
+    for number, ready in enumerate(progress(cases, len(cases))):
         if METER.seconds > slow and any(seen.misses for seen in evidence.seen):
             evidence.unrun = message(
                 "stopped, because the kernel is wrong and slow: {n} of {all} cases were not run",

@@ -505,7 +505,7 @@ def conclude(
         trials=trials,
         reasons=dict(evidence.reasons),
         coverage=evidence.tried,
-        as_tiles=trials is None and tested is not None and bool(tested.tiles),
+        as_tiles=trials is None and tested is not None and tested.tiles,
     )
 
 

@@ -317,29 +317,31 @@ def device(options) -> int:
     return 0 if found["devices"] else 1
 
 
-FUNCTIONS = {
-    "verify": verify,
-    "prove": reference.prove,
-    "errata": errata,
-    "conventions": reference.conventions,
-    "glossary": reference.glossary,
-    "why": reference.why,
-    "check": checks.check,
-    "museum": reference.museum,
-    "tolerance": checks.tolerance,
-    "triage": checks.triage,
-    "run": run,
-    "sweep": sweeps.sweep,
-    "report": sweeps.report,
-    "device": device,
-    "lab": lab,
-    "cpp": cpp,
-    "mcp": agents.mcp,
-    "operators": reference.operators,
-    "describe": reference.describe,
-    "new": reference.new,
-}
-COMMANDS = {name: (function, OPTIONS[name]) for name, function in FUNCTIONS.items()}
+FUNCTIONS = (
+    verify,
+    reference.prove,
+    errata,
+    reference.conventions,
+    reference.glossary,
+    reference.why,
+    checks.check,
+    reference.museum,
+    checks.tolerance,
+    checks.triage,
+    run,
+    sweeps.sweep,
+    sweeps.report,
+    device,
+    lab,
+    cpp,
+    agents.mcp,
+    reference.operators,
+    reference.describe,
+    reference.new,
+)
+# a command has the name of its function or module
+NAMED = {function.__name__.rpartition(".")[2]: function for function in FUNCTIONS}
+COMMANDS = {name: (function, OPTIONS[name]) for name, function in NAMED.items()}
 COMMANDS["cpp"] = cpp, {name: (getattr(cpp, name), own) for name, own in OPTIONS["cpp"].items()}
 
 TAKES_DATA = ("check", "triage", "run", "sweep", "report", "mcp")

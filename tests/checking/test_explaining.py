@@ -169,7 +169,7 @@ def test_a_right_kernel_has_no_explanation():
     assert (
         explain(
             RMS,
-            examine(KernelUnderTest(RMS.backward, Scope.of(RMS)), prepared_suite(RMS, 0)).seen,
+            examine(KernelUnderTest(RMS.backward, Scope.of(RMS)), [*prepared_suite(RMS, 0)]).seen,
             Budget(100),
         )
         is None
