@@ -14,7 +14,6 @@ from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import Prepared, bound
 from aclnn_viz.checking.meter import Budget
-from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
@@ -167,9 +166,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     apart = bool(convention(run))
 
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
-        smaller = tested.run_on(
-            Ready(tested.scope, Recipe(recipe.operator, options, recipe.strided), None, its_seed)
-        )
+        smaller = tested.run_on(tested.scope.ready(options, its_seed, recipe.strided))
         # another convention is no mistake
         return (
             smaller

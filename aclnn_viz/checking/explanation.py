@@ -14,7 +14,6 @@ from itertools import chain, islice
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.budgets import DRAWN, ELEMENTS, FRESH, MIXED, SEVERAL, SHOWN
 from aclnn_viz.checking.candidates import (
     exchanges,
@@ -106,7 +105,7 @@ def diagnose(
                 n=silent,
             )
             return Diagnosis(None, False, text, candidates=(fault.name,))
-        if tested and fault.hidden and _right_on_hidden(op, fault, tested):
+        if tested and fault.hidden and _right_on_hidden(fault, tested):
             text = message(
                 "{text}; equals the truth when {condition}", text=text, condition=fault.hidden[0]
             )
@@ -236,9 +235,9 @@ def _alike(
     return not apart.any()
 
 
-def _right_on_hidden(op, fault: Fault, tested: KernelUnderTest) -> bool:
+def _right_on_hidden(fault: Fault, tested: KernelUnderTest) -> bool:
     options = {"dtype": "float32"} | fault.hidden[1]
-    hidden = tested.run_on(Ready(tested.scope, Recipe(op.name, options), None, 0))
+    hidden = tested.run_on(tested.scope.ready(options, 0))
     return hidden is not None and not hidden.misses
 
 
@@ -523,7 +522,7 @@ def _of_other_lengths(scope: Scope, seed: int) -> Iterator[Ready]:
         if shape := ready.recipe.options.get("shape"):
             options = ready.recipe.options | {"shape": (*shape[:-1], rng.randrange(2, 80))}
             if default.fitted(scope.op, options)["shape"] == options["shape"]:
-                yield Ready(scope, Recipe(scope.op.name, options), None, rng.randrange(2**31))
+                yield scope.ready(options, rng.randrange(2**31))
 
 
 def _in_words(

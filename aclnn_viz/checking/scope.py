@@ -203,6 +203,10 @@ class Scope:
         """Return whether the product computes a case."""
         return not _refused(case, self.soc, self.cann)
 
+    def ready(self, options: dict, seed: int, strided: bool = False) -> "Ready":
+        """Return the case of some options, drawn with its own seed."""
+        return Ready(self, Recipe(self.op.name, options, strided), None, seed)
+
     def cases(self, seed: int) -> list["Ready"]:
         """Return the cases to run, each with its own seed; count others in `left_out`."""
         kept = list(self._drawn(whole("seed", seed)))
@@ -269,7 +273,7 @@ class Scope:
                 for name, values in known.items()
                 if name in self.op.attributes and name not in options and rng.random() < MIXING
             }
-            yield Ready(self, Recipe(self.op.name, options | more), None, rng.randrange(2**31))
+            yield self.ready(options | more, rng.randrange(2**31))
 
     def _drawn(self, seed: int) -> Iterator["Ready"]:
         suite = [
@@ -278,7 +282,7 @@ class Scope:
         ]
         if self.shapes:
             suite = [
-                Ready(self, Recipe(self.op.name, options), None, 1000 * seed + number)
+                self.ready(options, 1000 * seed + number)
                 for number, options in enumerate(self._of_shapes())
             ]
         kept = []
@@ -330,12 +334,14 @@ class Scope:
             if self.dtypes and dtype not in self.dtypes:
                 dtype = self.dtypes[number % len(self.dtypes)]
             options = {name: _cast(value, dtype) for name, value in ready.recipe.options.items()}
-            recipe = Recipe(
-                self.op.name, options | {"dtype": dtype} | self._single(), ready.recipe.strided
+            drawn = self.ready(
+                options | {"dtype": dtype} | self._single(),
+                1000 * ready.seed + number,
+                ready.recipe.strided,
             )
-            if str(recipe) not in seen:
-                seen.add(str(recipe))
-                yield Ready(self, recipe, None, 1000 * ready.seed + number)
+            if str(drawn.recipe) not in seen:
+                seen.add(str(drawn.recipe))
+                yield drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -549,7 +555,7 @@ def _counts(scope: Scope, mode: dict) -> bool:
     base = scope.op.shapes[0] if scope.op.shapes else {"shape": default_shape(scope.op)}
     options = fitted(scope.op, base | mode)
     return any(
-        Ready(scope, Recipe(scope.op.name, options | {"dtype": dtype}), None, 0).counts(np.inf)
+        scope.ready(options | {"dtype": dtype}, 0).counts(np.inf)
         for dtype in scope.dtypes or ("float32",)
     )
 

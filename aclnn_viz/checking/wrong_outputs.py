@@ -14,7 +14,6 @@ from math import comb, prod
 import numpy as np
 
 from aclnn_viz.cases import default
-from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.budgets import BREAKING, LONGEST
 from aclnn_viz.checking.candidates import BLOCKS
 from aclnn_viz.checking.case_run import CaseRun, Variant
@@ -22,7 +21,6 @@ from aclnn_viz.checking.conditions import Traits, remainder
 from aclnn_viz.checking.evidence import KernelUnderTest
 from aclnn_viz.checking.judge import in_float64, once_per_case
 from aclnn_viz.checking.meter import Budget
-from aclnn_viz.checking.scope import Ready
 from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.operators.faults.fault import by_letter
 from aclnn_viz.operators.registry import own
@@ -578,8 +576,7 @@ class _Lengths:
             options = self.options | {"shape": here}
             if length in self.outcome or default.fitted(scope.op, options)["shape"] != here:
                 continue
-            ready = Ready(scope, Recipe(scope.op.name, options), None, self.seed + length)
-            if run := self.tested.run_on(ready):
+            if run := self.tested.run_on(scope.ready(options, self.seed + length)):
                 self.outcome[length] = bool(run.misses)
                 self.held[bool(run.misses)].append(_regions_of(run))
 
