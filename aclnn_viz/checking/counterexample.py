@@ -158,7 +158,6 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     """Return the smallest and simplest case of the scope on which the kernel still has one of the same outputs wrong."""
-    wrong = {miss.output for miss in run.misses}
     plain = min(PLAIN, max(miss.excess for miss in run.misses))
     recipe, best = run.prepared.recipe, run
     seed = run.case.seed
@@ -171,7 +170,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         return (
             smaller
             if smaller
-            and any(miss.output in wrong and miss.excess >= plain for miss in smaller.misses)
+            and any(miss.output in run.wrong and miss.excess >= plain for miss in smaller.misses)
             and (apart or not convention(smaller))
             else None
         )

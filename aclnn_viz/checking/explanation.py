@@ -35,7 +35,7 @@ from aclnn_viz.checking.case_run import (
 )
 from aclnn_viz.checking.conditions import Condition, Traits, separating, stands
 from aclnn_viz.checking.evidence import KernelUnderTest
-from aclnn_viz.checking.judge import Expected, Miss, judge
+from aclnn_viz.checking.judge import Expected
 from aclnn_viz.checking.mends import Mend
 from aclnn_viz.checking.meter import Budget
 from aclnn_viz.checking.scope import Ready, Scope
@@ -195,18 +195,13 @@ def _gives(fault: Fault, wrong: Callable, run: CaseRun, single: bool) -> bool:
         for name, value in run.outputs.items()
     ):
         return False
-    if not (single or {*_wrong(run.misses)} <= {*_wrong(judge(run.prepared, outputs))}):
+    if not (single or run.wrong <= CaseRun.of(run.prepared, outputs).wrong):
         return False
     return all(
         _alike(fault, expected, outputs[name], run.outputs[name], single)
         for name, expected in run.expected.items()
         if name in outputs
     )
-
-
-def _wrong(misses: Iterable[Miss]) -> dict[str, None]:
-    """Return the outputs of misses in order."""
-    return dict.fromkeys(miss.output for miss in misses)
 
 
 def _alike(
@@ -426,7 +421,7 @@ def _edited(op, failing, passing, budget) -> Iterator[Candidate]:
     """Yield single edits; if none fits, edits applied only to the wrong outputs, because a kernel may compute each output
     separately.
     """
-    wrong = frozenset(miss.output for run in failing for miss in run.misses)
+    wrong = frozenset().union(*(run.wrong for run in failing))
     alone = wrong if wrong < {name for run in failing for name in run.outputs} else None
     some = budget.within(_reached(edits(op.page), failing))
     partly = {

@@ -273,9 +273,7 @@ class Source:
         modules = (
             value for function in self.functions.values() for value in function.__globals__.values()
         )
-        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), run) == {
-            miss.output for miss in run.misses
-        }
+        return any(map(_compiles, modules)) and _wrong(self.built(quick=True), run) == run.wrong
 
     @property
     def _code(self):
@@ -369,12 +367,12 @@ def _outputs(kernel: Callable, case: Case) -> dict[str, np.ndarray] | None:
         return outputs_alone(kernel, case)
 
 
-def _wrong(kernel: Callable, run: CaseRun) -> set[str] | None:
+def _wrong(kernel: Callable, run: CaseRun) -> frozenset[str] | None:
     """Return the outputs that a kernel has wrong on a run's case, None if it returns nothing."""
     outputs = _outputs(kernel, run.case)
     if outputs is None:
         return None
-    return {miss.output for miss in _judged(run.prepared, outputs).misses}
+    return _judged(run.prepared, outputs).wrong
 
 
 def _judged(prepared: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
@@ -385,7 +383,7 @@ def _judged(prepared: Prepared, outputs: dict[str, np.ndarray]) -> CaseRun:
 
 
 def _right(kernel: Callable, run: CaseRun) -> bool:
-    return _wrong(kernel, run) == set()
+    return _wrong(kernel, run) == frozenset()
 
 
 @contextmanager
@@ -520,8 +518,8 @@ def mend(
 def _edited(source, failing, passing, fresh, budget) -> Mend | None:
     """Return the smallest edit that mends everything, or else, for several wrong outputs, one edit each."""
     cases, mends, group = [*failing, *passing], [], ""
-    probe = max(failing[:SEVERAL], key=lambda run: len({miss.output for miss in run.misses}))
-    wrong = {miss.output for miss in probe.misses}
+    probe = max(failing[:SEVERAL], key=lambda run: len(run.wrong))
+    wrong = probe.wrong
     partly: dict[str, list] = {output: [] for output in wrong}
     quick = source.quick(probe)
     again = cases[:COMPILED] if quick else cases

@@ -169,7 +169,7 @@ def resemblance(failing: Sequence[CaseRun]) -> list[str]:
     text: dict[str, Counter] = {}
     totals: Counter = Counter()
     for run in failing:
-        for name in {miss.output for miss in run.misses} & run.outputs.keys() & run.truth.keys():
+        for name in run.wrong & run.outputs.keys() & run.truth.keys():
             if run.outputs[name].shape == run.truth[name].shape and run.outputs[name].size > 2:
                 totals[name] += 1
                 text.setdefault(name, Counter()).update(_remarks(run, name))
