@@ -103,6 +103,10 @@ def _nearly(same: np.ndarray) -> bool:
     return np.count_nonzero(~same) <= max(FEW_SHARE * same.size, TWO)
 
 
+def _everywhere(same: dict[str, np.ndarray]) -> bool:
+    return all(part.all() for part in same.values())
+
+
 @dataclass(frozen=True, eq=False)
 class CaseRun:
     """A case, the kernel's outputs for it, and their errors."""
@@ -320,7 +324,7 @@ class CaseRun:
 
     def _gives(self, variant: "Variant", values: dict) -> bool:
         same = self._same(values, variant.only)
-        if all(part.all() for part in same.values()):
+        if _everywhere(same):
             return True
         if self.finite and not all(map(_nearly, same.values())):
             return False
@@ -329,10 +333,10 @@ class CaseRun:
             others.append(self.computed(variant, single, nudge))
             other = self._same(others[-1], variant.only)
             same = {name: part | other[name] for name, part in same.items()}
-            if all(part.all() for part in same.values()):
+            if _everywhere(same):
                 return True
         same = {name: part | self._between(name, others) for name, part in same.items()}
-        return all(part.all() for part in same.values()) or self._as_truth(variant, same)
+        return _everywhere(same) or self._as_truth(variant, same)
 
     def _between(self, name: str, some: list[dict]) -> np.ndarray:
         """Return where the kernel's value lies between a page's results on inputs that differ by rounding."""
@@ -349,7 +353,7 @@ class CaseRun:
             return False
         page = replace(self.case.operator, page=variant.page())
         sharp = self._same(page.truth(**self.case.inputs), variant.only)
-        return all((part | sharp[name]).all() for name, part in same.items())
+        return _everywhere({name: part | sharp[name] for name, part in same.items()})
 
     @property
     def _step(self) -> float:
@@ -358,7 +362,7 @@ class CaseRun:
 
     def agrees(self, values: dict[str, np.ndarray], only: frozenset[str] | None = None) -> bool:
         """Return whether values by output, of any shape, equal the kernel's up to its rounding."""
-        return all(part.all() for part in self._same(values, only).values())
+        return _everywhere(self._same(values, only))
 
     def explained_by(self, values: dict[str, np.ndarray]) -> bool:
         """Return whether values equal the kernel's, and are wrong where the kernel is."""
