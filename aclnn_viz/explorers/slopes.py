@@ -74,7 +74,7 @@ class Slope:
     here: tuple  # the moving dot: input, output, slope
     beside: np.ndarray  # slopes at the dot and at neighbouring numbers of the format
     dtype: str
-    ends: tuple  # ends of the dot's range
+    ends: tuple  # least and greatest x to which the dot moves
 
     def panels(self, xp) -> list[Panel]:
         return _panels(xp, self)
@@ -100,7 +100,8 @@ class Slope:
                 at=number(self.at[k]),
             )
             kinked = choose(x == self.kinks[k], kinked, there)
-            # at a kink, the slope changes more over 2 NEAR than on a smooth curve
+            # A jump of the slope at the kink. Where a curve is smooth, the slopes at NEAR below and
+            # above x are equal.
             on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
         which = xp.where(
             on,
@@ -150,7 +151,7 @@ def _places(xp, op, name: str, one: dict, known: dict):
         else (low + MARGIN * (high - low), high - MARGIN * (high - low))
     )
     ends = [np.full(1, low), *(kinks[k : k + 1] for k in range(len(found))), np.full(1, high)]
-    if found:  # with kinks, the places extend beyond the outermost
+    if found:  # the curve extends at least 2 beyond the outermost kinks
         ends[0], ends[-1] = xp.minimum(ends[0], ends[1] - 2.0), xp.maximum(ends[-1], ends[-2] + 2.0)
     share = np.clip(np.linspace(0.0, 1.0, POINTS), NEAR, 1.0 - NEAR)
     x = xp.concat(
@@ -171,7 +172,8 @@ def slope(xp, op, run, arrays, arranged, given, state):
     page, name, upstream = op.page, op.gradient_of[op.main], next(iter(op.upstream))
     one, attributes = _first(xp, arrays), arranged.attributes
     if "reduction" in attributes:
-        attributes = attributes | {"reduction": 0}  # without a reduction, one element is the output
+        # reduction 0 is none: the loss of the one element is the output
+        attributes = attributes | {"reduction": 0}
     known = {"max": xp.maximum, "min": xp.minimum} | given | attributes
     x, kinks = _places(xp, op, name, one, known)
     held = {
@@ -271,7 +273,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
 
 def _lens(xp, found: Slope, height: int) -> Panel:
     steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
-    # do not magnify rounding errors
+    # height of the panel's range: at least 0.1, so that rounding errors stay small
     wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
     marks = (
         Dots(steps, found.beside, GRADIENT, "", 4.0),

@@ -21,7 +21,7 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import tr
 
-LOUD = 0.9  # a probability that leaves hardly anything for the others
+LOUD = 0.9  # a larger probability gets a caption of its own
 
 
 @cache

@@ -33,25 +33,26 @@ class Subject:
     operator: Callable  # makes an Operator from a state
     state: type
     inputs: Callable  # makes the inputs of the operator's backward from a state
-    compute: Callable  # makes data, which hold their state, from (state, backward)
+    compute: Callable  # makes data from (state, backward); data.state is the state
     panels: Callable
     headline: (
         Callable | None
-    )  # makes sentences beside the caption from data; they and `text` may be slower than the panels
+    )  # makes the sentences beside the caption, from data; may be slower than `panels`, as `text`
     text: Callable  # describes the whole picture in words, from data
     test: Callable = lift.pytest_case  # makes a test module from (subject, state)
     notices: Callable = lambda data: map(tr, data.notices)  # makes the small print from data
-    # describes the view in one to three sentences, from data; words may have their marks'
-    # colours, [3:so], or be bold, [b:so]
+    # Describes the view in one to three sentences, from data. "[3:word]" has the colour of the
+    # marks of kind 3, "[b:word]" is bold.
     caption: Callable = None
     plays: Callable = lambda data: ()
-    # (gathered, data), with which a page computes the picture without Python
+    # (gathered, data): functions that are traced for a web page, which then computes the picture
+    # without Python; empty for a picture that cannot be traced
     live: tuple = ()
     # makes inputs by name that a traced picture keeps constant, from a state
     drawn_of: Callable = lambda state: {}
-    kept: tuple[str, ...] = ()  # fields that do not change in a page
-    # for pictures that cannot be traced: {field: values, () for all}; the page stores the
-    # pictures of all combinations
+    kept: tuple[str, ...] = ()  # fields of the state that a web page does not change
+    # For pictures that cannot be traced: {field: its values, or () for all of them}. The web page
+    # stores a picture for each combination of values.
     recorded: tuple[dict, ...] = ()
 
     def drawn(self, data) -> tuple[dict, list[dict]]:

@@ -241,7 +241,7 @@ def same_element(steps, first: Term, size: int) -> dict[Term, np.ndarray]:
             for term, (part, to, many, by_table) in links:
                 if by_table > looked:
                     continue
-                # each element of `whole` belongs to one element of `single`
+                # `to` gives, for each element of `whole`, its element of `single`
                 whole, single = (part, term) if many else (term, part)
                 if whole in places:
                     places.setdefault(single, to[places[whole]])
@@ -292,7 +292,7 @@ def stepped(op, arranged, dtype) -> tuple[dict, list, dict]:
             ) from error
     outputs = {name: outputs[name] for name in arranged.results}
     calls = [called for called, *_ in helpers]
-    # give a name only to steps that occur once; others would give it to several terms
+    # Only a function called once names its local terms: a second call would repeat the names.
     once = [call for call in helpers if calls.count(call[0]) == 1]
     inner = {name: value for _, local, _ in once for name, value in local.items()}
     names = inner, {called: result for called, _, result in once}, known, outputs

@@ -151,7 +151,7 @@ def test_the_program_in_this_state():
 
 def pytest_case(subject, state: State) -> str:
     """Return a test module that runs the program of this state and expects the same results."""
-    # the state of another explorer lacks some fields
+    # of the state of another explorer, only the fields MACHINE are needed
     state = State(**{name: getattr(state, name) for name in MACHINE})
     work = ran(state)
     return TEST.format(

@@ -56,7 +56,7 @@ class Core:
     parts: list
     copy: int
     readers: list
-    takes: np.ndarray  # durations of instructions, and end of the run, without lateness
+    takes: np.ndarray  # durations of instructions, and end of the run, if no copy is late
     span: float
     wrong: np.ndarray
     off: tuple = ({},)

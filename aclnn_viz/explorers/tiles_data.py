@@ -42,7 +42,7 @@ FAULTS = {
 }
 SOCS = [soc for product in PRODUCTS if product.npu_arch in ARCHS for soc in product.cores]
 ONE_BUFFER = ("BUFFERS = 2", "BUFFERS = 1")
-MOST_ELEMENTS = 1 << 15  # most elements, so that answers are immediate
+MOST_ELEMENTS = 1 << 15  # most elements of a tensor: the program runs at each move
 
 
 OWN = {

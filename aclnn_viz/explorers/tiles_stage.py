@@ -25,11 +25,11 @@ from aclnn_viz.words.messages import message, tr
 
 ORDER = (MTE2, V, MTE3, S)
 TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
-# fewest lines of the program for which there is room; most letters of a line
+# lines of the program for which there is always room; most letters of a line
 FEWEST, LETTERS = 16, 48
-LETTER = 0.012  # width of a letter of a slot's name, as a share of the tapes' width
-GAIN = 1.02  # least gain from a second buffer that is visible
-ROOM = 0.3  # most delay of the copy, as a share of a run's time
+LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
+GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
+ROOM = 0.3  # most delay that a reader can give the copy, as a share of the run's time
 HALF = 0.36  # half of a bar's height, as a share of a row
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
 IDLE = (

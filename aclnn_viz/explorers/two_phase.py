@@ -35,7 +35,7 @@ MEANINGS = {
     3: message("the runtime"),
     5: message("the inside of the library"),
 }
-POISON, ROW = 0xA5, 23  # value of fresh bytes; pixels of a row
+POISON, ROW = 0xA5, 23  # byte that fills new memory; height of a row in pixels
 PHASES = "phase 1", "phase 2"
 # mistakes: a line comes too early, or is missing
 EARLY, LEFT_OUT = (
@@ -260,7 +260,7 @@ def memory(data: Data) -> Panel:
     order = sorted(found.values(), key=lambda life: (life.shelf, life.column))
     shelves = [life.shelf for life in order]
     wide, last = 1.0 / (len(order) + 0.6 * QUEUE), len(listed) - 0.5
-    # places of the gaps between shelves
+    # left ends of the bars, with a gap before each shelf
     left = np.array([(k + 0.6 * shelf + 0.1) * wide for k, shelf in enumerate(shelves)])
     born, died, filled, share, column = (
         np.array([float(getattr(life, name)) for life in order])

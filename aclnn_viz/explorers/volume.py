@@ -17,7 +17,7 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import tr
 
-NAMES = "x", "y", "z"  # of the point, whose largest values lie beyond the volume's edges, at 1
+NAMES = "x", "y", "z"  # coordinates of the point
 STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
 FAINT = 0.45  # opacity of slices that are not read
 NAMED = 600  # most voxels that show their value under the pointer
@@ -94,7 +94,7 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     index = xp.astype(xp.where(inside, index, 0.0), xp.int64)
     values = xp.where(inside, xp.take(xp.reshape(voxels, (-1,)), index), 0.0)
     lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
-    # voxel u has the coordinate (u + first) / half - 1
+    # voxel u has the coordinate (u + first) / length - 1
     first = [0.0 if modes[2] else 0.5] * 3
     return Volume(
         voxels,

@@ -25,8 +25,8 @@ from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.words.messages import listeners, message, tr
 
-# Seconds that an answer sleeps before it computes. The kernel sends "busy" from another thread, which Python would
-# let run only 5 ms later; the picture would then queue behind that message.
+# Seconds that an answer sleeps before it computes. Meanwhile another thread of the Jupyter kernel
+# sends "busy". Without the sleep, that thread would run 5 ms later and delay the picture.
 YIELD = 2e-4
 LONGEST = 1000  # most characters of a message
 
@@ -39,7 +39,7 @@ def _brief(text: str) -> str:
 class Explorer(anywidget.AnyWidget):
     """An explorer of one subject; `values` holds the whole state, `data` the data of the last good picture."""
 
-    # values shown by the picture
+    # the state that the picture shows, by field
     values = traitlets.Dict().tag(sync=True, echo_update=False)
     picture = traitlets.Dict().tag(sync=True)
     words = traitlets.Dict().tag(sync=True)
@@ -48,7 +48,7 @@ class Explorer(anywidget.AnyWidget):
     initial = traitlets.Dict().tag(sync=True)  # the state at the start, for Reset
     wording = traitlets.Dict().tag(sync=True)
     colours = traitlets.Dict().tag(sync=True)
-    # whether the browser may ask for functions with which it moves the picture alone
+    # whether the browser may ask for a traced picture, which it computes without Python
     traces = traitlets.Bool().tag(sync=True)
 
     def __init__(self, subject: Subject, /, **values):
@@ -103,7 +103,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _moved(self, change):
         time.sleep(YIELD)
-        with self._lock:  # a cell and the browser are answered in different threads
+        with self._lock:  # a notebook cell and the browser move values in different threads
             self._show(change["new"])
 
     def _show(self, values):
@@ -208,7 +208,7 @@ class Explorer(anywidget.AnyWidget):
         >>> explorer.save("hardswish.html")  # doctest: +SKIP
         >>> explorer.close()
         """
-        # imported late: only saving needs tracing
+        # imported here, because only `save` needs this slow module
         from aclnn_viz.explorers.live import saved
 
         self._drawn()
@@ -231,7 +231,7 @@ class Explorer(anywidget.AnyWidget):
 
     def _asked(self, widget, content, buffers):
         if isinstance(content, dict) and "trace" in content and self.data:
-            # imported late, while nobody moves a control
+            # imported here: the browser asks while nobody moves a control
             from aclnn_viz.explorers.live import traced
 
             with self._lock:
@@ -240,7 +240,7 @@ class Explorer(anywidget.AnyWidget):
         kind = content.get("lift") if isinstance(content, dict) else content
         try:
             made = self.lifted(kind)
-        except ValueError as error:  # an error of the kit, with a text
+        except ValueError as error:  # an error of the kit, whose text is for the reader
             self.send(
                 {
                     "lift": kind if isinstance(kind, str) and len(kind) < 20 else "",

@@ -53,7 +53,7 @@ NUMBER = message("{value} {off} [b:Click a number to see the instructions of its
 WORK = message(
     "[b:{n} instructions] make tile {tile} of core {core}. Beside each stands the value that it wrote for this number, and the [5:term] of the formula that this value is. Click an instruction to see that term."
 )
-# start with a program of sums, which shows more
+# start with a program of several outputs: sums over rows are among them
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
 PROGRAM = {"start": HOME, "options": {name: name for name in programs()}}
 
@@ -127,7 +127,7 @@ def formula(data: Data) -> Panel:
             Box(at + 0.1, y + 0.1, at + 2, y + 0.5, "", kind, 0.16),
             Note(at + 2.5, y + 0.3, tr(text), "left"),
         ]
-    # a term may have several boxes; its first counts
+    # of a term with several boxes, the first is marked
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
     marks += [

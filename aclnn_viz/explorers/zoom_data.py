@@ -22,9 +22,10 @@ from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 
-ALL_TILES = 10**6  # more tiles than a core has: all of them
-REPEAT = 256  # bytes of a repeat, to whose end a vector instruction may write behind a tail
-# largest distance from a term's numbers, relative to the largest of them, by bytes of a number
+ALL_TILES = 10**6  # (core, tile) is stored as core * ALL_TILES + tile; no core has so many tiles
+REPEAT = 256  # bytes of a repeat; the last repeat of a vector instruction may write all of them
+# Largest difference between numbers in memory and those of a term, relative to the largest of
+# the term, by bytes of a number.
 NEAR = {4: 1e-5, 2: 2.0**-8}
 SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # a case whose tensors fit on the screen
 
@@ -300,7 +301,7 @@ def known(raw, truth, places, dtype):
                     np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
                 )
             fits = far <= NEAR[kind.itemsize]
-            # among equal terms the first counts, among rows the nearest
+            # of several fitting terms and rows, take the nearest row, then the first term
             far = np.where(fits, np.abs(rows), np.inf)
             term, row = np.unravel_index(far.argmin(), far.shape)
             yield values, those[term, row], int(term) if fits.any() else -1, rows[row]
