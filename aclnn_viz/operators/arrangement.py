@@ -92,9 +92,9 @@ class Arrangement:
     rules: tuple[Callable[[dict], None], ...] = ()
     unseen: frozenset[str] = frozenset()
     ranges: dict[str, tuple] = field(default_factory=dict)
-    # counts that the page takes: a tensor's elements, or a length
+    # arguments of the page that count: name -> a tensor, whose elements count, or a length
     counts: dict[str, str] = field(default_factory=dict)
-    # outputs that get the shape of a broadcast tensor
+    # gradient -> its tensor, which is broadcast along single axes; the page sums over these axes
     kept: dict[str, str] = field(default_factory=dict)
 
     def __call__(self, page, bound: dict) -> Arranged:

@@ -235,7 +235,7 @@ class vendor_named:
     def __init__(self, attribute: str):
         self.attribute = attribute
 
-    # the annotation lets type checkers see the undecorated method
+    # with this annotation, type checkers see the method as it was before decoration
     def __call__(self, method: Method) -> Method:
         self.method = method
         return self  # type: ignore[return-value]
@@ -246,7 +246,7 @@ class vendor_named:
     def __get__(self, one, owner=None):
         if one is None:
             return self.method
-        # do not use the method's name, because a class may be renamed
+        # not the method's name: under it, this call would hide a method set on the class later
         key = f"{self.name} as named by the vendor"
         if key in one.__dict__:
             return one.__dict__[key]

@@ -51,7 +51,7 @@ BESIDE = {
 }
 REQUIRED = ("page", "declaration")
 OUTSIDE = "aclnn_viz_outside_"  # prefix of the package under which a folder is imported
-GAP = "GAP"  # marks a gap of a skeleton
+GAP = "GAP"  # marks, in a new operator's files, a place that the user fills
 ROOT = Path(__file__).parents[2]  # holds aclnn_viz, derivations and, in a clone, tests
 
 # folders that a user opened, by name

@@ -18,7 +18,8 @@ AXES = {
 
 def forward(xp, self, target, weightOptional, posWeightOptional, reduction, count):
     hit = weighted(target, posWeightOptional)
-    # -log(s) = log(1 + exp(-x)) and -log(1 - s) = log(1 + exp(-x)) + x, which neither cancel nor overflow
+    # With s = sigmoid(x): -log(s) = log(1 + exp(-x)), -log(1 - s) = log(1 + exp(-x)) + x. The right
+    # sides neither cancel nor overflow.
     each = (hit + 1.0 - target) * log1p_exp(xp, -self) + (1.0 - target) * self
     return {"loss": reduced(xp, weighted(each, weightOptional), reduction, count)}
 

@@ -8,7 +8,7 @@ from aclnn_viz.arrays.loops import computed, cuts, exponential, over, read, real
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("row by row", accumulate="float64", division_ulps=1.0)
-WHOLE = True  # the loop takes `totals` from the page's prelude
+WHOLE = True  # the loop `totals` takes the place of the page's prelude
 
 
 def totals(part, first, last, target, weight, weighted, ignoreIndex, sums):

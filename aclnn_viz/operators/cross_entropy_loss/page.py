@@ -57,7 +57,7 @@ def divisors(xp, target, weightOptional, ignoreIndex):
     }
 
 
-PRELUDE = divisors  # the driver calls the prelude with whole inputs
+PRELUDE = divisors  # called once with the whole inputs, before `backward` gets blocks of rows
 
 
 def one_hot(xp, target, classes):

@@ -5,7 +5,8 @@ from aclnn_viz.operators.deep_norm import page as textbook
 from aclnn_viz.operators.faults.fault import changed
 from aclnn_viz.operators.peers import Difference
 
-# in a row of one element, fused products and sums leave a rounding error
+# In a row of one element the gradient is 0. This order of steps leaves a rounding error instead
+# where the compiler fuses a product and a sum.
 ARRANGEMENTS = (
     changed(textbook, (("(grad - along) * rstd", "grad * rstd - along * rstd"),)).backward,
 )

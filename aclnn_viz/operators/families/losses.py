@@ -10,7 +10,7 @@ from aclnn_viz.operators.operator import Attribute, Tensor
 
 NONE, MEAN, SUM = 0, 1, 2
 REDUCTION = Attribute("int64_t", MEAN, values={NONE: "none", MEAN: "mean", SUM: "sum"})
-CHOICE = "float32 or float16 or bfloat16"  # formats of which the library promotes a mixture
+CHOICE = "float32 or float16 or bfloat16"  # formats that a call may mix, since the library promotes
 #: Shape of the incoming gradient: documents want one number for mean and sum; the library takes
 #: any shape that broadcasts.
 SHAPE = "~*P if reduction = 0 else ~()"

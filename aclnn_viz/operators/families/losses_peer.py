@@ -24,7 +24,7 @@ def of_loss(torch, function, gradient, self, reduction, *others, count=None, **m
         ).numel()
     )
     one = gradient.numel() == 1 and leaf.numel() == count
-    # PyTorch takes no tensor gradient for mean; dividing here rounds once
+    # the mean of PyTorch takes one upstream number, not a tensor: divide by the count in float64
     if reduction == MEAN and not one:
         leaf, gradient = leaf.detach().double().requires_grad_(), gradient.double()
         others = [None if other is None else other.double() for other in others]

@@ -21,8 +21,9 @@ PLAN = Plan("a channel after the other", coordinates="float64", order=SEQUENTIAL
 NEAREST, BICUBIC = 1, 2
 BORDER, REFLECTION = 1, 2
 TAPS = {0: 2, NEAREST: 1, BICUBIC: 4}  # taps along one axis, by interpolation mode
-CHANNELS = 8, 32  # channels of a sample per thread, because each thread computes its taps again
-KNOWN, POINTS = 4096, 512  # so many taps, and points, fit the caches beside an image
+# Least and most channels of a sample in a thread's share: each share computes the taps again.
+CHANNELS = 8, 32
+KNOWN, POINTS = 4096, 512  # most taps, most points of a pass: they fit the caches beside an image
 NOWHERE, HUGE = (
     -100.0,
     2.0**31,

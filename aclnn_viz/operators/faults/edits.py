@@ -23,7 +23,7 @@ from types import CodeType, ModuleType
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import linked, message
 
-_lock = threading.RLock()  # all edits of a page change one syntax tree
+_lock = threading.RLock()  # one thread at a time: all edits of a page change the same syntax tree
 OPERATORS = {
     ast.Add: (ast.Sub,),
     ast.Sub: (ast.Add,),

@@ -129,7 +129,7 @@ def forward(
         k.shape[2],
     )
     s = scores(xp, q, k, pseShiftOptional, scaleValue, hidden)
-    eight = xp.ones(8, dtype=s.dtype)  # a row is repeated to fill a block of 32 bytes
+    eight = xp.ones(8, dtype=s.dtype)  # each row's number is stored 8 times: a block of 32 bytes
     top = xp.max(s, axis=4, keepdims=True) * eight
     total = xp.sum(seen(xp, xp.exp(s - top[:, :, :, :, :1]), hidden), axis=4, keepdims=True) * eight
     p = dropped(xp, softmax(xp, s, top, total, hidden), dropMaskOptional, keepProb)

@@ -34,7 +34,7 @@ def pixel(xp, row, column, size):
     """Return each pixel's flat number among all N * H * W, 0 outside, and whether it lies on the image."""
     height, width = size
     inside = (row >= 0.0) & (row < height) & (column >= 0.0) & (column < width)
-    # pixel numbers are whole: no format may round them
+    # int64, because a floating format would round large pixel numbers
     row, column = xp.astype(row, xp.int64), xp.astype(column, xp.int64)
     first = xp.arange(row.shape[0], dtype=xp.int64)[:, None] * (height * width)
     index = xp.where(inside, first + (row * width + column), xp.zeros_like(first))

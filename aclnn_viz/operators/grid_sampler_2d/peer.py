@@ -8,7 +8,8 @@ from aclnn_viz.operators.peers import Difference, narrow
 
 from . import plans
 
-# ATen reflects coordinates without a fold; far from the image 16 bits do not distinguish neighbouring taps.
+# ATen reflects x without `fold`, which first takes x modulo 4. Far from the image, a coordinate in
+# 16 bits has too few digits to tell neighbouring taps apart.
 UNFOLDED = rewritten(plans, ()).replace("fold(xp, x) if paddingMode == REFLECTION else x", "x")
 
 

@@ -21,7 +21,7 @@ from aclnn_viz.arrays.loops import (
 from aclnn_viz.arrays.plan import Plan
 
 PLAN = Plan("group by group", accumulate="float64", division_ulps=2.0)
-KEPT = 1 << 20  # elements of a group per thread: some megabytes
+KEPT = 1 << 20  # most elements of a group whose dz a thread keeps: some megabytes
 
 
 @step
@@ -75,7 +75,7 @@ def groups(part, first, last, dy, x, mean, rstd, gamma, beta, swishScale, dx, sh
             shifts[unit, channel], alongs[unit, channel] = straight.sum(), along.sum()
             shift += factor * shifts[unit, channel]
             projection += factor * alongs[unit, channel]
-        # The parts of the gradient that the change of the mean and of rstd removes.
+        # Means that are subtracted, because x also changes the mean (shift) and rstd (projection).
         shift, projection = (
             real(gamma, shift / (channels * positions)),
             real(gamma, projection / (channels * positions)),

@@ -11,7 +11,8 @@ ATEN = "hardswish_backward(gradOutput, self)"
 
 def page(xp, gradOutput, self):
     """Return the automatic derivative of x * clip(x + 3, 0, 6) / 6; near a kink x + 3 may round onto it."""
-    # far values are not rounded: an infinity stays, and a nan has the page's slope 1
+    # Beyond 4 and -4, take 4 and -4, which have the same slope: x + 3 stays finite, and a nan,
+    # which becomes 4, has the page's slope 1.
     far = xp.full_like(self, 4.0)
     near = xp.where(self < 4.0, xp.where(self > -4.0, self, -far), far)
     share, lifted = gradOutput / 6.0, near + 3.0

@@ -24,6 +24,6 @@ DIFFERENCES = {
 
 DUMPED = {
     name: f"input: self, target, weight=1, size_average!, ignore_index: ignoreIndex, reduce!, reduction{more}"
-    # the last function of cross_entropy is nll_loss
+    # cross_entropy calls log_softmax, then nll_loss, and has one parameter more
     for name, more in (("nll_loss", ""), ("cross_entropy", ", label_smoothing!"))
 }

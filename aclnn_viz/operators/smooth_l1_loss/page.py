@@ -10,7 +10,7 @@ AXES = {"self": "e", "target": "e", "loss": "e", "gradOut": "e", "gradInput": "e
 
 
 def width(beta):
-    # beta = 0 leaves no quadratic part; 1 avoids a division by 0
+    # for beta = 0 no element lies in the quadratic part; a width of 1 avoids a division by 0
     return beta if beta != 0.0 else 1.0
 
 

@@ -2,7 +2,7 @@
 interpolate does.
 """
 
-# the peer of the other resamplings refuses the same calls
+# REFUSED is imported for its readers: this peer refuses the same calls as the other resamplings
 from aclnn_viz.operators.families.resampling_peer import REFUSED, given_scales
 
 
