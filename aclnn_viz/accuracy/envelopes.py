@@ -162,7 +162,7 @@ def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envel
 
 
 def _apart(a, b):
-    """Return an upper bound of the distance of two bounded results, and the mask of elements that a decision leaves open."""
+    """Return an upper bound of |a - b| for bounded results, and the mask of elements with an open decision."""
     with np.errstate(all="ignore"):
         distance = plus(np.abs(a.wide - b.wide), a.error, b.error)
     decisions = either(a.decisions, b.decisions)
@@ -277,7 +277,7 @@ def _need_one_output(actual, truth, envelope) -> None:
 
 
 def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> None:
-    """Raise ValueError for arrays that cannot be an output, its truth and its envelope, above all exchanged ones."""
+    """Raise an error if the arrays cannot be an output, its truth and its envelope, such as swapped ones."""
     expected = envelope.value.dtype
     if not actual.shape == truth.shape == envelope.bound.shape:
         raise ValueError(

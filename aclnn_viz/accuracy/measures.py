@@ -37,7 +37,7 @@ def rounded_truth(truth: np.ndarray, fmt: FloatFormat) -> np.ndarray:
 
 
 class Stretch:
-    """One stretch of an output beside its truth, for the `tally` of a standard.
+    """A slice of an output and of its truth, from which the `tally` of a standard makes numbers.
 
     Numbers: `count` finite pairs; `differing` other pairs that differ; `differing_kind`, the same ignoring signs of infinities.
     Float64 arrays of the finite pairs: `actual`, `truth`, `error` = actual - truth, `absolute` = |error|, `magnitude` = |truth|,
@@ -530,7 +530,7 @@ class Tally:
 
 
 def _with_specials(values: np.ndarray, stretch: Stretch) -> np.ndarray:
-    """Insert errors of finite pairs at their positions: nan where a special pair agrees, inf where it differs."""
+    """Return the errors `values` of finite pairs with nan inserted for pairs that agree, inf for pairs that differ."""
     if stretch.all_finite:
         return values
     full = np.full(stretch.raw_actual.shape, np.nan)

@@ -22,8 +22,8 @@ NOTE = message(
 
 @dataclass(frozen=True, eq=False)
 class Prediction:
-    """The outputs that one product computes under CANN `versions` which agree, or `refused`, the newest version's reason for
-    refusing the case.
+    """The outputs that one product computes, the CANN `versions` that agree on them, and `refused`: why the newest of
+    these versions refuses the case.
 
     Of each output by name: `outputs`, `max_ulp` against the truth, and `differing`, how many elements are other numbers
     than the kit's. `plan.notes` say what is documented and what is inferred.
@@ -157,7 +157,7 @@ def predict(op, case, versions=VERSIONS) -> Predictions:
 
 
 def _predicted(op, inputs: dict, soc: str, name: str, version, own, truth) -> Prediction:
-    """Return the prediction for one product and one version."""
+    """Return the prediction for one CANN version; `own` are the kit's outputs, `truth` the exact ones, by name."""
     product = product_of(soc)
     why = refusal(op, inputs, product, version)
     plan = None if why else preset(op, soc, version)

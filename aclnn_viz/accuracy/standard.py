@@ -58,7 +58,7 @@ class Criterion:
 
 
 def none(what: str, count: int) -> Criterion:
-    """Return the criterion that no element is of a kind; `count` elements are, and `what` names them in the plural."""
+    """Return the criterion `count` = 0; `what` names the counted elements in the plural."""
     return Criterion(
         count,
         0,
@@ -124,7 +124,7 @@ def ratio(number: float, baseline: float) -> float:
 
 
 def all_of(*criteria: Criterion) -> Verdict:
-    """Pass when all criteria hold; the first that fails, or else the one nearest to its limit, decides."""
+    """Return pass if all criteria hold, with the numbers of the first that fails, else of the one nearest its limit."""
     decisive = next((c for c in criteria if not c.holds), None) or max(
         criteria, key=lambda c: c.strain
     )
@@ -143,7 +143,7 @@ def not_applicable(reason: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Standard:
-    """An acceptance standard: its `name`, its public `source`, its `rule` in a sentence, and two functions that judge.
+    """An acceptance standard; `rule` is a sentence, `tally` makes numbers of data, `decide` a verdict of numbers.
 
     `formats` are the names of the output formats it gives limits for.
     """

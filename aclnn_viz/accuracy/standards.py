@@ -169,7 +169,7 @@ CANCELLED_ERROR = {"float16": 10 * 2.0**-10, "bfloat16": 10 * 2.0**-7, "float32"
 
 
 def _two_domains(small_below, small_error, eps, stretch: Stretch, base: Stretch) -> dict:
-    """Tally output ("") and baseline ("base_"), each over its finite pairs, inside and outside the small-value domain."""
+    """Return counts, sums and maxima of errors inside and outside the small-value domain, of output and baseline."""
     name = stretch.fmt.name
     sums = {}
     for prefix, maximum, side in (
@@ -204,7 +204,7 @@ def _commercial_tally(stretch, base):
 
 
 def _ratios(sums, level, over):
-    """Return the three ratios outside the small-value domain."""
+    """Return the criteria on MARE, MERE and RMSE, each divided by the baseline's, outside the small-value domain."""
     if not sums["normal"]:
         return []
     n, base_n = sums["normal"], max(sums["base_normal"], 1)

@@ -151,7 +151,7 @@ def factors() -> dict:
 
 
 def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
-    """Sweep an elementwise factor that a page names in its FACTORS, such as "hardswish", its slope, under a plan.
+    """Sweep an elementwise factor of a page under a plan; `factor` is a name in FACTORS, such as "hardswish".
 
     `attributes` go to the factor. The truth is the same page in float64. Raises ValueError for another factor or a
     wider format.

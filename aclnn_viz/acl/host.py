@@ -105,7 +105,7 @@ class MetaCalls(State):
         self.destroy(executor)
 
     def need_executor(self, executor: HostExecutor | None) -> None:
-        """Fail for an executor that was used already; the status is inferred."""
+        """Fail for a null executor, or one that was used up; the second status is inferred, not documented."""
         if executor is None:
             self.fail(ACLNN_ERR_INNER_NULLPTR, "executor is a null pointer")
         if not self.check_alive(executor):
@@ -214,7 +214,7 @@ class Launch:
         self._inspect_workspace()
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
-        """Return the names of tensors that the task uses (or only writes) within `count` bytes at a device address."""
+        """Return the names of tensors that the task uses, or only those it writes, in `count` bytes at an address."""
         if not isinstance(pointer, int):
             return []
         return [
@@ -283,7 +283,7 @@ class Launch:
         return self._state.memory.gather(self._addresses[name], view, NUMPY_DTYPES[view.dtype])
 
     def read_dense(self, name: str, count: int, dtype: int) -> np.ndarray:
-        """Return what a kernel reads that takes an input as `count` dense elements of `dtype`."""
+        """Return `count` elements of `dtype` from an input's address, as a kernel reads that ignores its size."""
         view = self._call[name]
         found = self.read(name).reshape(-1).view(np.uint8)
         size = count * DATA_TYPE_SIZES[dtype]

@@ -77,7 +77,7 @@ _HANDLES = {cls.c_type: cls for cls in (Tensor, *ARRAYS, Scalar, Executor)}
 
 
 class _Refused(Exception):
-    """Says what a parameter must be, and how to mend the call."""
+    """A refused argument; the text says what the parameter must be, and how to mend the call."""
 
 
 def convert(function: str, name: str, c_type: str, value):
@@ -324,7 +324,7 @@ def functions_of(prototypes: str) -> tuple[Function, ...]:
 
 
 def offer(functions: tuple[Function, ...]):
-    """Return a decorator of a class with one plain method per function: it adds checks, conversions and documentation."""
+    """Return a class decorator that adds checks, conversions and documentation to the method of each function."""
 
     def decorate(cls):
         for function in functions:
@@ -376,7 +376,7 @@ FUNCTIONS = RUNTIME + tuple(function for op in operators() for function in phase
 
 
 def current(own: Contract) -> Contract:
-    """Return the contract of an opened operator with this vendor's name, else the kit's own."""
+    """Return the contract of the operator with the vendor's name of `own` that was opened from a folder, else `own`."""
     later = (op for op in map(operator_of, registry.outside()) if op.aclnn_name == own.aclnn_name)
     return next(map(contract, later), own)
 

@@ -290,7 +290,7 @@ class ProcessCalls(State):
         return self.options.get(option, 0)
 
     def aclrtCtxSetSysParamOpt(self, option, value):
-        """Set an option without checking its value, unlike for the process."""
+        """Set an option of the current context; its value is not checked, unlike in aclrtSetSysParamOpt."""
         self._options_of_context(option)[option] = value
 
     def aclrtCtxGetSysParamOpt(self, option):
@@ -443,7 +443,7 @@ class TransferCalls(State):
         return max(min(count, block.start + block.size - pointer), 0)
 
     def _record_use(self, pointer, count: int, *, writes: bool, verb: str) -> None:
-        """Record a collision with queued work: a read of what it writes, or a write to what it uses."""
+        """Record a read of bytes that a queued task writes, or a write to bytes that a queued task uses."""
         for task in self.tasks():
             for name in task.touching(pointer, count, written_only=not writes):
                 self.record(

@@ -245,7 +245,9 @@ def _plain(text: str) -> str:
 
 
 def _lines(text: str):
-    """Yield (time, place, line) of the lines of a log; the time is the line's or the last one before; repeat a line only if older."""
+    """Yield (time, position, line) of each line of a log; a line without a time gets the last time before. A repeated
+    line is yielded again only if its time is earlier.
+    """
     times, time = {}, ""
     for at in LINE.finditer(text):
         for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
@@ -257,8 +259,9 @@ def _lines(text: str):
 
 
 def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
-    """Return known causes of a text by name, the nearest first, each with its line and Python's place; the first places of
-    aclnn functions; and unknown lines of failures."""
+    """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
+    function: its first position}; and the unknown lines that report failures.
+    """
     known, hits, functions, unknown, place = _known(), {}, {}, [], ""
     patterns = [
         (name, entry["signs"], re.compile(entry["pattern"]).search)
@@ -296,7 +299,9 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
 
 
 def _operator(functions: dict) -> tuple:
-    """Return the kit's operator among functions, its name and its first place in the log; without one, None and the first function."""
+    """Return (operator, name, first position in the log) of the first function that is an operator of the kit; without
+    one, None and the first function.
+    """
     known = {op.aclnn_name: op for op in operators()}
     name = min(functions, key=lambda name: (name not in known, functions[name]), default="")
     return known.get(name), name, functions.get(name, 0)

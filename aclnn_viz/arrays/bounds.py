@@ -61,7 +61,7 @@ _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
 def elsewhere(function, ndim: int, *arrays):
-    """Apply a function of arrays of `ndim` axes in the other branches, whose axis comes first; None if no array has any."""
+    """Return `function` of the arrays' numbers in the three other branches (first axis); None if there are none."""
     if all(x.others is None for x in arrays):
         return None
     return function(
@@ -86,13 +86,13 @@ def either(*decisions):
 
 
 def unknown(decisions) -> np.ndarray:
-    """Return the mask of elements that depend on two even or two odd decisions, which three branches cannot separate."""
+    """Return the mask of elements with two even or two odd decisions, which the three branches reverse only together."""
     even, odd = decisions & _EVEN, decisions & _ODD
     return ((even & (even - 1)) | (odd & (odd - 1))) != 0
 
 
 def branches(decision, here, there, open_):
-    """Return decisions and other branches of a call that returns `here`, but `there` where an open decision is reversed.
+    """Return (decisions, others) of a call: its result is `here`, and `there` where an open decision is reversed.
 
     `decision()` returns the bit of the call, if it needs one.
     """
@@ -258,7 +258,7 @@ def _quotient_rounding(value, a, b):
 
 
 def _remainder_rounding(value, a, b):
-    """If the signs differ, the divisor was added and the sum rounded."""
+    """Return error and variance of a remainder: 0 if the signs of a and b agree, else those of a rounded addition."""
     return rounding(value.data, (a.wide < 0.0) == (b.wide < 0.0))
 
 
@@ -381,12 +381,12 @@ def _extreme(xp, value, decisions, a, b):
 
 
 def reach(a):
-    """Return the largest distance from the value at which a number may decide, with room for rounding value + error."""
+    """Return how far from its value a number may lie when it decides; a margin covers the rounding of value + error."""
     return np.where(a.error > 0.0, a.error * a.xp.doubt + np.abs(a.wide) * 2.0**-52, 0.0)
 
 
 def _integral(function):
-    """Return the rule of floor and rint: the result is exact, but may be that of the other outcome."""
+    """Return the rule of floor or rint: the result has no error, but is undecided if the operand allows several."""
 
     def rule(xp, value, decisions, a):
         far = reach(a)
@@ -411,7 +411,7 @@ def between(xp, value, low, high, many, earlier):
 
 
 def _behind(earlier, mask, others):
-    """Return the open decisions of this call (`mask`, with its `others`), with the `earlier` ones of its operand added.
+    """Return (decisions, others) of a call: its own (`mask`, `others`), and the `earlier` ones of its operand.
 
     If an earlier decision were reversed, the operand would be an unknown number; so the other branches of such elements are
     unknown.
@@ -486,7 +486,7 @@ class BoundedArrays(PlannedArrays):
         self.anchors, self.anchors_moved = [], False
 
     def decision(self) -> np.int64:
-        """Return a bit for the elements that one call cannot decide, even and odd in turn."""
+        """Return the bit of a new decision, for the elements that a call leaves undecided; even and odd bits alternate."""
         self._decided = (self._decided + 1) % 60
         return np.int64(1 << self._decided)
 

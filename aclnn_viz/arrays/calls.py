@@ -4,7 +4,9 @@ import sys
 
 
 def watched(function, mine) -> tuple:
-    """Return a function's result, and (name, locals, result) of each call inside whose frame satisfies `mine`, as they end."""
+    """Return the result of `function()` and a list of the inner calls with `mine(frame)` true, in the order in which
+    they end: (name, locals, result) of each.
+    """
     seen = []
 
     def watch(frame, event, result):

@@ -50,7 +50,7 @@ class MarkedArrays(ExactFunctions):
     """The namespace of `PreciseArrays` with marks: same numbers; unmarked elements depend on no open decision."""
 
     def noted(self, function, marks, *arrays):
-        """Apply `function(xp, *values)`; its marks are `marks(*marks)` of the arrays' marks, plus new ones."""
+        """Return `function(xp, *values)`; its marks are `marks(...)` of the operands' marks, and new ones."""
         xp = _Watched()
         values, before = [], []
         for x in arrays:

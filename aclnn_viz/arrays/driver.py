@@ -128,7 +128,7 @@ def in_blocks(
     outputs: Iterable[str],
     namespace: Callable,
 ):
-    """Return {output: array of a number system}, like `evaluate` without the last rounding.
+    """Return {output: array in a number system}, computed block by block, without the last rounding to a format.
 
     `namespace()` makes the number system of one block; `arrays` are its arrays, integers and Nones.
     """

@@ -25,7 +25,7 @@ BLOCK = 1 << 13  # elements of a block that stays in the cache through the many 
 
 
 def _relative(value, exact, least=0.0):
-    """Return the error bound of a value that is exact in places; near the smallest numbers it loses `least` more."""
+    """Return the error bound: 0 where `exact`, else RELATIVE * |value| + `least` (2**-1070 for tiny values)."""
     return np.where(
         exact,
         0.0,
@@ -34,7 +34,7 @@ def _relative(value, exact, least=0.0):
 
 
 def _at_zero(a, value):
-    """Return the value of an odd function, corrected where a is a signed 0 or nan."""
+    """Return (high, low) of an odd function of `a`: `value`, but `a` itself where `a` is a signed 0 or nan."""
     keep = (a[0] == 0.0) | np.isnan(a[0])
     return np.where(keep, a[0], value[0]), np.where(keep, 0.0, value[1])
 
@@ -229,7 +229,7 @@ ULPS = dict.fromkeys(SLOPES, 4.0) | {np.sqrt: 1.0}
 
 
 def in_numpy_arrays(ufunc):
-    """Return the function that computes a ufunc on NumPy arrays."""
+    """Return the function that computes a ufunc on NumPy arrays: the kit's own for erf and erfc, else the ufunc."""
     return NUMPY.get(ufunc, ufunc)
 
 
@@ -256,7 +256,7 @@ def _erf_series():
 
 @lru_cache
 def _coefficients():
-    """Return the Taylor coefficients of w about k / 8, term by term: the high and the low parts of all nodes."""
+    """Return the Taylor coefficients of w = erfc(x) exp(x**2) about each k / 8; axes: term, high or low part, k."""
     bits = 1400  # the recurrence amplifies an error of w by exp(x**2), 2**1131 at x = 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):

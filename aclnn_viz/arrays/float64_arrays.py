@@ -83,7 +83,7 @@ def lifted(xp, x):
 
 @lru_cache(1024)  # a page uses few numbers, each repeatedly
 def _known(x: float) -> tuple[int, int, int]:
-    """Return grain, top and bits of one number."""
+    """Return (grain, top, bits) of a number: a multiple of 2**grain, below 2**top, with `bits` significant bits."""
     odd, scale = x.as_integer_ratio()
     trailing = (odd & -odd).bit_length() - 1 if odd else 0
     shift = scale.bit_length() - 1
@@ -174,7 +174,7 @@ def _divide(xp, a, b):
 
 
 def _small(data, *operands):
-    """Return the mask of results near or below the smallest numbers that have no operand equal to 0."""
+    """Return the mask of results below 2**-1020 in size of which no operand is exactly 0."""
     small = np.abs(data) < 2.0**-1020
     if small.any():
         for x in operands:
@@ -404,7 +404,7 @@ class SizedArrays(ExactFunctions):
 
 
 def _add_exactly(terms, place, sizes):
-    """Return where sums are exact in any order, because all terms are multiples of a number of similar size."""
+    """Return the mask of sums that are exact in any order: all terms are multiples of more than the sum * 2**-53."""
     bits = np.abs(terms).view(np.int64)
     fraction = bits & ((1 << 52) - 1) | (1 << 52)
     power = (bits & (0x7FF << 52)).view(np.float64)

@@ -36,7 +36,7 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
 
 
 def sort_of(test):
-    """Return a rule that tests numbers for nan or infinity; unknown numbers leave a decision open."""
+    """Return the rule of `isnan` or `isfinite`; elements without a finite error bound count as undecided."""
 
     def rule(xp, a):
         if not a.exact:

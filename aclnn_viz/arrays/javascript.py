@@ -147,7 +147,7 @@ class TracedArrays(Guards):
         raise AttributeError(f"{name} is no step that can be traced")
 
     def _still(self, name, *xs, **how):
-        """Compute a step of constant numbers with NumPy; JavaScript does not need it."""
+        """Return a step of constant arrays, computed by NumPy at once; raise AttributeError if an operand is traced."""
         if any(isinstance(x, Traced) for x in xs):
             raise AttributeError(f"{name} is no step that can be traced")
         return getattr(self.plain, name)(*xs, **how)

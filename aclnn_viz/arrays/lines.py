@@ -27,7 +27,7 @@ class NotStraight(NotSupported):
 
 
 class Lines(NamedTuple):
-    """Steps (value, name, operands); inputs and outputs by name; the length of a row, None for single elements."""
+    """A page as steps (value, operation, operands), with inputs and outputs by name, and the row's length or None."""
 
     steps: list
     inputs: dict
@@ -36,7 +36,7 @@ class Lines(NamedTuple):
 
     @property
     def last(self) -> dict[str, int]:
-        """Return by value the last step that uses it; outputs are used after all steps."""
+        """Return {name of a value: number of the last step that uses the value}; outputs are used after all steps."""
         found = {
             one.name: k
             for k, (_, _, taken) in enumerate(self.steps)
@@ -47,7 +47,7 @@ class Lines(NamedTuple):
 
 
 class _Straight(TracedArrays):
-    """Arrays of one row, or of two elements that represent all; an array of one element is a number of the row."""
+    """Traced arrays of one row, or of two elements that stand for all; one element is a number for the row."""
 
     def _made(self, name, held, *taken):
         if name not in ELEMENTWISE | {"sum"}:

@@ -97,7 +97,7 @@ def _cut(units: int, elements: int, part: int) -> np.ndarray:
 
 
 def cuts(units: int, elements: int) -> np.ndarray:
-    """Cut `units`, with so many elements in total, into rows of (part, first, last)."""
+    """Return the parts of `units` that have `elements` in total: rows (number of the part, first unit, end)."""
     return _cut(units, elements, PART)
 
 
@@ -175,7 +175,7 @@ def compiled(loop: Callable) -> Callable:
 
 @cache
 def _register() -> None:
-    """Register with numba how to read, write and exponentiate."""
+    """Tell numba how loops read, write and exponentiate numbers of every format."""
     import math
 
     from llvmlite import ir

@@ -43,8 +43,8 @@ SUM = "        total = np.float64(0.0)\n        for i in range(row * n, row * n 
 
 
 def written(op, arranged) -> tuple:
-    """Return (parts, loop, numbers, shapes): the loop reads numbers, and arrays of these shapes by name, flattened; raise
-    NotStraight if impossible.
+    """Return (parts, loop, numbers, shapes) of a page: `loop` runs over `parts`, and takes `numbers` and flat arrays of
+    these shapes by name. Raise NotStraight if the page has other steps.
     """
     lines, whole = straight(op, arranged), arranged.results[op.main].shape
     at = arranged.axes[op.main].find(".")

@@ -316,7 +316,7 @@ class Certifier:
         return self.page(xp, **arrays, **attributes)
 
     def _of_prelude(self, xp):
-        """Return the arrays that the prelude makes of whole inputs in a number system, cached."""
+        """Return the cached arrays that the prelude computes from the whole inputs in the number system of `xp`."""
         if self.prelude is None:
             return {}
         if type(xp) not in self._preluded:
@@ -390,7 +390,7 @@ class Certifier:
 
 
 def _by_letter(unclear):
-    """Return {letter: outputs to recompute along it}, or {None: all outputs} if one has no letter."""
+    """Return {letter: outputs to recompute at some places of this axis}, or {None: all outputs} if one has no letter."""
     letters = {letter for letter, _ in unclear.values()}
     return (
         {
