@@ -239,12 +239,12 @@ def _verdicts(actual, truth, low, error, bound, undecided):
     wide = actual.astype(np.float64)
     right = same(wide, rounded_sum(truth, low, fmt).astype(np.float64))
     apart = np.abs(wide - truth if low is None else (wide - truth) - low)
-    # A truth without a certificate may have been rounded to float64, which matters for float64 outputs.
+    # A truth without an error bound may have been rounded to float64, by up to 2**-53 of its size.
     unknown = np.abs(truth) * 2.0**-53 if error is None else error * SLACK
     covered = right | (apart <= bound + unknown)
     undecided = undecided | (np.isinf(bound) & ~right)
     if error is not None:
-        # elements that the certificate proves correctly rounded stay explained
+        # an element stays explained if truth, low and error prove it correctly rounded
         unsure = covered & ~(apart + unknown <= bound * SLACK)
         unsure[unsure] = ~right[unsure] | _undecided(truth[unsure], low[unsure], error[unsure], fmt)
         undecided |= unsure
@@ -427,7 +427,7 @@ def attribute_errors(
                 False if host is None else error <= host,
                 error <= rounding + spread,
             ],
-            # slices turn messages into plain strings, which NumPy stores
+            # a slice of a message is a plain str, which a NumPy array can store
             [name[:] for name in CAUSES[:3]],
             CAUSES[3][:],
         )

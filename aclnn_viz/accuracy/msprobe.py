@@ -28,8 +28,8 @@ from aclnn_viz.words.messages import message
 REPOSITORY = "python/msprobe"
 NORM_EPS = 2.0**-52
 ALL_FORMATS = ("float16", "bfloat16", "float32", "float64")
-# These limits, also 1e-16 for both 16-bit formats, are from msprobe's code; its documentation states
-# 2^-11, 2^-8, 2^-14.
+# All these limits are from msprobe's code. For MSPROBE_SMALL its documentation states others:
+# 2^-11 (float16), 2^-8 (bfloat16), 2^-14 (float32).
 MSPROBE_SMALL = {"float16": 2.0**-10, "bfloat16": 2.0**-10, "float32": 2.0**-20}
 MSPROBE_SMALL_ERROR = {"float16": 1e-16, "bfloat16": 1e-16, "float32": 2.0**-30}
 MSPROBE_EPS = {"float16": 2.0**-10, "bfloat16": 2.0**-8, "float32": 2.0**-23}

@@ -58,7 +58,7 @@ class Prediction:
             if count
         ]
         inferred = sum(note.inferred for note in self.plan.notes)
-        # "none" alone would look like the name of a mode
+        # ntr keeps this "none" apart from the mode "none" in the translations
         return [
             product_of(self.soc).title,
             versions,

@@ -113,8 +113,8 @@ class Binding:
         self._function, self._count = function, len(function.inputs)
         self._inputs = [self._input(function.name, p) for p in function.inputs]
         self._result = self._result_of(function.return_type)
-        # The other parameters: position, and constructor of the output value (None: the length of
-        # the preceding array).
+        # For each parameter that the caller does not pass: its position, and the ctypes class of
+        # its output value. None: the parameter takes the length of the array before it.
         self._others = [
             (k, symbol.argtypes[k]._type_ if p.c_type.endswith("*") else None)
             for k, p in enumerate(function.parameters)
@@ -268,7 +268,7 @@ class _Process:
     """A key for the state of one runtime in this process, shared by all objects that drive it."""
 
 
-# the state of each process, by the address of its aclInit
+# the key of each loaded runtime library, by the address of its function aclInit
 _PROCESSES: dict[int | None, _Process] = {}
 
 

@@ -101,7 +101,7 @@ class DeviceMemory:
         if not isinstance(address, int) or not _FIRST_ADDRESS <= address < self._next:
             return None
         before = bisect_right(self._starts, address)
-        # a reset of the device forgets earlier blocks
+        # there may be none: a reset of the device forgets the earlier blocks
         return self._blocks[before - 1] if before else None
 
     def complaint(self, address, low: int, high: int) -> str | None:

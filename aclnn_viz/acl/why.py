@@ -283,7 +283,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
-            # of calls, a bare code ranks behind words, and general words rank last
+            # at the level "call", words rank before a bare status code, and general words rank last
             level += (level == 1) * (0.5 * ("texts" in known[name]) + ("general" in known[name]))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place

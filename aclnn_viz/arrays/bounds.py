@@ -15,9 +15,9 @@ coordinate is 1/3 times 3: in float32 that is 1 with an error bound, and the exa
 >>> xp = BoundedArrays(Plan(), "float32")
 >>> u = xp.given(np.float32([1.0, 6.0])) / 3.0 * xp.given(np.float32([3.0, 1.0]))
 >>> pixel = xp.floor(u)
->>> pixel.data.tolist(), pixel.decisions.tolist()  # the first hangs on the decision with the bit 2, an odd one
+>>> pixel.data.tolist(), pixel.decisions.tolist()  # the first depends on the decision with mask 2, an odd one
 ([1.0, 2.0], [2, 0])
->>> pixel.others.tolist()  # the even decisions fall the other way: nothing changes; the odd ones do; both do
+>>> pixel.others.tolist()  # reversed: even decisions (changes nothing), odd ones, all
 [[1.0, 2.0], [0.0, 2.0], [0.0, 2.0]]
 
 The image has a 1 at pixels 1 and 2. Pixel 1 may have lost its term to pixel 0: both are undecided.
@@ -56,7 +56,7 @@ from aclnn_viz.arrays.plan_arrays import PlannedArray, PlannedArrays, common, de
 from aclnn_viz.arrays.sums import columns, sum_axes
 from aclnn_viz.dtypes import float_format, round_to
 
-UNKNOWN = np.int64(-1)  # -1 sets all bits: any other branch may have been taken
+UNKNOWN = np.int64(-1)  # -1 sets all bits: it is unknown on which decisions a number depends
 _EVEN, _ODD = np.int64(0x1555555555555555), np.int64(0x2AAAAAAAAAAAAAAA)
 
 
@@ -105,10 +105,11 @@ def branches(decision, here, there, open_):
 
 # bound for exp: NumPy's float32 loops err by at most 2.52 ulp, AscendC's exp by 1 ulp
 LIBRARY_ULPS = 3.0
-# 2**(x * log2(e)): log2(e) errs by at most half a unit, the product by one; e**-FARTHEST is 0 in
-# every format
+# Error of the exponent x * log2(e) of 2**(x * log2(e)), in unit roundoffs: half of one by log2(e),
+# one by the product. e**-FARTHEST is 0 in every format.
 POWER, FARTHEST = 1.5, 746.0
-# a rewritten formula may err four times as much, on the other side of the exact number
+# Distance of the results of a formula and of its rewritten form, in errors of the first: the second
+# may err four times as much, to the other side of the exact number.
 DOUBT = 5.0
 # a change beyond this multiple of both sides' errors is a jump, not rounding
 CONTINUOUS = 4.0
@@ -191,7 +192,7 @@ def lift(xp, x, dtype) -> BoundedArray:
         return BoundedArray(xp, np.asarray(x))
     value = xp.planned(np.asarray(x, np.float64), dtype)
     error = abs(float(value.data) - float(x))
-    # a number like 0.1 / classes has no short form and may have been rounded before
+    # a number that float32 does not hold, like 0.1 / classes, may have been rounded to float64
     if float(np.float32(x)) != float(x):
         error += abs(float(x)) * 2.0**-53
     return BoundedArray(xp, value, *((np.float64(error), np.float64(error**2)) if error else ()))
@@ -330,7 +331,8 @@ def _divide(xp, value, decisions, a, b):
 
 
 def _exp(xp, value, decisions, a):
-    # The ulps are those of the exact value, which may lie beyond the next power of two.
+    # The bound counts ulps of the exact value, which may lie beyond the next power of two, where an
+    # ulp is twice as large: hence the factor.
     error, variance = rounding(
         value.data * value.dtype.type(1 + 2.0**-20), a.wide == 0.0, LIBRARY_ULPS
     )
@@ -342,7 +344,7 @@ def _exp(xp, value, decisions, a):
             error = error + times(value.wide, moved)
     size, least = value.wide, None
     if np.isinf(size).any():
-        # keeps e**x finite
+        # e**700 is finite in float64
         least = np.exp(np.minimum(a.wide - (0.0 if a.error is None else a.error * SLACK), 700.0))
         least = least / SLACK
     if a.error is not None:
@@ -657,7 +659,7 @@ class BoundedArrays(PlannedArrays):
         steps = np.minimum(longest, additions)
         growth = np.log1p(unit)
         error = np.where(steps > 0, np.expm1(steps * growth) * sizes + TINY, 0.0)
-        if float_format(x.dtype).bits == 16:  # sums have larger errors than their terms here
+        if float_format(x.dtype).bits == 16:  # the sizes of partial sums may give a smaller bound
             # In any order, each addition returns the sum of some terms: at most the sum of all
             # terms of one sign.
             positive = add(np.maximum(x.wide, 0.0))
@@ -667,8 +669,9 @@ class BoundedArrays(PlannedArrays):
                 * (1.0 + 2.0**-40)
             )
             error = np.minimum(error, additions * half_ulp(np.asarray(round_to(largest, x.dtype))))
-        # Squares of partial sums: in a tree 2 S^2 if all terms have one sign, else steps * sum
-        # x^2; in a chain a third and a half of steps times these.
+        # Estimate of the sum of the squares of all partial sums. A first part is for terms of one
+        # sign, with the total S: 2 S^2 in a tree, steps * S^2 / 3 in a chain. A second part is for
+        # terms of both signs: steps * sum x^2 in a tree, half of this in a chain.
         spread = (
             steps * (np.square(value.wide) / 3.0 + squares / 2.0)
             if sequential

@@ -3,7 +3,7 @@ may be claimed.
 
 >>> xp = MarkedArrays()
 >>> third = xp.given(np.float64([1.0, 2.0])) / 3.0
->>> whole = xp.floor(third * 3.0 + 1e-40)  # 1 or a little less; the other is 2 or a little less
+>>> whole = xp.floor(third * 3.0 + 1e-40)  # of numbers that may be 1 and 2 or a little less
 >>> (xp.stack([whole, third]) + 1.0).marks.tolist()
 [[True, True], [False, False]]
 """

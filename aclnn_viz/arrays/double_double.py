@@ -255,7 +255,7 @@ def log(a):
 def _tables():
     """Return 2**(k / STEPS) for k = 0 .. STEPS - 1 as double-doubles, and ln 2 / STEPS as four numbers, from integers."""
     bits = 220
-    root = 2 << 2 * bits  # the square of the root is 2, scaled by 2**(2 bits)
+    root = 2 << 2 * bits  # 2, and then its repeated square roots, scaled by 2**(2 * bits)
     for _ in range(STEPS.bit_length() - 1):
         root = isqrt(root) << bits
     root >>= bits

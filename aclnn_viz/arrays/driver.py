@@ -22,7 +22,7 @@ from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
 from aclnn_viz.errors import problem
 
-# elements of the largest array; smaller blocks cost more in calls than they save in the cache
+# elements of a block's largest array; smaller blocks cost more in calls than they save in the cache
 BLOCK_ELEMENTS = 1 << 17
 # smaller arrays use one thread, because starting threads costs more than it saves
 THREADED_ELEMENTS = 1 << 18
@@ -150,7 +150,7 @@ def in_blocks(
             )
 
     xp, joined = namespace(), {}
-    # smaller blocks, because arrays of such systems hold several numbers per element
+    # smaller blocks, because arrays of `namespace` may hold several numbers per element
     parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))
     found = {
         name: [(block, values[name]) for block, values in parts]

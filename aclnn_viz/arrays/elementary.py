@@ -70,7 +70,7 @@ def log1p(a):
     """Return log(1 + a) by the logarithm of a sum, or near 0 by a - a**2 / 2 + a**3 / 3 - a**4 / 4."""
     near = np.abs(a[0]) < 2.0**-26
     inside = np.where(near, a[0], 0.0), np.where(near, 0.0 if a[1] is None else a[1], 0.0)
-    # the factor of a**2, whose first term has two parts
+    # the series is a + a**2 * (-1/2 + tail), and -1/2 + tail is a double-double
     tail = inside[0] * (1.0 / 3.0 - inside[0] * 0.25)
     small = dd.add(
         inside, dd.multiply(dd.multiply(inside, inside)[0], dd.two_sum(np.float64(-0.5), tail))[0]
@@ -200,7 +200,7 @@ def in_numpy(of_float64, ufunc):
     return function
 
 
-# A bound of the effect of an error e <= 1 of x: |f'| between |x| - e and |x| + e.
+# SLOPES bounds the slope |f'| of each function between |x| - e and |x| + e, for an error e <= 1.
 def _below(x, error):
     return np.maximum(np.abs(x) - error, 0.0)
 
@@ -260,7 +260,7 @@ def _coefficients():
     bits = 1400  # the recurrence amplifies an error of w by exp(x**2), 2**1131 at x = 28
     slope, nodes, w = _two_over_root_pi(bits), [], 1 << bits
     for k in range(LAST * STEP + 1):
-        # w^(n) / n!: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
+        # c[n] = w^(n)(x) / n! at x = k / STEP: (n + 1) c[n + 1] = 2 x c[n] + 2 c[n - 1]
         terms = [w, 2 * k * w // STEP - slope]
         while len(terms) < TERMS or abs(terms[-1]) >> 3 * len(terms):
             n = len(terms) - 1

@@ -18,11 +18,11 @@ from aclnn_viz.dtypes import float_format
 
 UNIT = 2.0**-53
 ROOM = 1.0 + 2.0**-20  # factor that covers rounding errors of bounds, and second-order terms
-EXP = 5.0  # error of the exponential in units: 2.2, or twice that for a square
+EXP = 5.0  # relative error of exp in UNITs: 2.2, or 4.4 for |x| >= 700 by exp(x / 2)**2
 LEAST_EXPONENT = -1074  # float64 numbers are multiples of 2**-1074
-_AT_ONCE = 1024  # first check so many elements of a larger array
-_FLOOR = 2.0**-1021  # added to each error to cover underflow, in units
-# up to this relative error, 1 / (1 - e) and exp(e) are 1 + e within a hundredth
+_AT_ONCE = 1024  # an array with more elements is first tested by a few of them
+_FLOOR = 2.0**-1021  # in UNITs, added to each error: underflow loses at most 2**-1074
+# up to this relative error e, in UNITs, 1 / (1 - e) and exp(e) are at most 1 + 1.01 e
 _LINEAR = 2.0**-10 / UNIT
 
 

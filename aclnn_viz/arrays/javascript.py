@@ -26,7 +26,7 @@ ELEMENTWISE = set(
     isnan isfinite where
 """.split()
 )
-# typed arrays for JavaScript variables
+# class of the JavaScript array for each kind of dtype
 MAKERS = {"b": "Uint8Array", "f4": "Float32Array", "f8": "Float64Array"}
 REDUCTIONS = {"max": "most", "min": "least", "any": "any", "all": "all", "argmax": "where_most"}
 EXACT = {"round_to": round_to, "ulp": ulp}
@@ -201,7 +201,7 @@ class TracedArrays(Guards):
         with np.errstate(all="ignore"):
             held = np.asarray(function(*examples))
         numbers = [x for x in examples[name == "where" :] if not isinstance(x, bool)]
-        # the common dtype also counts Python's numbers
+        # NumPy's common dtype of all operands, Python's numbers included
         wide = np.result_type(*numbers) if numbers else None
         args = [
             x

@@ -221,7 +221,8 @@ def _register() -> None:
 
         def bfloat(array, at, value):
             bits = np.float32(value).view(np.uint32)
-            # Add half of the last place, a little less if that bit is even; keep nan.
+            # Round to nearest, ties to even: add half of a bfloat16 place, or, if its last bit is
+            # 0, one less than this. A nan stays nan.
             near = np.uint32(bits + np.uint32(0x7FFF + np.uint32(np.uint32(bits >> 16) & 1)))
             array[np.uintp(at)] = (near if value == value else np.uint32(bits | 1 << 22)) >> 16
 

@@ -6,7 +6,8 @@ from aclnn_viz.arrays.elementary import ERF, ERFC, NUMPY
 from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.sums import columns, pairwise, sum_axes
 
-VALUES_BY_INDEX = 4096  # for more elements, one call per channel is cheaper than one index of all
+# for more values per channel, scatter_add calls bincount once per channel, not once for all
+VALUES_BY_INDEX = 4096
 BITS = {np.dtype(f"{kind}{size}"): np.dtype(f"i{size}") for kind in "fi" for size in (4, 8)}
 
 

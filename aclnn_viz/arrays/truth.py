@@ -39,7 +39,7 @@ class Certified(np.ndarray):
         return array
 
     def __array_finalize__(self, source):
-        self.low = self.error = None  # a view gets no certificate
+        self.low = self.error = None  # `__new__` sets them; other views have neither
 
     def __array_ufunc__(self, ufunc, method, *inputs, **options):
         plain = [x.view(np.ndarray) if isinstance(x, Certified) else x for x in inputs]
@@ -112,7 +112,8 @@ def doubtful(high: np.ndarray, low: np.ndarray, error: np.ndarray, fmt: FloatFor
     # `size * 2**-bits` is less than a spacing, so a false test means that reach is below 2**-10
     # of it.
     may = ~(reach <= size * 2.0 ** (-10 - fmt.significand_bits))
-    # A tie is in reach only if the dropped bits are within 2**-9 of 1000...
+    # A tie is in reach only if the bits that rounding drops are close to 1000...: within 2**-9 of
+    # their range.
     dropped = 53 - fmt.significand_bits
     window = 1 << (dropped - 9)
     behind = high.view(np.int64) + (window - (1 << (dropped - 1)))

@@ -17,11 +17,12 @@ from aclnn_viz.operators.arrangement import asked
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, value
 
-# families of atoms, the most important first
+# families of atoms, which are facts about a case; the most important family first
 PAGE, ROWS, LENGTHS, GEOMETRY, PAIRS = "page", "rows", "lengths", "geometry", "pairs"
-# An atom belongs in a suite if the share of drafts that show it exceeds the number of its family.
+# An atom belongs in a suite if more than this share of random cases show it, by family.
 OFTEN = {PAGE: 0.0, ROWS: 0.0, LENGTHS: 0.006, GEOMETRY: 0.013, PAIRS: 0.013}
-EXACT, LONGEST = 17, 4096  # lengths up to EXACT are distinguished, lengths from LONGEST are not
+# a length below EXACT is told exactly; a longer one by the power of two below it, at most LONGEST
+EXACT, LONGEST = 17, 4096
 FEWER = 4, 8  # factors of the relation "N times as large"
 AXES = 6  # relations distinguish only the last AXES axes of a tensor
 

@@ -358,7 +358,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     _choose(op, pattern, shape, attributes)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
-    # the length of a product axis may be known while its factors are not
+    # the length of an axis such as "C*H" may be known while C and H are not
     if not pattern.starred:
         sizes = {
             axis: n for axis, n in zip(pattern.axes, shape) if axis in op.sizes and "*" in axis
@@ -447,7 +447,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
         if not unknown or name == op.first:
             continue
         if asked is None:
-            # a length of which others must be multiples is 1, which divides any length
+            # a length that must divide another one is 1
             divided = {name for many in sizes if "*" in many for name in many.split("*")}
             sizes |= {
                 letter: (next(lengths),)

@@ -24,7 +24,7 @@ from aclnn_viz.operators.patterns import Pattern, chosen, value
 from aclnn_viz.operators.products import CANN, SOC, Version, product_of
 
 DRAFTS, TRIES = 1000, 4  # drafts of an operator of the kit; attempts per draft
-RECIPES_WANTED = 40  # if fewer show all atoms, random ones are added
+RECIPES_WANTED = 40  # least recipes of a suite; if fewer show all atoms, random ones are added
 # most elements of a case; fixed cost of judging a case, counted in elements
 ELEMENTS, EACH = 12_000, 500
 # a mask of at least so many elements has a fixed size and costs little, so its elements do not

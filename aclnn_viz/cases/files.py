@@ -39,8 +39,8 @@ from aclnn_viz.storage.readers import (
 )
 from aclnn_viz.storage.results import add, new_folder
 
-_WIDEST = 16  # limit of bytes per element for a file of another dtype
-_ROOM = 1 << 16  # limit of elements for a file with too many elements
+_WIDEST = 16  # most bytes per element of an output's file, which may have another dtype
+_ROOM = 1 << 16  # a file may have so many elements even if the output has fewer
 
 
 class Dumped(NamedTuple):

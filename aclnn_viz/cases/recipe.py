@@ -66,7 +66,7 @@ def _tiny(fmt) -> list[float]:
 NUMBERS = {
     "zeros of both signs": lambda fmt: [0.0, -0.0] * 4,
     "nan": lambda fmt: [np.nan] * 6,
-    # four of each sign, to meet every region of the other tensors
+    # four of each sign, so that each sign meets several values of the other tensors
     "inf": lambda fmt: [np.inf, -np.inf] * 4,
     # exp of these numbers is tiny, or overflows in float32
     "far numbers": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],

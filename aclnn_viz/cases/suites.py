@@ -122,7 +122,8 @@ def deep(
         for at, (option, axis) in enumerate(axes):
             yield _long(axes, option, axis, length, small, "remainders", turns(number + at))
     for at, (option, axis) in enumerate(axes):
-        # all points may hit one pixel; exact sums of more terms are slow
+        # other options, such as grid_shape, stay shorter: all points may hit one pixel, and exact
+        # sums of more terms are slow
         longest = (LONGEST,) * (option == "shape")
         for number, length in enumerate((*LONG_LENGTHS, *longest)):
             others = small if length < LONG_LENGTHS[-1] else 1

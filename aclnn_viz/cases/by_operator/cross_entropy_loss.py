@@ -18,8 +18,8 @@ def draw(source: Draw, shape) -> dict:
             problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
         )
     rows, classes = shape
-    # No default row has ignoreIndex < 0 as target: older kernels read it unguarded; the last
-    # class is ignored instead.
+    # Older kernels use an ignored target as an index, even a negative one: by default, ignoreIndex
+    # is the last class instead of -100.
     spare = classes > 1 and not {"ignoreIndex", "target"} & source.given.keys()
     attributes = {
         name: source.attribute(name, default)
