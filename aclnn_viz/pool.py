@@ -10,8 +10,8 @@ from multiprocessing import connection, get_context, parent_process, resource_tr
 
 
 class Processes(ProcessPoolExecutor):
-    """A pool of spawned processes, because ACL and threads do not survive a fork. They leave interrupts to the parent, and
-    end with it.
+    """A pool of spawned processes, because ACL and threads do not survive a fork. Only the parent receives interrupts;
+    the processes end when the parent ends.
 
     Each process first calls `begin(*arguments)`.
     """
@@ -38,7 +38,7 @@ def _begun(begin: Callable, *arguments) -> None:
 
 @contextmanager
 def uninterrupted():
-    """Delay interrupts, and block them in processes that start meanwhile, which leave them to the parent."""
+    """Delay interrupts in this process; processes that start in the block never receive any, only the parent does."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     # threads of libraries do not block interrupts and could receive one

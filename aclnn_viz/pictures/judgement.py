@@ -56,12 +56,12 @@ class Judged:
 
     @property
     def histogram(self):
-        """Return the number of elements by error in ulps, a strip per implementation."""
+        """Return a picture: the number of elements at each error in ulps, one strip per implementation."""
         return ulp_histogram(self.errors)
 
 
 class Judgement(dict):
-    """The result of `judge`: a Judged by the name of each output; prints as one table.
+    """The result of `judge`: maps the name of each output to its Judged; prints as one table.
 
     `picture` and `histogram` are those of the first output; `judgement["dgammaOut"].picture` is another's.
     """
@@ -121,7 +121,7 @@ class Judgement(dict):
 
 
 def judge(op, case, outputs, plan=None) -> Judgement:
-    """Return the errors of implementations on one case: by truth, envelope and every standard.
+    """Return the errors of implementations on one case, judged by truth, envelope and every standard.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class Image:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Rectangles from (x0, y0) to (x1, y1), each (n,), in the hues of `values` from 0 to `high`; nan is a frame.
+    """Rectangles from (x0, y0) to (x1, y1), each (n,), coloured by `values` from 0 to `high`; nan draws only a frame.
 
     Blocks with nonzero `wrong` have stripes, and show `words`. Blocks with one value form a group: pointing at one frames
     all.
@@ -140,7 +140,7 @@ class Handles:
 
 @dataclass(frozen=True, eq=False)
 class Grip:
-    """A handle, dragged in the browser or moved by keys, that sets the fields `sets`; `label` names it.
+    """A handle that the user drags or moves by keys to change the fields `sets`; `label` names the handle.
 
     `way` is the motion: "place" by the unit of each field, (offset, factor, 0 for x or 1 for y): its value is offset + factor *
     place;
@@ -170,7 +170,7 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """An outlined rectangle from (x0, y0) to (x1, y1), with a label in its upper left corner; `filled` is its density."""
+    """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside."""
 
     x0: float
     y0: float

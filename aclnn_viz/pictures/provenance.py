@@ -70,7 +70,7 @@ class Provenance:
 
     @property
     def measured(self) -> bool:
-        """Return whether an Atlas just computed it: no emulator, stand-in, prediction or recording."""
+        """Return whether an Atlas just computed the output: no emulator, stand-in, prediction or recording did."""
         return HARDWARE.fullmatch(self.device) is not None
 
     @property
@@ -83,7 +83,7 @@ class Provenance:
 
 
 def warning(sources: dict[str, Provenance]) -> str:
-    """Return a picture's warning about named runs that no hardware just computed; empty for an Atlas.
+    """Return a picture's warning that names the runs not computed on an Atlas; empty if all were.
 
     >>> warning({"A2": Provenance("out", "atlas:0"), "plan": Provenance("out", "prediction")})
     'not measured on hardware here: plan (prediction)'

@@ -14,7 +14,7 @@ STILL = (bool, int, float, np.generic, np.ndarray)
 
 
 def written(value, form: str):
-    """Return a number in a Python format, as a text or, if it moves, as a `Number`; zero has no sign.
+    """Return a number in a Python format: a text, or a `Number` if its value is known only later; zero has no sign.
 
     >>> written(-0.0, ".2f"), written(1234.0, ",.0f")
     ('0.00', '1,234')
@@ -23,7 +23,7 @@ def written(value, form: str):
 
 
 def choose(which, *options):
-    """Return the option for a number or a condition, False first; for a moving one a `Choice`.
+    """Return the option at a number, or for a condition (False first); a `Choice` if that is known only later.
 
     >>> choose(2 > 1, "below", "above")
     'above'

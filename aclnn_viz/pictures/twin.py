@@ -48,7 +48,7 @@ def _is_word(text: str) -> bool:
 
 
 def _points(mark) -> tuple[np.ndarray, dict]:
-    """Return places and values of a mark's points; bars beside others belong to the whole number between them."""
+    """Return x and values of a mark's points; bars side by side share an x, the whole number nearest to them."""
     x = np.asarray(mark.x, np.float64)
     parts = {
         name: np.asarray(getattr(mark, name), np.float64)

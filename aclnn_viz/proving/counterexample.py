@@ -180,7 +180,7 @@ def _drawn(subject, sizes, seed):
 
 
 def _of_sizes(value, sizes):
-    """Return an attribute, or several, as a number if the sizes determine it."""
+    """Return an attribute, or a tuple of several, with the sizes filled in: an int where no symbol is left."""
     if isinstance(value, tuple):
         return tuple(_of_sizes(one, sizes) for one in value)
     value = value.subs(sizes) if hasattr(value, "subs") else value
@@ -210,7 +210,7 @@ def _simplest(subject, sizes, known):
 
 
 def _wrong(subject, sizes, known, close=CLOSE):
-    """Return the Counterexample at these numbers, or None."""
+    """Return a Counterexample if an output at these sizes and inputs differs from the derivative, else None."""
 
     def loss(change):
         outputs = _run(subject.forward, subject.preludes[0], known | change)
@@ -263,7 +263,7 @@ def _wrong(subject, sizes, known, close=CLOSE):
 
 
 def _derivative(loss, of, value, index, middle):
-    """Return (the derivative, the scale of its error); (None, 1) where the function is not smooth."""
+    """Return (derivative of the loss by one element, scale of its error); (None, 1) where the loss is not smooth."""
     sides = []
     for step in (STEP, -STEP, 2 * STEP, -2 * STEP):
         moved = value.copy()

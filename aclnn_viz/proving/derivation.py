@@ -35,7 +35,7 @@ WHY = {
 
 @dataclass(frozen=True)
 class Derivation:
-    """The gradients of a forward page: `steps` as a lesson, `latex` for all of them, `source` the text of `backward`, `proof`."""
+    """The gradients of a forward page: as `steps` of a lesson, as `latex`, and as `backward` with its text `source`."""
 
     forward: object
     source: str
@@ -162,7 +162,7 @@ def _is_length(n):
 
 
 def _tree(paths, depth):
-    """Return the text that joins the bodies of all paths through the page by their questions."""
+    """Return one body from the bodies of all paths through the page: nested ifs ask what parts the paths."""
     if len(paths) == 1:
         return paths[0].body
     sides = [[p for p in paths if p.answers[depth] is answer] for answer in (True, False)]

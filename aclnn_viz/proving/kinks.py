@@ -16,7 +16,7 @@ TRUTHS_TRIED = 5  # most truth symbols in a value at a kink, each tried as 0 and
 
 
 def kinks(traced, output, of):
-    """Return (number, side) for each moving compared number: at 0 the output equals that above, below, or something else."""
+    """Return (compared number, side): at 0 the output equals that "above" or "below"; any other side is its formula."""
     return sorted(
         {
             str(d): "above" if zero == above else "below" if zero == below else str(zero)[:80]
@@ -75,7 +75,7 @@ def turns(traced, output, of):
 
 
 def beside(traced, of, d, zero, above, below, regions, entry):
-    """Return whether the output at d = 0 equals the output of a region that meets there, or lies between two of them.
+    """Return whether the output at d = 0 equals that of a region that borders on d = 0, or lies between those of two.
 
     None if the entry there is unknown, or if forward itself compares and the regions agree: then its value there is a
     convention.
@@ -130,7 +130,7 @@ def _is_compared(traced, of, d, entry):
 
 
 def _each_way(e):
-    """Return the expression for each choice of its truths; None for too many of them."""
+    """Return the expression for each combination of values, 0 or 1, of the indicators in it; None for too many."""
     found = [plain(e)]
     for _ in range(TRUTHS_TRIED):
         if not any(one.has(*TRUTHS) for one in found):

@@ -27,7 +27,7 @@ class Format:
 
 
 def kind_of(dtype):
-    """Return the kind of numbers for a format: an array's, or one of the namespace."""
+    """Return the kind of numbers of a format: an array's `Format`, or a dtype of the namespace, which is a kind."""
     return dtype._kind if isinstance(dtype, Format) else dtype
 
 
@@ -83,8 +83,8 @@ for _name in ("add", "mul", "sub", "truediv", "floordiv", "and", "or", *COMPARED
 
 
 class LetteredArrays:
-    """Functions derived from those of a namespace: `infix(name, a, b)`, `lift`, `number`, `maximum`, `full`, `permute_dims`,
-    ...
+    """Array functions, written by those that a subclass defines: `infix(name, a, b)`, `lift`, `number`, `maximum`,
+    `full`, `permute_dims` and others.
     """
 
     float64, float32, int64, int32, bool = REAL, REAL, INT, INT, BOOL
@@ -136,7 +136,7 @@ class LetteredArrays:
         return lengths
 
     def part(self, x, index):
-        """Return the part at an index of numbers, slices, None and an ellipsis; an integer array alone calls `take`."""
+        """Return x[index] for numbers, slices, None and an ellipsis; an integer array takes along the first axis."""
         if any(isinstance(i, LetteredArray) and i.ndim for i in index):
             if len(index) == 1 and index[0].kind == INT:
                 return self.take(x, index[0], axis=0)

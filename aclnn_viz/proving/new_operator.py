@@ -84,7 +84,7 @@ def from_forward(name: str, file: str | Path, folder: str | Path) -> tuple[Path,
 
 
 def _page(text: str, derivation: Derivation, lengths: dict) -> str:
-    """Return the file's text without the variables for the derivation, plus the axes of its tensors, uncut, and backward."""
+    """Return the file's text without SHAPES, SAVED, WRT and LABELS, plus AXES (no axis is cut) and backward."""
     tree, lines = ast.parse(text), text.splitlines()
     for node in reversed(tree.body):
         if isinstance(node, ast.Assign) and any(

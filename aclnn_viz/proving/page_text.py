@@ -317,7 +317,7 @@ class Writer:
         return t.could_extract_minus_sign() and not (t.is_Mul and self._flips(t))
 
     def _order(self, e):
-        """Return a sort key: gradients first, then older arrays."""
+        """Return a key that sorts expressions: those with gradients first, then by their oldest array."""
         places = [
             (a.name[:1] != "d" or a.op not in ("input", "adjoint"), a.place)
             for s in e.free_symbols
@@ -364,7 +364,7 @@ class Writer:
         )
 
     def _mean(self, e):
-        """Return a product without its sum over a count, and the text of that mean."""
+        """Take a sum divided by its count out of a product; return the other factors, and the text of that xp.mean."""
         for s in Mul.make_args(e):
             a = self.xp.nodes.get(s)
             if a is None or a.op != "sum" or a.name or a in self.lines:
@@ -428,7 +428,7 @@ class Writer:
         return e
 
     def _chosen(self, e, asked):
-        """Return the text of a choice by conditions, which are 0 or 1."""
+        """Return the text of an expression as xp.where on the first condition: its values at condition 1 and at 0."""
         e, c = self._in_conditions(e, {a.symbol for a in asked}), asked[0]
         one, other = tidy(expand(e).subs(c.symbol, 1)), tidy(expand(e).subs(c.symbol, 0))
         if one == other:

@@ -26,7 +26,7 @@ NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 
 
 class OneOrMore(Exception):
-    """An entry depends on the moving one only if this size is 1, or only if it is not; both cases need a proof."""
+    """An entry depends on the moving entry only if `size` is 1, or only if `size` is not 1; both cases need a proof."""
 
     def __init__(self, size):
         self.size = size
@@ -52,7 +52,7 @@ class Path:
         self.steps, self.piece = [], None
 
     def entry_of(self, array, index):
-        """Return an entry of an array. `steps` hold its parts: (question, about what, answer)."""
+        """Return an entry of an array, from memory if its recorded (question, about what, answer) still hold."""
         value = self._entry_of((array, index))
         self.steps.append((Path._entry_of, (array, index), value))
         return value
@@ -74,7 +74,7 @@ class Path:
         return self.seen[array.key, index]
 
     def shared(self, array, index):
-        """Return the shared view of parts that do not move; results of steps get names if their row cannot be the entry's."""
+        """Return the view to share: that of still arrays, `by_key` for results of steps in other rows, or None."""
         if not self._reached(array.deps):
             return self.unmoved.shared(array)
         is_apart = (
@@ -109,7 +109,7 @@ class Path:
         return e
 
     def _line(self, e):
-        """Return a name for an expression linear in the entry, the first of its kind; its derivative is kept with it."""
+        """Name the first expression linear in the entry, and keep its slope in `lines`; return others unchanged."""
         if self.lines and e.has(*self.lines):
             return e
         here = e.xreplace(self.rows) if self.rows else e
@@ -196,7 +196,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Still:
-    """A view of unmoving arrays; gradients and labels keep no names, others by `naming`; equal sizes share it."""
+    """A view of arrays that do not move: gradients and labels stay as they are, others get names as `naming` says."""
 
     traced: object
     sizes: frozenset

@@ -43,7 +43,7 @@ class Theorem:
 
     @cached_property
     def kinks(self) -> tuple[tuple[str, str], ...]:
-        """For each number at whose sign the output changes, the side, above or below, with its value at 0."""
+        """(number, side) for each number at whose sign the output changes: at 0 the output equals that on this side."""
         return tuple(kinks.kinks(self.traced, self.output, self.by)) if self.holds else ()
 
     @cached_property
@@ -205,7 +205,7 @@ def proved(name, subjects) -> Result:
 
 
 def _theorems(subject):
-    """Prove with each maximum held as a constant if no output depends on it and that proves all, else as one of the entries."""
+    """Prove with maxima held constant if no output depends on them; if that fails, with each maximum as an entry."""
     found = _attempted(subject, True)
     if found and all(one.holds for one in found):
         return found
@@ -356,7 +356,7 @@ def _readable(array, e, index):
 
 
 def refusal(error, otherwise=""):
-    """Return the reason why something is not understood, and the line of the page."""
+    """Return why the prover does not understand a page, from the error, and the line of the page."""
     frames = [
         (frame, SymbolicArrays.of_page(frame.tb_frame)) for frame in _frames(error.__traceback__)
     ]

@@ -79,9 +79,7 @@ class Reverse:
     # Values of arrays
 
     def _reciprocal(self, array):
-        """Return whether an array is a number divided by a term with exp, such as a sigmoid: formulas are shorter in its own
-        value.
-        """
+        """Return whether an array is a number over a term with exp, such as a sigmoid: such arrays shorten formulas."""
         return (
             array.op == "truediv"
             and array.takes[0].is_number
@@ -147,7 +145,7 @@ class Reverse:
         return None if g not in self.xp.nodes or self.xp.nodes[g].given else (g, value)
 
     def _exponential(self, e, y):
-        """Return exp(z) by a saved y = z - log(s): exp(y) * s."""
+        """Return (symbol of e = exp(z), exp(y) * s) for a saved y = z - log(s), None for another y."""
         log = self.xp.nodes.get(expand(self.value(self.xp.nodes[e.takes[0]]) - self.definition(y)))
         if log is None or log.op != "log":
             return None
@@ -217,7 +215,7 @@ class Reverse:
     # Derivatives through sums
 
     def unspread(self, e, have, want):
-        """Return the sum over the axes along which `want` has length 1 or is missing in `have`."""
+        """Return the sum of e, of shape `have`, over the axes that the shape `want` lacks or has with length 1."""
         front = len(have) - len(want)
         inner = [k for k in range(front, len(have)) if want[k - front] == 1 and have[k] != 1]
         if not front or not inner or e == 0:
@@ -273,7 +271,7 @@ class Reverse:
         self._add(x, self._widened(u, a))
 
     def _widened(self, u, a):
-        """Restore the summed axes of a gradient after a sum."""
+        """Insert the axes that the sum `u` removed, with length 1, into its gradient `a`."""
         chosen, keepdims, have = u.options
         if keepdims or not self.xp.shape_of(a) or list(chosen) == list(range(len(chosen))):
             return a

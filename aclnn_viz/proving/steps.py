@@ -106,7 +106,7 @@ class AtLeast(Truth):
 
 
 class Whether(AtLeast):
-    """A comparison d >= 0 of a separate name d; its opposite is unknown."""
+    """The indicator d >= 0 of a name d that stands for several comparisons; no other indicator is its opposite."""
 
 
 class Erf(Function):
@@ -212,7 +212,7 @@ def exact(value):
 
 
 def generic(axes, letter="i"):
-    """Return an index of an array with these axes, with a symbol for each of their lengths."""
+    """Return an index of an array with these axes: for each axis a tuple with a symbol for each of its lengths."""
     return tuple(
         tuple(Symbol(f"{letter}{at}_{k}", integer=True) for k in range(len(axis)))
         for at, axis in enumerate(axes)
@@ -227,7 +227,7 @@ def flat(index, lengths):
 
 
 def fitted(index, have, want):
-    """Return an index for an axis of the same length that is split into other lengths."""
+    """Convert the index of an axis split into the lengths `have` to that of the same axis split into `want`."""
     if have == want or not want:
         return index if want else ()
     number = expand(flat(index, have))
@@ -280,7 +280,7 @@ def chosen(c, a, b):
 
 
 def _in(e, d, w):
-    """Return `e` with the compared number and its negative replaced by a name."""
+    """Return `e` with d replaced by w, and -d by -w."""
     return e.xreplace({d: w, plain(-d): -w})
 
 

@@ -27,7 +27,7 @@ from aclnn_viz.proving.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicA
 
 @dataclass(frozen=True)
 class Subject:
-    """Two passes and their parameters: `inputs` maps names to (shape, kind), None for an absent input.
+    """A forward and a backward pass, and their parameters: `inputs` maps names to (shape, kind), None if absent.
 
     `attributes` are values or symbols. `saved` and `upstream` map inputs of backward to outputs of forward, `gradient_of`
     outputs of backward to inputs of forward. `labels` maps an integer input to (number of classes, symbol of the ignored label
@@ -118,7 +118,7 @@ class Traced:
 
 
 def replace_questions(traced, answers):
-    """Apply answers: an equality that held gives a symbol its value; any other answer becomes a known number."""
+    """Record the answers to questions: each becomes 0 or 1, and an equality that holds gives its symbol a value."""
     for e, answer in answers.items():
         solved = _solved(e if answer else 1 - e)
         if solved:
@@ -155,7 +155,7 @@ def _solved(e):
 
 
 def _unasked(question):
-    """Return a question of Python's that refuses arrays of a proof, because an array of numbers could answer differently."""
+    """Return a builtin that refuses arrays of a proof, because an array of numbers could answer otherwise."""
 
     def asked(value, *rest):
         if isinstance(value, Format) or isinstance(value, LetteredArray) and value.ndim:
@@ -290,7 +290,7 @@ def _outputs(forward, inputs, attributes):
 
 
 def fixed(forward):
-    """Return the parameters that keep their defaults: those other than floats and truth values."""
+    """Return {name: default} of the parameters that a proof fixes: the default is no float and no truth value."""
     return {
         name: p.default
         for name, p in signature(forward).parameters.items()
@@ -474,7 +474,7 @@ def _kind(tensor):
 
 
 def _sizes(op, attributes, of):
-    """Return a length for each letter of the declaration, as a tuple of one for letters that mean any number of axes."""
+    """Return {letter: length} for the declaration; a letter for any number of axes has a tuple of one length."""
     patterns = [chosen(tensor.shape, attributes) for tensor in op.tensors.values()]
     starred = {n for p in patterns for n in p.starred}
     return {n: (of(n),) if n in starred else of(n) for p in patterns for n in p.names}

@@ -123,7 +123,7 @@ class SymbolicArray(LetteredArray):
         return known[index]
 
     def seen(self, view, index):
-        """Return the entry as a view shows it."""
+        """Return the entry at an index after the view's replacements; errors get the line of the page."""
         try:
             e = None if view is by_key else self._entry(*index)
             return e if view is None else view(self, e, tuple(i for axis in index for i in axis))
@@ -332,7 +332,7 @@ class SymbolicArrays(LetteredArrays):
         return self.each(name, OPERATIONS[name], KINDS.get(name), a, b)
 
     def _at_place(self, x, top):
-        """Return an indicator of the place of an array's own maximum."""
+        """Return an array that is 1 where `x` has its maximum `top`, and 0 elsewhere."""
 
         def entry(*i):
             places = top.places[x.key](

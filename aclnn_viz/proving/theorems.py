@@ -58,7 +58,7 @@ MAX_CASES = 400  # most combinations of signs of compared numbers in an equation
 @dataclass(frozen=True)
 class Claim:
     """The claim that the derivative of `loss` by the entries `leaves`, and by `lines` with known slopes, equals `right`;
-    `ranges` are those of indices.
+    `ranges` maps indices to their ranges.
     """
 
     output: str
@@ -138,7 +138,7 @@ def claims(traced, output, of, naming):
 
 
 def _walked(traced, output, of, piece, index, at, naming):
-    """Yield the claim of each path."""
+    """Yield a claim for each path, that is for each combination of signs of the compared numbers."""
     todo, tried, memory = [((), dict(traced.equal))], 0, {}
     entry = traced.leaves[of].at(traced.leaves[of].axes, at)
     while todo:
@@ -259,7 +259,7 @@ def loss_of(traced, of, entry, path):
 
 
 def _places(e, entry, views):
-    """Return {index: place} for indices at the same place of every entry that may be this one, {} for other lookups."""
+    """Return {index: place} of the symbols that have one place in all entries that may be `entry`, {} if none."""
     own = [
         a
         for a in e.atoms(Indexed)
@@ -297,7 +297,7 @@ def _derived(claim):
 
 
 def _named(left, right, ranges):
-    """Return both sides with a symbol for each step without bound indices: a proof for all integers covers these."""
+    """Replace each step without bound indices by a symbol on both sides: a proof for all integers holds for steps."""
     free = left.free_symbols | right.free_symbols
     names = {}
 
@@ -362,7 +362,7 @@ def proved(claim, labels):
 
 
 def _proved(claim, labels):
-    """Prove a claim for label entries in their range, and equal to the ignored label."""
+    """Prove a claim twice: for labels within their range, and for labels equal to the ignored label."""
     left, right = equation(claim)
     if labels:
         left, right = normal_form(left - right, Ranges(claim.ranges)), S.Zero

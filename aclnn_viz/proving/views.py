@@ -10,7 +10,7 @@ SMALL_SUM = 7  # operations of the largest sum without a name
 
 
 def named(array, e, index):
-    """Name an entry, alike for equal arrays; a small polynomial of entries and names is kept."""
+    """Return a name for an entry, the same in equal arrays; a small polynomial of entries and names stays as it is."""
     # a formula of indices alone stays as it is
     of_sizes = not array.deps and not e.has(*((Step, Indexed) if array.kind == REAL else TRUTHS))
     if array.leaf or array.cases or array.kind == BOOL or of_sizes or not _is_large(e):

@@ -97,7 +97,7 @@ class Detective:
         return nth_hint(self, number)
 
     def accuse(self, suspect: str | None = None) -> Answer:
-        """Return whether a suspect is the fault, or a contradiction found by running both; None names all suspects.
+        """Return whether a suspect is the fault, and if not, a result that contradicts it; None lists all suspects.
 
         Raise ValueError for a name that is no suspect.
         """
@@ -184,7 +184,7 @@ class Detective:
 
 
 def _difference(output: str, mine: np.ndarray, its: np.ndarray) -> str:
-    """Return where two wrong kernels differ most in an output, or an empty text."""
+    """Return in words where two wrong kernels differ most in an output; an empty text if they do not differ."""
     if mine.shape != its.shape:
         return message(
             "{output} would have shape {other}, not {shape}",

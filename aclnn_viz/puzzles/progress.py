@@ -36,7 +36,7 @@ def progress_file() -> Path:
 
 
 def keep(name: str, solved: bool) -> str:
-    """Add an attempt, and return the reason of a failure, or an empty text: a verdict is worth more than its record."""
+    """Record an attempt; return why that failed, or an empty text: a failed record does not spoil the verdict."""
     line = json.dumps(
         {"name": name, "solved": solved, "at": datetime.now(UTC).isoformat(timespec="seconds")}
     )

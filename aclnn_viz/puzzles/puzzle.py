@@ -129,7 +129,7 @@ class Puzzle:
 
     @property
     def lines(self) -> int:
-        """Return the number of lines in the solution's body, which are enough."""
+        """Return the number of lines in the body of the kit's solution: so many are enough."""
         return body_lines(solution_of(self).function)
 
     @property
@@ -138,7 +138,7 @@ class Puzzle:
 
     @property
     def specification(self) -> Source:
-        """Return the loop, without the docstring that states the task."""
+        """Return the source of the specification, a loop, without the docstring that states the task."""
         return Source(_without_docstring(self.spec))
 
     def check(self, answer: Callable) -> PuzzleResult:

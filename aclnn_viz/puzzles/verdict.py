@@ -136,7 +136,7 @@ def _case(puzzle, inputs: dict) -> Case:
 
 
 def unsolved(puzzle, lines: list, mistake: str | None = None) -> PuzzleResult:
-    """Return the result of a wrong answer, with its mistakes in lines."""
+    """Return the result of a wrong answer; `lines` say what is wrong."""
     return PuzzleResult(puzzle.name, False, (*lines, NUDGE), mistake)
 
 
@@ -328,7 +328,7 @@ def _worst(one: _Seen) -> str:
 
 
 def _given(inputs: dict, shape=None, at=()) -> str:
-    """Return the inputs in words: of an array with the output's shape one element, of a long array the shape."""
+    """Return the inputs in words: of an array with the output's shape the element `at`, of a long array its shape."""
 
     def shown(value):
         if not isinstance(value, np.ndarray):

@@ -39,7 +39,7 @@ class TileDetective(Detective):
 
     @cached_property
     def prepared(self) -> list[tuple[str, Prepared]]:
-        """Return the experiments; the inputs of each include cores and order of the run."""
+        """Return (label, data) of the experiments; the inputs also hold `cores` and `schedule` of the run."""
         found = []
         for label, options in self.experiments:
             made = {name: value for name, value in options.items() if name not in LAUNCH}
