@@ -36,7 +36,7 @@ def ways_of(op: Operator) -> Ways:
 
 @np.errstate(all="ignore")
 def atoms(made: Case) -> Atoms:
-    """Return which atoms hold of a case and which do not, by family and words.
+    """Return {(family, words): whether it holds} of every fact (atom) about a case that may matter to a kernel.
 
     >>> import aclnn_viz as av
     >>> atoms(av.case("softplus", shape=(3, 4)))["rows", "self: all 0"]
@@ -160,7 +160,7 @@ def _geometry(made: Case, bound: dict, sizes: dict, numbers: dict) -> Iterator[t
 
 
 def _rows(made: Case, bound: dict) -> Iterator[tuple[str, bool]]:
-    """Yield properties of the rows and numbers of each tensor, if every output is requested."""
+    """Yield (words, whether true) on rows and numbers of each tensor; nothing if the call omits an output."""
     op, whole = made.operator, {k: v for k, v in made.inputs.items() if type(v) is int}
     flags = [tensor.asked for tensor in op.tensors.values() if tensor.asked]
     if not all(asked(flag, bound) for flag in flags):

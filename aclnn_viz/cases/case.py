@@ -167,7 +167,7 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
 
 
 def stated(op, /, **given) -> Case:
-    """Draw a case from data: like `case`, with a name for the operator and values only, no paths."""
+    """Draw a case like `case`, but with a known operator or its name, and no paths as tensors."""
     op = known(op)
     for parameter in (*op.parameters, *op.forward_parameters):
         if parameter.kind == "tensor" and isinstance(value := given.get(parameter.name), str):

@@ -315,8 +315,8 @@ def tied(rng, values: np.ndarray, others) -> np.ndarray:
 
 
 def kinks_of(op: Operator, name: str, known: dict) -> list:
-    """Return the kinks of the function in a tensor, numbers or arrays, as far as known lengths, attributes and tensors
-    determine them.
+    """Return the points of a tensor at which the function has a kink, numbers or arrays, so far as the `known` lengths,
+    attributes and tensors determine these.
     """
     return [
         number for one in op.tensors[name].kinks if (number := value(str(one), known)) is not None
@@ -489,7 +489,7 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
 
 
 def suite(op: Operator) -> Iterator[dict]:
-    """Yield modes first, then formats, strides, omitted tensors and the declared shapes; `drafts` adds random cases."""
+    """Yield options of a suite: each mode first, then formats, strides, omitted tensors, declared shapes."""
     return (fitted(op, options) for options in _suite(op))
 
 
@@ -506,7 +506,7 @@ def _suite(op: Operator) -> Iterator[dict]:
 
 
 def left_out(op: Operator) -> Iterator[dict]:
-    """Yield options that omit one optional tensor each, in the first mode that allows it."""
+    """Yield for each optional tensor the options that omit it, with the first of the modes that allow this."""
     for name in (
         p.name for p in op.parameters if p.kind == "tensor" and p.optional and not p.reserved
     ):

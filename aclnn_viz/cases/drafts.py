@@ -178,7 +178,7 @@ def small(options: dict) -> bool:
 
 
 def drawn(op: Operator, count: int) -> Iterator[tuple[dict, dict, int]]:
-    """Yield options of at most `count` drafts that the operator accepts, each with the atoms and the size of its case."""
+    """Yield (options, atoms, size) of at most `count` random cases that the operator accepts; atoms are facts on it."""
     source, met, kept, done = Source(op), set(), [], 0
     for number in range(TRIES * count):
         if done == count:
@@ -210,7 +210,7 @@ def shown(held: dict) -> set:
 
 
 def suite(op: Operator, before: Sequence[Recipe], count: int = DRAFTS) -> list[dict]:
-    """Return options of recipes that show atoms which `before` lacks, the cheapest per new atom first.
+    """Return options whose cases show facts (atoms) that no recipe in `before` shows, most per cost first.
 
     The place of a case in the suite is its seed; if its numbers miss an atom by chance, a later recipe shows it.
     """

@@ -49,7 +49,7 @@ def drawn(op: Operator) -> Sequence[dict]:
 
 
 def stated(op: Operator) -> Iterator[Recipe]:
-    """Yield the recipes that an operator's table of cases states, or those of modes, formats and strides."""
+    """Yield the recipes of an operator's own table of cases; without one, those of modes, formats and strides."""
     for options in own_cases(op, "suite") or filter(partial(_taken, op), default.suite(op)):
         yield Recipe.of(op, options)
 
@@ -91,7 +91,7 @@ TOTALS = (2**15, 2**18, 2**21)  # elements of a shape with equal axes
 
 @dataclass(frozen=True)
 class Step:
-    """One case: its series, the elements of its largest tensor at most, and its options."""
+    """One case of a deep check: its series, the most elements that a tensor has, and its options."""
 
     series: str
     elements: int
@@ -108,7 +108,7 @@ RARE = ("large and small", "largest", "smallest")
 def deep(
     op: Operator, modes: Sequence[dict], dtypes: Sequence[str], sizes: bool = True
 ) -> Iterator[Step]:
-    """Yield the steps of a deep check, each series from small to large; without `sizes` only special numbers."""
+    """Yield the cases of a deep check, small ones of each series first; without `sizes` only special numbers."""
     turns = partial(_turn, modes, dtypes)
     yield from _numbers(op, modes, dtypes)
     if not sizes:
@@ -190,7 +190,7 @@ def _numbers(op: Operator, modes, dtypes) -> Iterator[Step]:
 
 
 def _kinds(op: Operator, plain: Case) -> Iterator[dict[str, str]]:
-    """Yield changes of tensors by special numbers; saved tensors only get nan or infinities."""
+    """Yield {tensor: kind of special numbers} for each case; saved tensors only get nan or infinities."""
     several = [name for name in plain.floats(saved=False) if plain.inputs[name].size > 1]
     yield dict.fromkeys(several, "zeros of both signs")
     for name in plain.floats():

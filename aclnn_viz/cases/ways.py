@@ -156,7 +156,7 @@ class Ways:
         return (function or getattr(operator, name))(*args)
 
     def of(self, inputs: dict) -> dict[str, bool]:
-        """Return by its words each way that an expression can take, true if the inputs of a call take it."""
+        """Return {words for one way of a decision: whether the call with these inputs takes it}."""
         self.seen, op = {}, self.op
         bound = op.bind(inputs)
         arranged, sizes = op.arrange_backward(**bound), op.fitting(bound)[1]

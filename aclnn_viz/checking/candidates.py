@@ -59,7 +59,7 @@ def of_edit(edit: Edit, only: frozenset[str] | None = None) -> Candidate:
 
 
 def exchanges(some: Iterable[Edit]) -> Iterator[Candidate]:
-    """Yield edits that exchange the same two things in two places of a function, and in all."""
+    """Yield candidates that swap the same two things in two places of a function, or in all its places."""
     by_exchange: dict[tuple, list[Edit]] = {}
     for edit in some:
         if edit.change.exchange:
@@ -94,7 +94,7 @@ CUTS = {
 
 
 def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
-    """Yield places of an axis that a kernel may miss: words, the block in them, and a function from length to places."""
+    """Yield (words, block, f) on places that a kernel may miss; f(length of an axis) is their slice or start."""
     yield message("in the last place of {axis}"), 0, lambda n: max(n - 1, 0)
     yield message("in the first place of {axis}"), 0, lambda n: slice(1)
     for words, length in CUTS.items():
@@ -103,7 +103,7 @@ def places_of_axes() -> Iterator[tuple[str, int, Callable[[int], int | slice]]]:
 
 
 def cut(array: np.ndarray, axis: int | None, places: Callable[[int], int | slice]) -> np.ndarray:
-    """Return an array with zeros in some places of an axis, or from some place on; without an axis, of all elements in order."""
+    """Return a copy of an array, 0 at the slice or from the start `places(length)` on an axis (None: flat)."""
     kept = np.array(array)
     whole = kept.reshape(-1) if axis is None else np.moveaxis(kept, axis, 0)
     part = places(len(whole))
@@ -165,7 +165,7 @@ def failing_arrays(seen: list[CaseRun]) -> dict:
 
 
 def _groups(op: Operator, arrays: dict, floating: list[str]) -> list[tuple[str, ...]]:
-    """Return each tensor, and groups of tensors read at the same places: saved together, or of the same shape."""
+    """Return groups of tensors' names: each alone; and those of one shape, saved ones apart from others."""
     groups = [(name,) for name in floating]
     alike: dict[tuple, list[str]] = {}
     for name in floating:
@@ -211,7 +211,7 @@ def _readings(axes: dict[int, str | int]) -> Iterator[tuple[str, dict, Callable]
 
 
 def _of(op: Operator, words: str, **changes) -> Candidate:
-    """Return the candidate of the right page with `changes` of a variant."""
+    """Return the candidate that `words` describe: the right page with other inputs or outputs, by `changes`."""
     variant = Variant(lambda: op.page, **changes)
     return _in_words("inputs", words, lambda run: run.matches(variant))
 
@@ -355,7 +355,7 @@ def _mapped(name: str, words: str, change: Callable) -> Candidate:
 
 @cache
 def slots(page: ModuleType) -> tuple[Edit, ...]:
-    """Return an edit for each place of a page where a number may be wrong or a factor missing, with an unknown number there."""
+    """Return edits, each with an unknown number in a place of a page where a number may be wrong or a factor missing."""
     return tuple(
         Edit("constant", unit, statement, change)
         for unit in units(page)
@@ -410,7 +410,7 @@ def fit(slot: Edit, run: CaseRun) -> float | None:
 
 
 def fitted(slot: Edit, failing: list[CaseRun]) -> Candidate | None:
-    """Return the candidate of a place if one number, or one length, fits all failing cases."""
+    """Return the edit `slot` with the number, or the law of lengths, that explains all failing cases; else None."""
     # some cases in which a number can be fitted to many digits
     numbers, sharp = [], ([run for run in failing if not run.narrow] or failing)[:SEVERAL]
     for run in sharp:

@@ -129,7 +129,7 @@ class CaseRun:
 
     @property
     def loose(self) -> "CaseRun":
-        """The same run with the tolerance for a kernel that computes in the 16 bits of its inputs, or else in float32."""
+        """The same run with a wider tolerance: for results rounded to the 16 bits of its inputs, or else to float32."""
         unit = float_format(self.dtype).unit_roundoff if self.narrow else SINGLE
         return replace(self, slack=SLACK * unit)
 
@@ -215,7 +215,7 @@ class CaseRun:
 
     @cached_property
     def _faint(self) -> frozenset[str]:
-        """The wrong outputs that the right page matches if rounding may move its inputs."""
+        """The names of wrong outputs that agree with the right page, or with truth, within a search's tolerance."""
         if self.slack or not self.misses:
             return frozenset()
         page = Variant(lambda: self.case.operator.page)
@@ -339,7 +339,7 @@ class CaseRun:
         return _everywhere(same) or self._as_truth(variant, same)
 
     def _between(self, name: str, some: list[dict]) -> np.ndarray:
-        """Return where the kernel's value lies between a page's results on inputs that differ by rounding."""
+        """Return the mask where a kernel's output lies between a page's results `some` on slightly moved inputs."""
         wide, near = self.wanted[name]
         values = [np.asarray(values_of[name], np.float64).reshape(wide.shape) for values_of in some]
         low, high = np.min(values, axis=0), np.max(values, axis=0)
@@ -348,7 +348,7 @@ class CaseRun:
             return (wide >= low - apart) & (wide <= high + apart)
 
     def _as_truth(self, variant: "Variant", same: dict[str, np.ndarray]) -> bool:
-        """Return whether the differing elements agree once the page, otherwise unchanged, is computed like truth."""
+        """Return whether the variant in truth's precision agrees with the kernel wherever `same` is false."""
         if variant.bound or variant.arrays or variant.outputs:
             return False
         page = replace(self.case.operator, page=variant.page())
@@ -400,7 +400,7 @@ class CaseRun:
         return places
 
     def _is_wrong(self, values: dict, outputs: frozenset[str]) -> bool:
-        """Return whether values of some outputs are wrong themselves, in the same elements except a few."""
+        """Return whether `values` of these outputs are wrong, mostly in the same elements as the kernel's."""
         if not outputs:
             return True
         rounded = {}
@@ -449,7 +449,7 @@ class Candidate:
     name: str = ""
 
     def __getattr__(self, name: str) -> str:
-        """Return a text; all are made on first use, because most candidates are rejected before."""
+        """Return `where`, `before` or `after`; they are made on first use, because most candidates are rejected before."""
         if name not in ("where", "before", "after"):
             raise AttributeError(name)
         vars(self).update(zip(("where", "before", "after"), self.texts()))

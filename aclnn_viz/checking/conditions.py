@@ -202,7 +202,7 @@ def _by_length(some, others) -> Condition | None:
 
 
 def stands(law: Condition, runs: Iterable[tuple[Case, bool]]) -> bool:
-    """Return whether a condition holds in all wrong ones among fresh runs, and would rarely do so by chance."""
+    """Return whether a condition holds of every wrong case among `runs` (case, wrong), and hardly by chance."""
     said = [(holds, wrong) for case, wrong in runs if (holds := law.holds(case)) is not None]
     wrong = sum(bad for _, bad in said)
     return all(holds for holds, bad in said if bad) and comb(len(said), wrong) >= SELDOM * comb(
@@ -241,7 +241,7 @@ def remainder(some: Sequence[int], others: Sequence[int]) -> str:
 def _either(
     some: Sequence[Traits], others: Sequence[Traits], most: int = CHOICES_LISTED
 ) -> dict[str, str]:
-    """Return a few choices with the values that they have in `others`, so that each case of `some` has another value in one.
+    """Return {choice: its values in `others`} of a few choices; each of `some` has another value in one of these.
 
     The result is empty if no few choices do this.
     """

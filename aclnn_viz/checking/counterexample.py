@@ -247,7 +247,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
 
 
 def _lower(entries: tuple) -> Iterator[tuple]:
-    """Yield integer arrays with one entry nearer to 0, then with a single entry."""
+    """Yield tuples of integers with one entry lowered; at last, for equal entries, the tuple of one entry."""
     if {*map(type, entries)} != {int}:
         return
     for at, n in enumerate(entries):
@@ -275,7 +275,7 @@ class Axes:
         }
 
     def _listed(self, letter: str) -> bool:
-        """Return whether an attribute lists the lengths of these axes, and must be cut with them."""
+        """Return whether the lengths of a letter's axes are an attribute, which must then be cut, too."""
         return isinstance(self.sizes[letter], tuple) and self.op.sizes[letter] in self.op.attributes
 
     def of(self, name: str) -> list[tuple[str, int]]:

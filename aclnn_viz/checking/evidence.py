@@ -116,7 +116,7 @@ class Coverage:
         return text + [message("more than {n} calls with the same inputs", n=self.calls)]
 
     def _unmet(self) -> Iterator[str]:
-        """Yield the conditions of the suite, or other known ones, that none of these cases met."""
+        """Yield in words the conditions that the suite's cases meet and these cases do not, their number first."""
         if not self.cases:
             return
         op = self.cases[0].operator
@@ -143,7 +143,7 @@ _atoms = once_per_case(atoms)
 
 
 def _atoms_at(op, number: int, seed: int) -> Atoms:
-    """Return the atoms of a case of the suite; none if the operator refuses the case."""
+    """Return the facts (atoms) about case `number` of the suite; none if the operator refuses the case."""
     try:
         return _atoms(case_at(op.name, number, seed))
     except UNTAKEN:
@@ -172,7 +172,7 @@ def _contents(case: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
 
 
 def _incomplete(lengths: set[int]) -> int | None:
-    """Return the smallest divisor that lacks some remainder among larger lengths."""
+    """Return the smallest divisor for which the lengths above it do not leave every remainder, or None."""
     return next((d for d in DIVISORS if {n % d for n in lengths if n > d} != set(range(d))), None)
 
 

@@ -140,7 +140,7 @@ def law_of(
     fresh: Sequence[CaseRun],
     others: Sequence[CaseRun] = (),
 ) -> tuple[Condition | None, bool]:
-    """Return the common property of wrong cases unless other cases contradict it, and whether fresh ones confirm it."""
+    """Return (condition that separates wrong from right cases, or None; whether fresh cases confirm it)."""
     full = [
         run.traits for run in seen if not run.misses and run.size
     ]  # a case without elements cannot be wrong and shows nothing
@@ -168,7 +168,7 @@ def _agrees(fault: Fault, wrong: Callable, run: CaseRun) -> bool:
 
 
 def _in_float32(wrong: Callable) -> Callable:
-    """Return a kernel that computes float64 inputs in float32, where a point may round onto a pixel."""
+    """Return the kernel `wrong` with float64 inputs cast to float32, and its outputs cast back."""
 
     def kernel(**inputs):
         outputs = wrong(
@@ -207,7 +207,7 @@ def _gives(fault: Fault, wrong: Callable, run: CaseRun, single: bool) -> bool:
 def _alike(
     fault: Fault, expected: Expected, guess: np.ndarray, actual: np.ndarray, single: bool
 ) -> bool:
-    """Return whether two outputs agree up to float32 rounding in another order.
+    """Return whether a fault's output `guess` is the kernel's `actual` up to rounding of sums in another order.
 
     `single` says that float64 outputs were computed in float32.
     """
@@ -479,7 +479,7 @@ STAGES = (_named, _plain, _edited, _sums, _constants, _anywhere, _exchanged)
 
 
 def _conditional(candidate: Candidate, failing, passing, right) -> Condition | None:
-    """Return the condition under which a candidate applies that agrees with all failing cases, but not with some right ones."""
+    """Return a condition that holds of all failing cases, but of no right case on which the candidate is wrong."""
     outside = [other for other in passing if not candidate.same(other)]
     if not outside or len(failing) < 2:
         return None
