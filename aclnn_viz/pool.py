@@ -17,7 +17,8 @@ class Processes(ProcessPoolExecutor):
     """
 
     def __init__(self, count: int, begin: Callable, *arguments):
-        # otherwise the first process would start the tracker, which unblocks interrupts
+        # Start the resource tracker now: otherwise the first process would start it, and its
+        # start unblocks interrupts.
         resource_tracker.ensure_running()
         super().__init__(
             count, get_context("spawn"), initializer=_begun, initargs=(begin, *arguments)
@@ -41,7 +42,7 @@ def uninterrupted():
     """Delay interrupts in this process; processes that start in the block never receive any, only the parent does."""
     main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    # threads of libraries do not block interrupts and could receive one
+    # libraries have threads that do not block interrupts: an interrupt that they get is kept here
     before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
     try:
         yield

@@ -34,8 +34,9 @@ OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
 # pixels: height of a line of words, of a headline above the panels, space between panels
 LINE, HEADLINE, GAP = 15, 17, 10
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # widths in pixels: a digit, a letter, a bold letter of titles
-SMALL_PRINT, APART = 8, 4  # points; least pixels between two texts of an axis
-ACROSS = {"normal": 1.28, "bold": 1.12}  # width of a Chinese letter per point and pixel, by weight
+SMALL_PRINT, APART = 8, 4  # font size in points; least pixels between two texts of an axis
+# Columns of text in a line, by weight: the line's pixels / the font's points * this factor.
+ACROSS = {"normal": 1.28, "bold": 1.12}
 
 
 def figure(picture, theme: str = "light"):
@@ -51,7 +52,7 @@ def figure(picture, theme: str = "light"):
     look, wide = THEMES[theme], picture.width
     seen = [
         panel for panel in picture.panels if not panel.more
-    ]  # panels that a reader must unfold are left out
+    ]  # panels that are folded away in the notebook are left out
     placed = laid_out([_grown(panel, wide) for panel in seen])
     heights = {}
     for panel, row, _ in placed:

@@ -14,14 +14,14 @@ from aclnn_viz.words.messages import tr
 
 # step of differences, whose error is about STEP**4 plus a rounding error of 2**-36
 STEP = 2.0**-16
-# tolerance of two numbers; tolerance of the slopes on both sides of a point
+# relative tolerances: of two numbers; of the slopes on both sides of a point
 CLOSE, SMOOTH = 1e-7, 1e-3
 SIZES = (1, 2, 3)
-TRIED, FEWEST = 120, 120  # most sizes tried, and most draws, for one combination of options
+TRIED, FEWEST = 120, 120  # most sizes, least draws over all sizes, of one combination of options
 DRAWS = 24  # random draws that check a proved claim, over all options together
-ENTRIES = 24  # entries of one input whose derivatives are checked
-AGAIN = 10**6  # seed of the first additional draw
-# values of whole, real and positive attributes
+ENTRIES = 24  # most entries of one input whose derivatives are checked
+AGAIN = 10**6  # first seed of the draws that look for a smaller counterexample
+# values that are drawn for whole, real and positive attributes
 WHOLE, REAL, POSITIVE = (1, -100, 0, 2), (0.75, 0.0, 1.0, 0.25), (0.5, 1.0, 2.0)
 # numbers where pages branch, and simple ones for the reader
 SIMPLE = (0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0, -3.0)
@@ -73,7 +73,7 @@ def search(subjects) -> Counterexample | None:
     ):
         known = _drawn(subject, sizes, seed)
         if _wrong(subject, sizes, known):
-            # more draws in smaller sizes, where special numbers may fail
+            # draw again in smaller sizes: a smaller counterexample is easier to read
             for less, lengths in islice(_sizes(subject), ENTRIES):
                 for again in range(AGAIN, AGAIN + 2 * ENTRIES) if less < total else ():
                     smaller = _drawn(subject, lengths, again)

@@ -268,7 +268,7 @@ class _Path:
     def _outputs_kept(self, saved):
         known = {}
         for name, a in self.outputs.items():
-            # an output that is an input or has a name needs a separate array
+            # an output that is an input, or another output too, gets an array of its own
             if a.op in ("input", "number") or a.name in known:
                 a = self.xp.made(
                     "adjoint", (a.symbol,), a.lengths, a.kind, ("output", name), a.symbol

@@ -30,7 +30,7 @@ ARITHMETIC = {
     "log": log,
 }
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
-# most digits of a number that is multiplied out
+# most digits of a float that stays a number; one with more becomes a named constant
 WRITTEN = 8
 STEPS = ("floor", "ceil", "round", "trunc", "sign")
 

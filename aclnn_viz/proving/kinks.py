@@ -8,7 +8,8 @@ from aclnn_viz.proving.paths import BY_VALUE, Impossible, OneOrMore, Path, Still
 from aclnn_viz.proving.steps import TRUTHS, plain
 from aclnn_viz.proving.theorems import loss_of, pieces, place_in
 
-# most regions of a theorem: for more, as in the samplers, points between them would take minutes
+# Most regions of a theorem whose kinks are searched: for the samplers, which have more, the search
+# would take minutes.
 REGIONS = 6
 TRIED = 2  # further regions in which a kink is searched
 LARGE_EXPRESSION = 60  # operations of the largest expression that is divided

@@ -20,8 +20,8 @@ from derivations.prover.ranges import is_nonnegative
 
 MOVED = "broadcast", "permuted", "reshape", "part"  # operations that only move entries
 ARITHMETIC = "add", "sub", "mul", "truediv", "square"  # operations without comparisons
-# what a proof replaces by one name: subexpressions computed by equal steps, or of equal value, or none;
-# the cheapest way is tried first
+# What a proof replaces by one name: subexpressions computed by equal steps, subexpressions of
+# equal value, or none. The ways are tried in this order, the cheapest first.
 NAMINGS = BY_WORK, BY_VALUE, NONE = range(3)
 
 

@@ -224,7 +224,7 @@ def _attempted(subject, held):
                 [str(subject), *(f"{s} = {value}" for s, value in traced.equal.items())]
             ).strip(", ")
             problems = theorems.unsound(traced)
-            # this holds for two functions; an operator may omit gradients
+            # A pair of functions names its outputs d<input>; each must be the gradient of an input.
             if all(out == f"d{of}" for out, of in subject.gradient_of.items()):
                 problems += [
                     f"backward gives {out}, the gradient of no input"

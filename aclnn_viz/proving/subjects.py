@@ -359,7 +359,7 @@ def of_operator(op: Operator, page=None) -> list[Subject]:
             for tensor in op.tensors.values()
             for pattern in patterns_of(tensor.shape)
         ):
-            fixed[name] = 1  # such a name places axes behind an axis of length 1
+            fixed[name] = 1  # such as dim, the index of an axis: one axis comes before it
         elif name not in seen:
             fixed[name] = True if isinstance(a.default, bool) and not a.values else a.default
         elif "Array" in a.c_type:

@@ -75,7 +75,7 @@ OPERATIONS = {
     "ne": lambda a, b: negated(equal(a, b)),
 }
 STEPS = "floor", "round", "trunc", "ceil", f"astype {INT}"
-FAR = 1e4  # a number beyond usual ones, as is its reciprocal
+FAR = 1e4  # bounds of a guard beyond FAR, or below 1 / FAR, only keep numbers finite
 
 
 class SymbolicArray(LetteredArray):

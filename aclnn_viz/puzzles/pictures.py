@@ -23,7 +23,7 @@ from aclnn_viz.words.messages import enumerated, tr
 POINTS = 601
 JUMP = 0.2  # a step beyond this share of a curve's range is drawn as a gap
 READ, OUTPUT = 2, 0  # kinds of boxes: pixels read, output
-CURVES = 2, 1, 0, 4  # kinds of lines; a single line is solid
+CURVES = 2, 1, 0, 4  # kinds of the lines, in order; the first is drawn solid
 # (factor, addend) changes of an element: a small one may stay within a constant piece, a large
 # one may leave it
 MOVES = (1.0, 0.37), (-2.3, -0.11), (0.999, 1e-4)

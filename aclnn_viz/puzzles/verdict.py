@@ -27,7 +27,7 @@ from aclnn_viz.words.messages import english, linked, message, tr
 
 # tolerance relative to the largest element: far above float64 rounding, far below any mistake
 CLOSE = 1e-9
-SECONDS = 5.0  # time limit of one call, in seconds
+SECONDS = 5.0  # time limit of one call of the reader's function, in seconds
 SECONDS_OF_KERNEL = 20.0  # time limit of a whole kernel, in seconds
 NUDGE = message("hint(1) gives a nudge")
 PRINTED = 6  # most elements of an input that a message prints

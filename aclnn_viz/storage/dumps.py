@@ -321,7 +321,7 @@ def _described(content: bytes):
     stack, marks, memo = [], [], {}
     for code, value, _ in pickletools.genops(content):
         match code.name:
-            case "PROTO" | "BINPERSID":  # a storage remains the tuple that names it
+            case "PROTO" | "BINPERSID":  # the tuple that names a storage stays on the stack
                 pass
             case "MARK":
                 marks.append(len(stack))
@@ -342,8 +342,8 @@ def _described(content: bytes):
                 stack[at:] = [tuple(stack[at:])]
             case "BINPUT" | "LONG_BINPUT":
                 memo[value] = stack[-1]
-            # a tuple in the memo is refused: tuples that contain a tuple twice could nest without
-            # end
+            # A tuple is not taken from the memo: tuples that each hold the last one twice would
+            # describe a value of any size in a few bytes.
             case "BINGET" | "LONG_BINGET" if not isinstance(memo[value], tuple):
                 stack.append(memo[value])
             case "REDUCE":

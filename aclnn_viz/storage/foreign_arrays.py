@@ -307,7 +307,8 @@ def as_array(value, name: str | None = None, floating: bool = False):
 def _converted(value) -> np.ndarray:
     if hasattr(value, "detach"):
         value = value.detach().cpu()
-        if hasattr(value, "resolve_neg"):  # PyTorch stores the sign of `z.conj().imag` separately
+        # z.conj().imag is a view whose negation PyTorch has not yet done
+        if hasattr(value, "resolve_neg"):
             value = value.resolve_neg()
         if str(value.dtype) == "torch.bfloat16":
             return value.contiguous().view(sys.modules["torch"].int16).numpy().view(BFLOAT16.numpy)
@@ -315,7 +316,7 @@ def _converted(value) -> np.ndarray:
     try:
         return np.from_dlpack(value)
     except Exception:
-        # the array interface serves for formats that DLPack or NumPy lacks
+        # __array__ also gives arrays in formats that DLPack or NumPy lacks
         if not hasattr(value, "__array__"):
             raise
         return np.asarray(value)

@@ -44,7 +44,8 @@ class Drive:
                 if not self._out:
                     return
                 for future in wait(self._out, return_when=FIRST_COMPLETED).done:
-                    # the case may have been submitted again after an earlier result
+                    # After the death of a worker, `_results` runs all submitted cases again and
+                    # empties `_out`.
                     if future in self._out:
                         for row in self._results(future, self._out.pop(future)):
                             self.store.add(self.run, row)

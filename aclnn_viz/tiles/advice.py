@@ -10,7 +10,7 @@ from aclnn_viz.tiles.platforms import BLOCK
 from aclnn_viz.tiles.program import Run
 from aclnn_viz.words.messages import Message, linked, message
 
-SECONDS = 20.0  # time limit of the runs without a wait
+SECONDS = 20.0  # time limit, in seconds, of the runs that each leave out one wait
 
 
 def advice(launched: Callable[..., Run], run: Run) -> Iterator[Message]:

@@ -13,7 +13,7 @@ from aclnn_viz.tiles.platforms import bfloat16_t, float32
 from aclnn_viz.tiles.tensors import GlobalTensor, LocalTensor
 from aclnn_viz.words.messages import message
 
-CALLS = 1 << 16  # bytes behind global memory for the records of a core
+CALLS = 1 << 16  # bytes for a core's records of calls, behind global memory in the shared file
 # Formats, enumerations and parameters in the order in which start.h and kernel_operator.h number them.
 FORMATS = (*map(np.dtype, "i1 u1 i2 u2 i4 u4 i8 u8 f2".split()), bfloat16_t, float32)
 PIPES = copies.PIPE_S, copies.PIPE_V, copies.PIPE_MTE2, copies.PIPE_MTE3, copies.PIPE_ALL
@@ -109,7 +109,7 @@ class Calls:
                 )
             elif letter == "p":
                 convert, form = partial(parameters, PARAMETERS[code()]), "d" * code()
-            elif convert is None:  # arguments that are equal in every call need no conversion
+            elif convert is None:  # text, formats and enumerations: equal in every call
                 value = None
                 if letter == "s":
                     value = bytes(iter(each.__next__, ord("\n"))).decode()

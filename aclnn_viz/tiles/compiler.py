@@ -43,7 +43,7 @@ REFUSALS = (
         "write it with others, or judge the results of the device with av.check",
     ),
 )
-# headers of the vendor's interface: each stands for all of ours
+# headers of the vendor's interface: each is replaced by the kit's kernel_operator.h
 VENDORS = re.compile(r"(?:lib|adv_api|basic_api|impl)/|kernel_(?:operator|tpipe|type|log|common)")
 ROOTS = ".git", ".gitignore", "LICENSE"  # names that mark the top folder of a repository
 SECONDS, KIBIBYTES = 120, 4 << 20  # time and memory limits; a compiler beyond them may never end
@@ -102,7 +102,7 @@ def above(file: Path, name: str) -> Path | None:
     top = repository(file)
     for parent in file.parents:
         for level in range(5):
-            # a kernel's before a host's, and the other way round
+            # a folder with the name of the file's comes first: op_kernel for a kernel
             found = sorted(
                 parent.glob("*/" * level + name),
                 key=lambda one: (one.parent.name != file.parent.name, one),

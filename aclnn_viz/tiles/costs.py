@@ -34,7 +34,7 @@ class Cost:
 
 
 _MARKS = {"documented": message("documented"), "inferred": message("inferred")}
-# Name, value, unit, mark and source.
+# Each line: name | value | unit | mark | source.
 _A2 = {
     name: Cost(loads(value), unit, _MARKS[mark], source.format(PROFILE, _GUIDE, _PYPTO))
     for name, value, unit, mark, source in (

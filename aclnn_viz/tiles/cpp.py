@@ -58,9 +58,9 @@ FLAGS = (
     "-DASCENDC_CPU_DEBUG=1",
     "-D__CCE_KT_TEST__=1",
 )
-# Limits of a core: seconds between two calls, waits for an answer, and memory.
+# Limits: seconds between two calls of a core, calls that wait for an answer, bytes of memory.
 SECONDS, STEPS, BYTES = 60.0, 1 << 20, 4 << 30
-STARTS = 10.0  # seconds until the first entry is ready
+STARTS = 10.0  # time limit, in seconds, of the run that lists the entries
 PRINTED = 1 << 16  # limit of the shown output of a kernel, in bytes
 # bytes between tensors, so that an address beyond one tensor lies in no other
 APART = 1 << 16
@@ -231,7 +231,7 @@ def _tiling_of(file: Path, names: Collection[str]) -> str:
     host, text = hosts[op := fitting[0]]
     header = '#include "kernel_tiling/kernel_tiling.h"\n'
     if host.resolve() not in _headers(file.resolve(), folder):
-        # leave out other code of the host, which the kernel cannot compile
+        # take these parts alone: the kernel's compiler lacks what the rest of the host needs
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
         header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
@@ -637,7 +637,7 @@ class Launched:
         text = b""
         while index not in self.ends and (more := os.read(self.report, 4096)):
             text += more
-            # the line with the cause of a crash may come first
+            # a core writes its exit status, after a crash also the cause, which may come first
             for core, word in map(str.split, text.decode().splitlines()):
                 (self.ends if word.lstrip("-").isdigit() else self.whys)[int(core)] = (
                     int(word) if word.lstrip("-").isdigit() else word

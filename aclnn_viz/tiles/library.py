@@ -150,7 +150,7 @@ def WholeReduceIndex(
         + lane // lanes * block_step * lanes
         + lane % lanes
     )
-    at[-1, last or mask :] = at[-1, 0]  # the first of equals counts
+    at[-1, last or mask :] = at[-1, 0]  # unused lanes repeat the first, which wins among equals
     pair = 1 if order == 3 else 2
     eight_bits(current(), "WholeReduce" + name, repeats, "repeatTime")
 

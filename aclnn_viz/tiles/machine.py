@@ -40,7 +40,7 @@ PRECISIONS = "documented", "exact"
 
 DOES = message("reads"), message("writes")
 ADDS, ADD = message("adds to"), message("add to")
-# verbs for one other core, and below for several
+# verb of a message about one other core; PLURALS: about several
 ONE = {"reads": DOES[0], "writes": DOES[1], "adds to": ADDS}
 PLURALS = {"reads": message("read"), "writes": message("write"), "adds to": ADD}
 BYTES = message("{name} {does} {n} of {all} bytes that nobody wrote")
@@ -120,7 +120,7 @@ class Core:
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0
         self.platform, self.auto = machine.platform, machine.auto
-        # the whole buffer: TPipe may use bytes that the host's function does not count
+        # the whole buffer: TPipe may use bytes that GetCoreMemSize leaves out
         self.ub = UnifiedBuffer(machine.platform.unified_buffer, machine.precise)
         self.count = [0] * 4
         self.seen = [[0] * 4 for _ in PIPES]
@@ -134,7 +134,7 @@ class Core:
         self.cached: set = set()  # memories of which the scalar unit's cache holds lines
         self.formats: dict[
             tuple, np.dtype
-        ] = {}  # horizon of the latest tensor at each (memory, span)
+        ] = {}  # format of the latest tensor at each (memory, span)
         self.moved = 0  # bytes copied between global memory and the Unified Buffer
         self.at: tuple[str, int] | None = None  # file and line, for a program outside Python
 
@@ -255,7 +255,7 @@ class Core:
         )
         for memory, span in reads:
             self._check(instruction, memory, span, False)
-            # this core has read already; the note is for other cores
+            # record the read, so that conflicting writes of other cores are found
             if memory is not self.ub:
                 memory.note(span, S, 0, False, self, False)
         self.machine.schedule.reach(self, instruction)

@@ -20,11 +20,12 @@ from aclnn_viz.tiles.platforms import bfloat16_t, half
 S, V, MTE2, MTE3 = PIPES = range(4)
 PIPE_NAMES = ("PIPE_S", "PIPE_V", "PIPE_MTE2", "PIPE_MTE3")
 
-# the order lets the minimum of a span tell whether all of it is data
+# In this order, the minimum over a span is WRITTEN only if all its bytes are written.
 UNWRITTEN, PADDING, WRITTEN = range(3)
 POISON = 0xFF  # fill byte that makes a nan in every floating format
 NARROW = half, bfloat16_t
-_CORES = 1024  # a stamp is epoch * _CORES + core + 1
+# A stamp says who accessed an element: epoch * _CORES + core + 1, or + _MANY for several cores.
+_CORES = 1024
 _MANY = _CORES - 1
 CACHE = 64  # bytes of a line of the scalar unit's cache
 

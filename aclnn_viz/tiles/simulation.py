@@ -105,7 +105,7 @@ class _Simulation:
         ]
         # heap of events: (time, core, event, pipe, position)
         self.timed = [(self.begin[c], c, self.START, -1, 0) for c in range(n)]
-        # inbound copies that share the memory: (work at end, core, position)
+        # copies into cores, which share the bandwidth: (`work` at which it ends, core, position)
         self.sharing: list = []
         self.waiting: list[list[int]] = [[] for _ in cores]
         self.active = [False] * n

@@ -21,9 +21,10 @@ from aclnn_viz.tiles.simulation import PIPES_TIMED, jobs_of, repeats, simulated
 from aclnn_viz.words.messages import message, tr
 
 L2 = ("warm", "cold")
-GOOD = 16384  # copies of at least so many bytes use the bandwidth well (guide, 尽量一次搬运较大的数据块)
+# Bytes from which a copy uses the bandwidth well (guide, 尽量一次搬运较大的数据块).
+GOOD = 16384
 MADE = b'{"displayTimeUnit": "ns", "traceEvents"'  # first bytes of a file of times
-SAME = 0.05  # smaller relative differences are reported as invisible
+SAME = 0.05  # relative difference of two times; the model cannot tell smaller ones
 
 
 class Slot(NamedTuple):
@@ -245,7 +246,8 @@ class Times:
                 )
             ]
         free: dict[tuple, float] = {}
-        # Viewers take any overlap for nested calls: an inbound copy starts after the last, and times are in 1/1024 us.
+        # Viewers draw overlapping events as nested calls. So a copy is drawn from the end of the
+        # one before, and times are multiples of 1/1024 us, whose sums are exact.
         for span in self.spans:
             key, end = (span.core, span.pipe), round(span.end * 1024) / 1024
             start = max(round(span.start * 1024) / 1024, free.get(key, 0.0))

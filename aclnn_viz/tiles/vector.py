@@ -379,8 +379,8 @@ def _unary(name, function):
     )
 
 
-# Right bits of the fraction after an approximate instruction. The pages state errors of 1e-3 for
-# half and 1e-4 for float; near 1, a table of these bits errs by 2**-8 and 2**-12. Source:
+# Bits of the fraction to which the result of an approximate instruction is rounded. Near 1, this
+# errs by 2**-8 and 2**-12; the vendor's pages state 1e-3 for half and 1e-4 for float. Source:
 # docs/zh/api/SIMD-API.
 APPROXIMATE = {half: 7, float32: 11}
 

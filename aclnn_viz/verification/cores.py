@@ -43,7 +43,8 @@ def rows(parts: tuple[str, ...], names: tuple[str, ...] | None = None) -> Iterat
 
     Processes, because SymPy is pure Python; spawned, because this process may have threads.
     """
-    # the workers inherit it; SymPy's default of 1,000 costs a twentieth of the time
+    # The workers inherit this size of SymPy's cache: with the default of 1,000, they take a
+    # twentieth more time.
     os.environ.setdefault("SYMPY_CACHE_SIZE", "30000")
     others = multiprocessing.active_children()
     with Processes(os.cpu_count(), begin, registry.folders()) as pool:

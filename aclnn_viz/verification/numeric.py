@@ -22,7 +22,7 @@ def truth_check(op: Operator) -> Check:
     def run():
         for ready in prepared_suite(op, 0):
             outputs = op.backward(**ready.case.inputs)
-            # initial=0, because a call may request no output
+            # default=0.0, because a call may request no output
             used = max(
                 (expected.used(outputs[name]) for name, expected in ready.expected.items()),
                 default=0.0,

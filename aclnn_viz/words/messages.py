@@ -135,7 +135,7 @@ def _of_the_process() -> str:
 def _catalogue(name: str) -> dict[str, str]:
     from json import loads  # quoted texts are JSON strings
 
-    # a text may continue on the next line
+    # a text that continues on the next line is joined
     found = _ENTRY.findall((PLACE / f"{name}.po").read_text("utf-8").replace('"\n"', ""))
     return dict(zip(*(loads(f"[{','.join(texts)}]") for texts in zip(*found))))
 

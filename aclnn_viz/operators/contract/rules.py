@@ -230,8 +230,8 @@ def _generated_steps(
     required = tensor_names(parameters, required=True)
     outputs = tensor_names(parameters, output=True)
     accepted = (ACL_FORMAT_ND, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_NCDHW, ACL_FORMAT_NCL)
-    # In the individual_op sources, a lookup that all operators share refuses the product first, with
-    # a status of its own. The first version that has this lookup is inferred from the tags.
+    # In the individual_op sources, a lookup shared by all operators refuses the product, with a
+    # status of its own. The first version that has this lookup is inferred from the tags.
     first = Version.parse("9.0.0")
 
     def no_product(call: Call) -> bool:

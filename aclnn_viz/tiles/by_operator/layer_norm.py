@@ -15,7 +15,7 @@ from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.tiles.ascendc import *  # noqa: F403  the header of every Ascend C kernel
 from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, F, Fetch, Store, Widen, bound
 
-ROWS = 64  # per group; the scalar unit keeps their sums
+ROWS = 64  # rows that are summed together; the scalar unit keeps a sum for each
 
 
 def tiling(
@@ -96,7 +96,7 @@ class LayerNormGrad:
             for start in range(0, self.t.columns, self.t.tileLength)
         ]
         Duplicate(self.dw, 0.0, self.t.tileLength)
-        for _, parts, _ in self.sums:  # targets of the sums of row groups
+        for _, parts, _ in self.sums:  # zeros, to which atomic adds add the sums of row groups
             for start, count in tiles:
                 Store(self.outQue, parts[GetBlockIdx() * self.t.slot + start], self.dw, count)
         for first in range(self.first, self.last, ROWS):
@@ -123,7 +123,7 @@ class LayerNormGrad:
                 Mul(self.grad, self.grad, self.xhat, count)
                 ReduceSum(self.sum, self.grad, self.work, count)
                 along[row - first] = along[row - first] + self.sum.GetValue(0)
-            PipeBarrier(PIPE_MTE3)  # earlier sums, or zeros, have been written
+            PipeBarrier(PIPE_MTE3)  # after the zeros, or the sums of the last rows, are written
             SetAtomicAdd(float32)
             for k, parts, _ in self.sums:
                 Store(

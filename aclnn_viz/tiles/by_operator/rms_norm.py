@@ -238,7 +238,7 @@ class RmsNormGrad:
             Duplicate(self.dgamma, 0.0, count)
             for core in range(GetBlockNum()):
                 eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE2)
-                # This flag also marks the vector unit's last sum as finished.
+                # `work` may be overwritten: the vector unit has added it to dgamma
                 SetFlag(HardEvent.V_MTE2, eventID)
                 WaitFlag(HardEvent.V_MTE2, eventID)
                 DataCopyPad(self.work, self.partGm[core * self.t.slot + start], row, NO_PAD)
@@ -262,8 +262,8 @@ def atomic_tiling(platform, **inputs):
     return tiling(platform, **inputs, atomic=True)
 
 
-# Rows and cores may be summed in any order: no order adds more numbers in a row than one that adds
-# row after row.
+# The cores' atomic sums come in any order. SEQUENTIAL bounds all: no order has a longer chain of
+# additions than row after row.
 _PLAN = Plan("rms norm in tiles", order=BLOCKED, tile=64, leading=SEQUENTIAL, reciprocal_mean=True)
 PROGRAMS = (
     Program(

@@ -84,7 +84,7 @@ class GridSamplerGrad:
         self.sumGm = bound(float32, inputGrad if self.T == float32 else workspace, tiling.total)
         self.first = GetBlockIdx() * tiling.span
         self.last = min(self.first + tiling.span, tiling.samples * tiling.points)
-        self.lanes = 32 // self.T.itemsize  # elements of a block; a channel uses the first of them
+        self.lanes = 32 // self.T.itemsize  # elements of 32 bytes; a channel uses the first one
         pipe = TPipe()
         self.gradQue, self.xQue, self.outQue = TQue(VECIN, 1), TQue(VECIN, 1), TQue(VECOUT, 1)
         pipe.InitBuffer(self.gradQue, BUFFERS, CHANNELS * 32)
@@ -182,7 +182,7 @@ class GridSamplerGrad:
         )
         SetAtomicNone()
         if self.t.inOrder:
-            PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may be reordered
+            PipeBarrier(PIPE_MTE3)  # one core's atomic sums, too, may land in another order
         self.outQue.FreeTensor(out)
 
     def Dot(self, at, count):
