@@ -19,7 +19,7 @@ def tiling(platform, gradOutput, self):
     blocks = -(-n // align)
     cores = min(platform.GetCoreNumAiv(), blocks)
     # An element takes space in three queues, two bits, and float buffers for x, slope and, if narrower, gradient.
-    available = platform.GetCoreMemSize() - 8192  # Select uses the upper 8 KiB
+    available = platform.GetCoreMemSize() - 8192  # bytes for Select
     bytes_of_element = 3 * BUFFERS * size + 4 * (2 if size == 4 else 3) + 2 / 8
     tile = int(available / bytes_of_element) // 256 * 256
     return Tiling(
