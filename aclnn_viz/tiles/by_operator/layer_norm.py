@@ -123,7 +123,7 @@ class LayerNormGrad:
                 Mul(self.grad, self.grad, self.xhat, count)
                 ReduceSum(self.sum, self.grad, self.work, count)
                 along[row - first] = along[row - first] + self.sum.GetValue(0)
-            PipeBarrier(PIPE_MTE3)  # after the zeros, or the sums of the last rows, are written
+            PipeBarrier(PIPE_MTE3)  # earlier sums of rows, or the zeros, have been written
             SetAtomicAdd(float32)
             for k, parts, _ in self.sums:
                 Store(

@@ -182,7 +182,7 @@ class GridSamplerGrad:
         )
         SetAtomicNone()
         if self.t.inOrder:
-            PipeBarrier(PIPE_MTE3)  # one core's atomic sums, too, may land in another order
+            PipeBarrier(PIPE_MTE3)  # atomic sums of one core, too, may land in any order
         self.outQue.FreeTensor(out)
 
     def Dot(self, at, count):
