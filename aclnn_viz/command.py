@@ -136,7 +136,7 @@ def _reported(work: Callable[[], int], writer: int) -> int:
 
 
 def _unblocked() -> None:
-    """Unblock waiting interrupts."""
+    """Let this process receive interrupts, also those that arrived while they were blocked."""
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 

@@ -82,7 +82,7 @@ def listed(name: str, value, kind, of: str = "") -> list:
 
 
 def loaded(place, load: Callable):
-    """Return the result of `load()`; raise ValueError if the user's code in it ends in another way."""
+    """Return the result of `load()`, which runs a user's file; raise ValueError if that code raises or exits."""
     try:
         return load()
     except KeyboardInterrupt:

@@ -11,7 +11,7 @@ OPTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf
 
 
 def given(text: str) -> str:
-    """Return a text that is not empty."""
+    """Return the text of an option; refuse an empty one."""
     if not text:
         raise argparse.ArgumentTypeError(
             problem("the value of an option is not empty", "an empty text", "leave the option out")
@@ -20,7 +20,7 @@ def given(text: str) -> str:
 
 
 def seed(text: str) -> int:
-    """Return a number from 0 on."""
+    """Return the seed that a text states; refuse any text but a whole number from 0 on."""
     try:
         if int(text) >= 0:
             return int(text)
@@ -32,7 +32,7 @@ def seed(text: str) -> int:
 
 
 def order(text: str) -> str | int:
-    """Return an order of landing: its name, or a number."""
+    """Return the schedule that a text states: its name, or a number that seeds a random order."""
     return int(text) if text.isdecimal() and len(text) < 20 else text
 
 

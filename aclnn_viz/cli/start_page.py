@@ -28,7 +28,7 @@ NOTHING = message("Nothing here was run on Atlas hardware; what is emulated or p
 
 @cache
 def picture() -> str:
-    """Return the operator whose explorer is declared the first."""
+    """Return the name of the operator that the start page shows: its explorer sets FIRST."""
     from aclnn_viz.operators import operators, registry
 
     owners = (op.name for op in operators())

@@ -297,7 +297,9 @@ def _shapes(inputs) -> str:
 
 
 def _runs(value: np.ndarray) -> np.ndarray:
-    """Return the indices of written numbers: all, or the first of each run in a mask with long runs."""
+    """Return the flat indices of the elements that the program lists: all, or the first of each run of equal whole
+    numbers if runs are long.
+    """
     flat = value.ravel()
     starts = np.flatnonzero(np.append(True, flat[1:] != flat[:-1]))
     return (

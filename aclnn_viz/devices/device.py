@@ -108,7 +108,7 @@ class Process:
         return "aclFinalizeReference" if self.counted else None
 
     def leave(self, device_id: int) -> bool:
-        """Return whether to reset the device that was closed."""
+        """Count one session less on a device, and return whether its session must now reset the device."""
         self.sets[device_id] -= 1
         return not self.foreign and (self.counted or not self.sets[device_id])
 
@@ -365,7 +365,7 @@ def _fix(constraint) -> str:
 
 
 def _unwritten(program: Program, array: np.ndarray) -> int:
-    """Allocate device memory for an output, filled with the byte of fresh memory."""
+    """Allocate device memory for an output, fill every byte with FILL, and return the address."""
     address = program.malloc(array.nbytes)
     if array.nbytes:
         program.calls.call("aclrtMemset", address, array.nbytes, FILL.get(), array.nbytes)

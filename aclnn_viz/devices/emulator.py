@@ -47,7 +47,7 @@ ELEMENTS = {"int64_t *": "<i8", "bool *": "?", "float *": "<f4"}
 
 
 class Fault(Exception):
-    """The emulator cannot do a call; the program ends with this sentence."""
+    """The emulator cannot do a call; the text of this error is printed when the program ends."""
 
 
 @dataclass
@@ -247,7 +247,7 @@ class Emulator:
             self.acl.default_stream_or(stream).queue.append(Task(self, kernel, platform))
 
     def at(self, place: int, form: str = "{line}: ") -> str:
-        """Return the program's line of a call by its return address, or "" if unknown."""
+        """Return the file and line of the program that made the call with this return address, or "" if unknown."""
         found = self._line(place - 1) if place > 1 else None
         return form.format(line=found) if found else ""
 
@@ -403,7 +403,9 @@ class DeviceLaunch(Launched):
         )
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
-        """Return the memory at an address; records are refined to the smallest format that the kernel reads."""
+        """Return the block of memory at an address, and the offset in it;
+        accesses are then recorded by elements of `form`.
+        """
         held = [(start, memory) for start, memory, _ in self.memories if start <= offset]
         if not held:
             return None
@@ -413,7 +415,9 @@ class DeviceLaunch(Launched):
 
 
 def regrain(memory: GlobalMemory, form: np.dtype) -> None:
-    """Refine the records of memory to elements of a format, unless they are as small already."""
+    """Record the accesses to a memory by elements of a format, unless they
+    are recorded by elements as small or smaller.
+    """
     size = form.itemsize
     if memory.size % size or memory.grain is not None and memory.grain <= size:
         return

@@ -145,7 +145,9 @@ typedef void *aclrtContext;
 
 
 def _of_operators(function: Function) -> bool:
-    """Return whether acl_meta.h declares a function: those of descriptors, of executors and of the aclnn interface."""
+    """Return whether acl_meta.h declares a function, that is, one of descriptors,
+    of executors or of the aclnn interface.
+    """
     text = function.prototype
     return "aclnn" in text or any(f"{name} " in text for name in HANDLES)
 

@@ -204,7 +204,7 @@ PAGES = 256  # compiled pages that are kept before all are dropped
 
 
 class JaxPeer(Peer):
-    """The page compiled for "cpu" or "gpu", whole; results are rounded once into the documented formats."""
+    """JAX on "cpu" or "gpu": the whole page is compiled, and its results are rounded once to the documented formats."""
 
     library = "jax"
 
@@ -319,7 +319,9 @@ class NumbaPeer(Peer):
 
 
 def _one_loop(op, arranged) -> tuple:
-    """Return (parts, loop, numbers, shapes) of the loop over all elements: the operator's own, or one written from its page."""
+    """Return (parts, loop, numbers, shapes): how threads share the elements, the operator's own loop or one written
+    from its page, its numbers, and the shape of each of its arrays.
+    """
     if (loop := registry.own("loops", op.name, "elements")) is None:
         return page_loops.written(op, arranged)
     whole = arranged.results[op.main].shape

@@ -52,7 +52,7 @@ class _Elsewhere(NotSupported):
 
 
 class _Taken(Exception):
-    """A kernel can take the call; the judge makes the real one, with its limits."""
+    """A kernel's parameters fit a trial call, which ends here; the judge makes the real call later, with its limits."""
 
 
 def adapted(op, kernel, signature) -> Callable:

@@ -15,7 +15,7 @@ from aclnn_viz.pictures.text import STILL, choose
 
 
 class ExplorerArrays(NumPyArrays):
-    """The namespace of pages with two more functions, which count in numbers of a format, as in `aclnn_viz.dtypes`."""
+    """The namespace of pages with two more functions: `round_to` and `ulp` of `aclnn_viz.dtypes`."""
 
     round_to, ulp = staticmethod(round_to), staticmethod(ulp)
     where = staticmethod(np.where)  # NumPy's where also takes plain numbers
@@ -25,7 +25,7 @@ XP = ExplorerArrays()
 
 
 def element(xp, values, index, axis: int = 0):
-    """Return `values` at an index of one axis, which may move."""
+    """Return the part of `values` at one index of an axis, without that axis; the index may be traced."""
     return xp.squeeze(xp.take(values, xp.reshape(index, (1,)), axis=axis), axis=axis)
 
 
@@ -34,13 +34,13 @@ def double(xp, values):
 
 
 def paged(xp, arranged) -> dict:
-    """Return the arrays of an arranged page, and the values prepared from them."""
+    """Return the arrays of an arranged page by name, with those that its prelude computes from them."""
     arrays = arranged.arrays
     return arrays | (arranged.prelude(xp, arrays) if arranged.prelude else {})
 
 
 def point(value):
-    """Return a number as a mark's single place, (1,)."""
+    """Return a number as an array (1,), the coordinate of a mark with a single place."""
     return value + np.zeros(1)
 
 
@@ -50,7 +50,9 @@ def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tupl
 
 
 def only(xp, there, mark) -> tuple:
-    """Return a mark if a condition holds; else nothing, or nan in its places if the condition moves."""
+    """Return (mark,) if a condition holds, else (). For a traced condition, the mark's
+    places are nan where it does not hold.
+    """
     if isinstance(there, STILL):
         return (mark,) if there else ()
     names = {entry.name for entry in fields(mark)}
@@ -67,7 +69,9 @@ def only(xp, there, mark) -> tuple:
 
 
 def placed(moved, shape: tuple):
-    """Return an array (rows, columns, 2) of the dragged points' coordinates, nan at rest; in a trace `moved` is such an array already."""
+    """Return the coordinates of dragged points as an array (rows, columns, 2), nan for points that nobody dragged; in a
+    trace `moved` is such an array already.
+    """
     if not isinstance(moved, tuple):
         moved = moved[: shape[0], : shape[1]]
         rest = np.full((moved.shape[0], shape[1] - moved.shape[1], 2), np.nan)

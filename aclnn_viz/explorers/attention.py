@@ -50,7 +50,9 @@ def options(op, state) -> dict:
 
 @dataclass(frozen=True, eq=False)
 class Attention:
-    """Scores, P and dS of all queries, (Sq, Skv), scores nan if hidden; for the chosen query by key (Skv,)."""
+    """Scores, P and dS of all queries (Sq, Skv), where a hidden score is
+    nan, and the chosen query's values by key (Skv,).
+    """
 
     xp: object
     state: object
@@ -196,7 +198,9 @@ def _keys(found: Attention) -> Axis:
 
 
 def _sweep(xp, found: Attention, n: int) -> Panel:
-    """Return the forward panel: the query's scores, and the maximum, which a tile may raise."""
+    """Return the panel of the forward pass: the chosen query's scores, and their
+    maximum so far, which a tile may raise.
+    """
     at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
@@ -252,7 +256,9 @@ def _dmap(xp, found: Attention) -> Panel:
 
 
 def _kept(xp, found: Attention, n: int) -> Panel:
-    """Return the panel of the weights of keys seen so far, under the maximum before the last tile and under the present one."""
+    """Return the panel of exp(score - maximum) of the keys read so far, with the maximum before the last tile and the
+    present one.
+    """
     at, over = np.arange(float(n)), _keys(found)
     before, now = found.weights
     marks = (

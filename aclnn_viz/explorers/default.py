@@ -83,7 +83,9 @@ def of(op) -> Subject:
 
 @cache
 def state_of(op) -> type:
-    """Return the class of states: attributes, lengths, dtype, seed; each starts where `av.case` does."""
+    """Return the class of states, with attributes, lengths, dtype and seed as
+    fields; the defaults are those of `av.case`.
+    """
     start, (stage, _) = case(op).inputs, response.stage_of(op)
     made = {p.name: _control(op, p, start) for p in _parameters(op)}
     moved = [(name, vendors(one)) for name, one in made.items() if one]
@@ -185,7 +187,7 @@ def _real(parameter, known: float):
 
 @cache
 def _shape(op) -> tuple[int, ...]:
-    """Return the shape that `av.case` draws, the main output's."""
+    """Return the shape of the main output for the inputs that `av.case` draws by default."""
     return case(op).operator.backward(**case(op).inputs)[op.outputs[0]].shape
 
 
@@ -216,7 +218,9 @@ def _lengths(op, state) -> tuple:
 
 
 def _meant(op, parameter, value):
-    """Return the value of a parameter whose control holds a power, signs or text."""
+    """Return the value of a parameter from that of its control, which may be an exponent of
+    10, a row of + and −, or a text.
+    """
     if _is_power(op, parameter):
         return 10.0**value
     if parameter.kind == "bools":
@@ -251,7 +255,7 @@ def drawn(op, state):
 
 
 def inputs(op, state) -> dict:
-    """Return the inputs of op.backward: the case's, with a hand's changes."""
+    """Return the inputs of op.backward: those of the drawn case, changed by what the user dragged."""
     return _moving(op, state, state, XP, op)[0]
 
 
@@ -263,7 +267,9 @@ def _of_forward(op, state) -> dict:
 
 
 def _by_hand(op, state) -> dict:
-    """Return the inputs that no case draws."""
+    """Return the inputs without null tensors if the stage lets the user drag
+    some, which no case then draws; else {}.
+    """
     stage, _ = response.stage_of(op)
     given = inputs(op, state) if hasattr(stage, "moved") else {}
     return {name: value for name, value in given.items() if value is not None}
@@ -320,8 +326,8 @@ def _stays(value) -> bool:
 
 
 def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
-    """Return a state's inputs with a hand's changes; moving real attributes also change forward's saved tensors and
-    backward's inputs.
+    """Return a state's inputs changed by what the user dragged, and backward's attributes that a trace varies; saved
+    tensors follow from both.
     """
     given, (stage, _) = drawn(op, state).inputs, response.stage_of(op)
     moving = {

@@ -28,7 +28,9 @@ def listed(name: str, **given: dict) -> list[tuple]:
 
 
 def table(name: str) -> dict:
-    """Return the fields of a table, with what they take from the table that it is like."""
+    """Return the settings of each field of a table; a setting that a field
+    lacks comes from the table named by `like`.
+    """
     own = TABLES[name]
     like, group = table(own["like"]) if "like" in own else {}, {"group": own.get("group", "")}
     return {
@@ -51,7 +53,7 @@ def _text(said):
 
 
 def stated(name: str, **given: dict):
-    """Return a decorator that makes a class the state with the controls of a table, before its own fields."""
+    """Return a decorator that makes a class a frozen dataclass, whose first fields are the controls of a table."""
 
     def made(state: type) -> type:
         fields = listed(name, **given)

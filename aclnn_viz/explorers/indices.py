@@ -28,14 +28,14 @@ SHARES = np.linspace(0.0, 1.0, 17)  # points of an arrow, as shares of its lengt
 
 
 def index_of(op) -> str | None:
-    """Return the only tensor of backward with a list of whole numbers."""
+    """Return the name of backward's only one-dimensional tensor of whole numbers; None if there are none or several."""
     arrays = op.arrange_backward(**case(op).inputs).arrays
     names = [n for n, a in arrays.items() if a is not None and a.dtype.kind in "iu" and a.ndim == 1]
     return names[0] if len(names) == 1 else None
 
 
 def left_out(op) -> str | None:
-    """Return the attribute that holds an excluded index."""
+    """Return the name of the attribute that holds an excluded index, or None."""
     own = (name for name, a in op.attributes.items() if "int" in a.c_type and not a.values)
     return next((name for name in own if name not in op.sizes.values()), None)
 
@@ -61,7 +61,9 @@ def _each(xp, op, values: dict, run) -> np.ndarray:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Return the fields: the chosen row, the number of rows, and the number of fallen rows."""
+    """Return the fields: `others`, the chosen row, the number of rows, and the
+    share of rows already added to the output.
+    """
     return [*others, *listed("indices")]
 
 
@@ -71,7 +73,7 @@ def options(op, state) -> dict:
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with the indices that a hand moved."""
+    """Return the inputs with the indices that the user changed by dragging arrows."""
     plain = getattr(op, "_op", op)
     name, many = index_of(plain), plain.arrange_backward(**given).results[plain.main].shape[0]
     index = given[name]
@@ -101,7 +103,7 @@ class Indices:
 
     @property
     def gone(self):
-        """Return how far each row has fallen, from 0 to 1."""
+        """Return the share of its way to the output that each row has gone, from 0 to 1."""
         n = len(self.place)
         return self.xp.clip(self.state.sent * n - np.arange(float(n)), 0.0, 1.0)
 
@@ -116,7 +118,7 @@ class Indices:
 
     @property
     def fallen(self):
-        """Return the present sums at the places."""
+        """Return the output (places, numbers), summed over the rows that have arrived so far."""
         xp, late = self.xp, double(self.xp, self.gone < 1.0)[:, None] * self.brought
         at = double(xp, self.place[:, None] == np.arange(float(len(self.out))))[:, :, None]
         return xp.where(
@@ -177,7 +179,7 @@ class Indices:
 
 
 def indices(xp, op, run, arrays, arranged, given, state) -> Indices:
-    """Return the stage's data; a gradient of 1 in each row shows the row's factor."""
+    """Return the data of the stage; the factor of a row is what a gradient of 1 in that row adds to the output."""
     plain, upstream = getattr(op, "_op", op), next(iter(op.upstream))
     values = arranged.attributes | arrays
     each, out = _each(xp, op, values, run), run(op.page.backward, values)[op.main]

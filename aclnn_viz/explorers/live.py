@@ -54,7 +54,9 @@ NEEDS = message("{field} stays as it was saved: open the explorer in Python to c
 
 
 class TracedOperator:
-    """An operator whose forward and backward run over traced arrays: its pages, rounded once as declared."""
+    """An operator that runs its pages forward and backward over traced arrays, and rounds each result once to the
+    declared format.
+    """
 
     def __init__(self, op, xp):
         self._op, self._xp = op, xp
@@ -198,7 +200,7 @@ def traced(subject, state, data) -> dict:
 
 
 class _Page:
-    """The common parts of a page's combinations: arrays, descriptions and functions, each stored once."""
+    """A saved page. Its pictures share arrays, descriptions and functions, of which each is stored once."""
 
     def __init__(self, subject, state, data, languages=LANGUAGES):
         self.subject, self.state, self.data, self.languages = subject, state, data, languages
@@ -221,7 +223,7 @@ class _Page:
         return next(([m.move, *m.x.shape] for m in marks if isinstance(m, Handles)), None)
 
     def _same_inputs(self, control) -> bool:
-        """Return whether inputs that a trace keeps constant stay equal from end to end of a slider."""
+        """Return whether the inputs that a trace keeps constant are equal at both ends of a slider."""
         own = self.subject.drawn_of(self.state)
         with suppress(StateError):
             ends = [

@@ -29,7 +29,9 @@ TALL, LOW = 320, 122
 
 @cache
 def parts(op) -> tuple[str, str] | tuple:
-    """Return the saved log-probabilities and targets of a loss of softmax; an empty tuple for other operators."""
+    """Return the names of the saved log-probabilities and of the targets of a loss
+    of softmax; an empty tuple for other operators.
+    """
     given = case(op).inputs
     saved = [
         name
@@ -43,14 +45,18 @@ def parts(op) -> tuple[str, str] | tuple:
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Return the operator's smoothing and reduction, then the stage's fields."""
+    """Return the fields: two of the operator (smoothing and reduction first), those
+    of the stage, then the operator's others.
+    """
     order = {"labelSmoothing": 0, "reduction": 1}
     others = sorted(others, key=lambda pair: order.get(pair[0], 2))
     return [*others[:2], *listed("losses"), *others[2:]]
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with more ignored rows, and probabilities set by hands and the lead."""
+    """Return the inputs with more ignored rows, `lead` added to each target's logit, and the probabilities that the
+    user dragged.
+    """
     name, classes = parts(op)
     rows, columns = given[name].shape
     struck = np.arange(rows) >= rows * (1.0 - state.ignored)

@@ -25,18 +25,22 @@ LOUD = 0.6  # an element with this share of the squares of x-hat dominates
 
 
 def is_norm(op) -> bool:
-    """Return whether an operator saves its divisor, which an epsilon keeps from 0."""
+    """Return whether an operator normalises: forward saves statistics, and an epsilon keeps their divisor above 0."""
     return bool(op.saved) and epsilon_of(op) is not None and "." in op.page.AXES[op.main]
 
 
 def epsilon_of(op):
-    """Return the parameter of forward that is a tiny number."""
+    """Return the epsilon of forward, its first float parameter with a default between
+    0 and 0.01; None if there is none.
+    """
     found = [p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01]
     return found[0] if found else None
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Return epsilon and the stage's fields in sight, then the operator's other parameters."""
+    """Return the fields: epsilon, the first two of the stage, the
+    operator's other parameters, then the stage's others.
+    """
     first, own = epsilon_of(op).name, listed("norms")
     return [
         *(pair for pair in others if pair[0] == first),
@@ -47,12 +51,12 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def lengths(shape: tuple, block: int) -> tuple:
-    """Return a shape whose blocks have about a dozen elements, if they have `block`."""
+    """Return `shape` with another last length, so that a block of `block` elements becomes one of about a dozen."""
     return (*shape[:-1], max(1, round(shape[-1] * SHOWN / block)))
 
 
 def block_of(op, arranged, state) -> dict:
-    """Return the slices of a state's block by the letters that separate statistics."""
+    """Return, by letter of an axis, the slices that select a state's block: the elements that share one statistic."""
     letters = {
         letter: n
         for letter, n in zip(op.page.AXES[op.main], arranged.results[op.main].shape)
@@ -74,8 +78,8 @@ def part_of(op, arranged, arrays: dict, state) -> dict:
 
 
 def in_hand(op, state, given: dict, name: str, xp):
-    """Return a function (tensor, column, values) for a tensor like `name`: its values, with a hand's changes in the shown
-    block.
+    """Return a function (tensor, column, values) that returns `values`, changed where the user dragged elements of the
+    shown block; `tensor` has the shape of `name`.
     """
     arranged = op.arrange_backward(**given)
     array = arranged.arrays[name]
@@ -94,7 +98,9 @@ def in_hand(op, state, given: dict, name: str, xp):
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with a hand's changes of the shown block, and the loss's pull; saved tensors are recomputed."""
+    """Return the inputs with what the user dragged in the shown block, and `pull` times forward's output added to the
+    gradient. Saved tensors are recomputed.
+    """
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
     held = in_hand(op, state, given, x, xp)
     given = given | {x: held(x, 0, double(xp, given[x]))}
@@ -142,7 +148,7 @@ class Norm:
 
     @property
     def times(self) -> int:
-        """Return the factor by which the line is too steep."""
+        """Return the factor by which the drawn line is too steep: n if the state sets `wrong`, else 1."""
         return self.n if self.state.wrong else 1
 
     def panels(self, xp) -> list[Panel]:
@@ -264,7 +270,9 @@ def _scaled(xp, op, attributes, part, scale: str, upstream: str):
 
 
 def reach(xp, least: float, values, step: float = 1.5):
-    """Return an axis's end, a step farther each time values come near, so that it is stable under a hand."""
+    """Return the end of an axis: `least`, times `step` as often as values need, so that the axis rarely changes while
+    the user drags.
+    """
     most, end = _most(xp, values) / 0.95, least
     for _ in range(16):
         end = xp.where(most > end, step * end, end)

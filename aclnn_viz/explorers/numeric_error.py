@@ -77,7 +77,9 @@ def panels(data: Data) -> list[Panel]:
 
 
 def swarm(data: Data) -> Panel:
-    """Return a dot per element by its used share of the bound, piled up before and behind the wall."""
+    """Return the panel with a dot per element, piled up by the share of the bound
+    that its error uses; the wall is the bound.
+    """
     e = data.errors
     if why := e.nothing():
         note = Note(0.5, 0.5, "\n".join(wrapped(why, 60)))
@@ -132,7 +134,9 @@ def swarm(data: Data) -> Panel:
 
 
 def _seen(data: Data) -> int | None:
-    """Return the element under the glass: the middle one of those beyond the bound, or else the element with the largest error."""
+    """Return the position of the element that `glass` shows: the middle one of those beyond the bound, or else that
+    with the largest error.
+    """
     behind = np.flatnonzero(data.cause == MISSED)
     if not behind.size:
         return data.focus
@@ -194,7 +198,9 @@ def glass(data: Data) -> list[Panel]:
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
-    """Return place, in powers of ten of the bound, and height of each element's dot; no dot crosses the wall by rounding."""
+    """Return for each element's dot its place, in powers of ten of the bound, and its height in the pile; rounding
+    moves no dot across the bound.
+    """
     with np.errstate(all="ignore"):
         used = np.log10(np.where(ulps == 0, 0.0, ulps / bound))
     used = np.clip(np.nan_to_num(used, nan=DECADES), -DECADES, DECADES)

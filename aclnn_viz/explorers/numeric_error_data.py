@@ -264,7 +264,9 @@ def _computed(op, plan, fault, given) -> dict:
 
 
 def _causes(found, moved) -> np.ndarray:
-    """Return the first cause that holds: outside the envelope, undecided, as near as the format allows, within the inputs' effect."""
+    """Return for each element the first cause that holds: outside the envelope, undecided, as near as the format
+    allows, within the effect of rounded inputs; else the plan.
+    """
     kind = np.select(
         [
             found.verdict == NOT_EXPLAINED,

@@ -30,7 +30,9 @@ LOW = 170
 
 
 def outer(op, arranged, given: dict):
-    """Return rows and columns of the incoming gradient of one plane; None if the operator moves no planes."""
+    """Return the numbers of rows and columns of one plane of the incoming gradient; None unless the operator maps
+    planes to planes.
+    """
     axes, upstream, result = op.page.AXES, next(iter(op.upstream)), arranged.results[op.main]
     inner = [n for n, axis in zip(result.shape, axes[op.main]) if axis == "."]
     names = [

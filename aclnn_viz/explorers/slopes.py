@@ -131,7 +131,7 @@ class Slope:
 
 
 def _places(xp, op, name: str, one: dict, known: dict):
-    """Return the places of the slope: points between kinks with a nan after each stretch, then the kinks; and the kinks."""
+    """Return (x, kinks): x holds the points between kinks with a nan after each stretch, then the kinks."""
     found = [
         *kinks_of(op, name, known),
         *(

@@ -40,7 +40,7 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with the gradients that a hand moved in the shown row."""
+    """Return the inputs with the gradients that the user dragged in the shown row."""
     name = next(iter(op.upstream))
     return given | {name: in_hand(op, state, given, name, xp)(name, 1, double(xp, given[name]))}
 

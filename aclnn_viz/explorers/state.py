@@ -25,7 +25,9 @@ class StateError(ValueError):
 
     @classmethod
     def of(cls, field_name: str, error: Exception) -> "StateError":
-        """Return another package's error, already in three parts, beside a control."""
+        """Return the StateError that shows another package's error, already in
+        three parts, beside a field's control.
+        """
         made = cls(field_name, "", "", "")
         made.args, made.said = (str(error),), str(error)
         return made
@@ -46,7 +48,7 @@ def control(start, label: str, group: str, help: str = "", **more):
 
 
 def vendors(made):
-    """Return a control under the vendor's name of a parameter, untranslated."""
+    """Return a control whose label, the vendor's name of a parameter, is not translated."""
     return field(
         default=made.default, metadata={"control": made.metadata["control"] | {"kept": ("label",)}}
     )
@@ -115,7 +117,9 @@ def check_indices(state) -> None:
 
 
 def check_choices(state) -> None:
-    """Raise StateError for the first option of a state that belongs to another value of its field `of`."""
+    """Raise StateError for the first field whose option is only for another value of the field that its control names
+    in `of`.
+    """
     for control in controls(type(state)):
         if control["owners"]:
             name, of, owners = control["field"], getattr(state, control["of"]), control["owners"]

@@ -26,7 +26,8 @@ LETTERS, STEPS = tomllib.loads(
 
 
 class Link(NamedTuple):
-    """The element of a part for each element of a step; with `many`, the element of the step for each of the part.
+    """Which element of the operand `part` each element of a step uses, as `to`; with `many`, which element of the step
+    uses each element of the operand.
 
     With `looked`, the element comes from a table and belongs to the reading element, whatever else uses the table.
     """
@@ -43,7 +44,7 @@ class Link(NamedTuple):
 
 @dataclass(eq=False)
 class Term:
-    """An input of a page, or the step of it in this `place`; `takes` are terms and constants."""
+    """An input of a page, or the step with the number `place`; `takes` are its operands, terms and constants."""
 
     name: str
     op: str = ""
@@ -125,7 +126,9 @@ def constant(value) -> str:
 
 
 class Noted(NDArrayOperatorsMixin):
-    """An array of a page that runs step by step; `at` gives the term's element for each of its elements."""
+    """An array of a page that runs step by step; `at` holds for each of its
+    elements the number of that element in the term.
+    """
 
     shape, dtype, ndim, size = (
         property(lambda self, name=name: getattr(self.values, name))

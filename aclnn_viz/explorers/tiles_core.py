@@ -63,7 +63,7 @@ class Core:
 
 
 def gathered(state, *_) -> dict:
-    """Return the run of a state, and its core with either number of buffers."""
+    """Return the run of a state, the work of its core, and the work of this core with the other number of buffers."""
     work = ran(state)
     times = times_of(work, state.time)
     core = core_of(work, times, state.core, state.tile, state.wait)
@@ -137,8 +137,8 @@ def _stores(work: Work, job) -> bool:
 
 
 def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
-    """Return tile, part and slots of each instruction: a copy's number counts its part, others use the newest tile that they
-    read.
+    """Return each instruction's tile and copied part, the writers of each slot, and the reads (instruction, slot). A
+    copy in has its part's number as tile; others have the newest tile that they read.
     """
     starts, lies, last, known = [block.start for block in blocks], {}, 0, defaultdict(dict)
     number, parts, writers, read = [], [], defaultdict(list), []

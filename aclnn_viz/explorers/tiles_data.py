@@ -280,7 +280,9 @@ def watched(name) -> tuple:
 
 
 def jobs_of(run: tiles.Run, wrote=MappingProxyType({})) -> tuple[list, dict[int, list[Job]]]:
-    """Return the instructions of a run by phase, and by core with their steps."""
+    """Return the instructions of a run in the order of their epochs, and for
+    each core its jobs, which know their steps.
+    """
     ordered, jobs = sorted(run.trace, key=lambda one: one.epoch), defaultdict(list)
     for one, slot in zip(ordered, tiles.timeline(run)):
         mine = jobs[slot.core]

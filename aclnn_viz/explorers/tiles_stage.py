@@ -73,7 +73,9 @@ class Scene:
         return self.xp.astype(self.xp.sum(self.xp.where(there, 1.0, 0.0)), self.xp.int64)
 
     def _work(self, own):
-        """Return the instructions of a pipe, and the running one: 0 is none, then from 1 on."""
+        """Return the instructions `own` of a pipe, and the number of the running one
+        among them, from 1 on; 0 if none runs.
+        """
         if not own.size:
             return own, 0
         begun = self.count(self.start[own] <= self.now)
@@ -86,7 +88,9 @@ class Scene:
         return element(self.xp, np.array([nothing, *np.asarray(values)[own]]), at)
 
     def blocks(self, corners, k, there=None, sound=False) -> Blocks:
-        """Return cells of the tiles of instructions `k`, at visible places."""
+        """Return a cell for each of the instructions `k`, coloured by its tile;
+        where `there` is false, the cell is hidden.
+        """
         x0, *others = corners
         wrong = np.zeros(len(k)) if sound else self.wrong[k]
         x0 = x0 if there is None else self.xp.where(there, x0, np.nan)
@@ -104,7 +108,7 @@ class Scene:
 
 
 def _corners(k, many: int, y) -> np.ndarray:
-    """Return corners (4, n) of cells side by side."""
+    """Return the corners (4, n), as x0, y0, x1, y1, of the cells `k` of rows that hold `many` side by side."""
     k, y = np.asarray(k, float), np.asarray(y, float) + 0.0 * np.asarray(k)
     return np.array([(k + 0.05) / many, y + 0.1, (k + 1.0) / many, y + 1.0])
 
@@ -143,7 +147,9 @@ def laid(core: Core) -> SimpleNamespace:
 
 
 def machine(scene: Scene) -> Panel:
-    """Return tapes, slots and V, and copies on their way."""
+    """Return the panel of a core at a moment: tensors cut into parts, slots,
+    the vector unit V, and copies on their way.
+    """
     core, place = scene.core, laid(scene.core)
     marks = []
     for pipe in (MTE2, MTE3):
@@ -382,7 +388,9 @@ def _said(scene: Scene) -> tuple[tuple, tuple]:
 
 
 def _chain(scene: Scene):
-    """Yield the end of the copy, for dragging, and its wait as a chain, broken if missing."""
+    """Yield the handle that drags the end of the late copy, and the wait for
+    that copy as a chain, broken if nothing waits.
+    """
     core, span, wait = scene.core, scene.span, scene.data.state.wait
     if not core.readers:
         return

@@ -154,14 +154,16 @@ def lives(data: Data) -> dict[str, Life]:
 
 
 def _share(data: Data, column: int, call) -> float:
-    """Return the allocated share of a tensor's or the workspace's size."""
+    """Return the size that a call allocates as a share, at most 1, of what the tensor or the workspace needs."""
     needed = [*(tensor.bytes for tensor in data.tensors), data.workspace][column]
     size = call.arguments[0]
     return min(size / needed, 1.0) if isinstance(size, int) and needed else 1.0
 
 
 def gathered(state, *_) -> dict:
-    """Return the run of a state's program, and the run without or with its mistake."""
+    """Return the run of a state's program, and the run to compare with: without the mistake if the state has it, else
+    with it.
+    """
     return {"run": ran(state), "other": ran(state, not state.mended)}
 
 

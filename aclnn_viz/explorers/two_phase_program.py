@@ -113,7 +113,7 @@ class Call:
 
 
 class Stopped(Exception):
-    """A call returned a status; the program continues with its release."""
+    """A call returned an error status; the program makes no further calls but those that release its objects."""
 
 
 class Program:

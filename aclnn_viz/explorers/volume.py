@@ -34,7 +34,9 @@ def fields_with(op, others: list) -> list[tuple]:
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """The sample of a point in one channel, by corner (n,): places, weights and slopes; none outside."""
+    """The sample of a point in one channel: the place and weight of each corner (n,), with weight 0 outside, and the
+    point's gradient (3,).
+    """
 
     voxels: np.ndarray  # values of the voxels, shape (depth, height, width)
     at: list  # the point's place in voxels: x, y, z

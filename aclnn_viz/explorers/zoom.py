@@ -204,7 +204,9 @@ def index(z, k: int, at):
 
 
 def sentences(z, k: int):
-    """Return sentences on a number of a term and its error, from `at`, which returns the element of a table (rows, columns)."""
+    """Return a function of `at` that returns sentences on a number of a term and its error; `at` returns the element of
+    a table (rows, columns).
+    """
 
     def lines(at):
         off = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.errors[k]))

@@ -75,7 +75,7 @@ class Shown(NamedTuple):
 
 
 class Zoomed(NamedTuple):
-    """The data of a state without the element: arrays (terms, rows, columns), `errors` in ulps.
+    """The data of a state for all elements, before one is chosen: arrays (terms, rows, columns), `errors` in ulps.
 
     `goes` names the output of a term, `tile` the tile that stores its element, and `place` the element in the tile.
     """
@@ -104,11 +104,11 @@ class Data:
     column: object
 
     def at(self, table):
-        """Return the element of a table (..., rows, columns)."""
+        """Return the numbers of the chosen element in a table (..., rows, columns)."""
         return element(self.xp, element(self.xp, table, self.column, -1), self.row, -1)
 
     def of_term(self, tables):
-        """Return the elements in the tables of all terms (terms, rows, columns)."""
+        """Return the number of the chosen term and element in the tables of all terms (terms, rows, columns)."""
         return self.at(element(self.xp, tables, self.term))
 
 

@@ -102,7 +102,9 @@ def _points(data: Data) -> Handles:
 
 
 def _cloth(data: Data):
-    """Return the threads between neighbouring points, rows and columns, with gaps between them."""
+    """Return the lines (2, n) that join neighbouring points along rows and
+    along columns, with a nan between two lines.
+    """
     xp, grid = data.xp, data.pixels
     ends = np.full((grid.shape[0], 1, 2), np.nan), np.full((1, grid.shape[1], 2), np.nan)
     along = xp.concat([grid, ends[0]], axis=1), xp.moveaxis(xp.concat([grid, ends[1]]), 0, 1)
@@ -110,7 +112,7 @@ def _cloth(data: Data):
 
 
 def _grips(data: Data) -> list[Grip]:
-    """Return the cloth's handles: corners scale it, an edge turns it, the middle shifts it."""
+    """Return the handles of the grid of points: its corners scale the grid, an edge turns it, the middle shifts it."""
     xp, state = data.xp, data.state
     turn = state.rotate * (np.pi / 180)
     cosine, sine = xp.cos(turn), xp.sin(turn)
@@ -195,7 +197,9 @@ def _centre(data: Data):
 
 
 def _square(data: Data) -> Box:
-    """Return the pixels that a sample reads: one square, or four by four for bicubic, after reflection."""
+    """Return the box of what a sample reads: a square as large as a
+    pixel; for bicubic four by four pixels, after reflection.
+    """
     bicubic = data.state.interpolationMode == BICUBIC
     (u, v), reach = (data.hops[:, 2], 2.0) if bicubic else (data.read[0], 0.5)
     ends = u - reach, v - reach, u + reach, v + reach
@@ -433,7 +437,7 @@ def _padded(data: Data, names: dict):
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    """Return the plays: slide the point through the world and back; send the gradients back."""
+    """Return two animations: the point slides through the world and back; the gradients go back one by one."""
     state = data.state
     x, y = data.at_chosen(double(data.xp, data.inputs["grid"][0]))
     stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]

@@ -235,7 +235,7 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
 
 
 def _hops(xp, u, size: int, mode: int, aligned: bool):
-    """Return three coordinates: the point's, moved by the border or one mirror, and moved by a second mirror."""
+    """Return three coordinates of a point: its own, after the border or a first mirror, and after a second mirror."""
     low, span = (0.0, size - 1.0) if aligned else (-0.5, float(size))
     hops = [u]
     for _ in range(2):
@@ -252,7 +252,9 @@ def _hops(xp, u, size: int, mode: int, aligned: bool):
 
 @lru_cache(32)  # few movements change the curve
 def _curve(size: int, margin: int, *modes) -> np.ndarray:
-    """Return three rows: columns of points, the mean columns of taps where pixels are read, and those where none is."""
+    """Return three rows: the columns of points, the mean column of each point's taps if a pixel is read (else nan), and
+    the same mean if none is read (else nan).
+    """
     places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
     offset, factor = pixel_units(size, modes[2])
     taps = [np.stack(tap) for tap in sampling.taps(XP, offset + factor * places, size, *modes)]
