@@ -510,8 +510,8 @@ class Operator:
 
     @cached_property
     def kept(self) -> dict[str, str]:
-        """Return the gradients of tensors broadcast along single axes; the page takes these tensors unchanged and sums
-        itself.
+        """Return the names of gradients with those of their tensors, if a tensor is broadcast along single axes: the
+        page takes that tensor as given, and sums its gradient itself.
         """
         return {
             out: of
@@ -542,7 +542,9 @@ PLAIN = {int, float, bool, str, tuple, type(None)}  # types whose text shows the
 
 
 def kinds_of(inputs: dict) -> tuple:
-    """Return a key that is equal for calls differing only in numbers; False means unknown."""
+    """Return a key that is equal for calls whose arrays differ only in numbers; a value of no PLAIN type is False in
+    the key.
+    """
     found = []
     for name, one in inputs.items():
         found += (

@@ -206,7 +206,7 @@ def _label(name: str, e: Errors) -> str:
 
 
 def judged(errors: Errors) -> str:
-    """The verdicts as the end of a title; empty without an envelope."""
+    """Return the counts of verdicts as text for the end of a title; empty without an envelope."""
     counts = errors.counts()
     if not counts:
         return ""

@@ -97,7 +97,9 @@ class Errors:
         return tuple(int(k) for k in np.unravel_index(flat, self.shape))
 
     def where(self, flat: int) -> str:
-        """Return the place of an element and its inputs, from arrays of the output's rank whose axes have its length or 1."""
+        """Return the index of an element and its input values as text; inputs that do not broadcast to the output's
+        shape at its rank are left out.
+        """
         index, found = self.index(flat), []
         for name, value in self.inputs.items():
             lengths = np.shape(value)

@@ -57,7 +57,9 @@ def classes(steps: np.ndarray) -> np.ndarray:
 
 
 def strip(name: str, counts: np.ndarray, most: int, kind: int) -> Panel:
-    """The panel of one run; its axis is logarithmic, from half an element on: a single one is seen beside 10^6."""
+    """Return the panel of one run. Its y axis is logarithmic and starts at half an element, so that one element is
+    visible beside 10^6.
+    """
     notes = [
         Note(float(x), 1.5 * max(count, 0.5), f"{count:,}")
         for x, count in enumerate(counts.tolist())

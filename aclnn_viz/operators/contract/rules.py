@@ -91,7 +91,9 @@ def out_pointers(source: str) -> tuple[Check, Check]:
 
 
 def by_architecture(*common: int) -> Callable[[Call], tuple[int, ...]]:
-    """Return the library's list of architectures, which also accepts products without a kernel."""
+    """Return a function of a call: the data types that the library accepts on its product, `common` and by architecture
+    bfloat16, even if the product has no kernel.
+    """
     lists = dict.fromkeys(READ, common) | dict.fromkeys(WITH_BFLOAT16, (*common, ACL_BF16))
     return lambda call: lists.get(call.product, ())
 
@@ -134,7 +136,7 @@ FORMS = (
 
 
 def checks(op: Operator, source: str, *rules, accepted=None, **common) -> tuple:
-    """Return the steps of the rules, in their order.
+    """Return the steps of phase 1 that the rules state, in the order of the rules.
 
     A rule is a step, or a text of one of the FORMS (several parameters may replace one), or (name, text, fails) with the
     parameters to show if the text does not name them. `accepted(call)` are the supported
@@ -155,7 +157,7 @@ def checks(op: Operator, source: str, *rules, accepted=None, **common) -> tuple:
 
 
 def null_pointers(op: Operator, source: str, *names: str) -> tuple:
-    """Return the checks that refuse null pointers in the order of the parameters."""
+    """Return the checks that refuse a null pointer for each of the named parameters, in this order."""
     return checks(op, source, *(f"{name} is a null pointer" for name in names))
 
 
@@ -166,7 +168,7 @@ def _within(number: int, wanted: str) -> bool:
 
 
 def _formed(text: str, accepted) -> tuple:
-    """Return the name, text and condition of a check whose text has one of the forms."""
+    """Return the name, text and condition of failure of the check that a text in one of the FORMS states."""
     for form, name, fails in FORMS:
         pattern = re.sub(
             r"{(\w+)}", r"(?P<\1>\\w+)", form.replace("{wanted}", "(?P<wanted>[0-8 to]+)")
@@ -316,7 +318,9 @@ def undocumented_dtypes(rows: tuple[DtypeRow, ...]) -> Constraint:
 
 
 def unanswered(op: Operator, source: str) -> tuple[Constraint, Constraint]:
-    """Return the constraints for an output mask: the library succeeds without computing if it is null or inputs are empty."""
+    """Return the constraints of an operator with outputMask: the library answers success and computes nothing if the
+    mask is null or an input is empty.
+    """
     inputs = tensor_names(op.c_parameters, output=False)
     return (
         Constraint(

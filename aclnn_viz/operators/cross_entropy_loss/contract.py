@@ -317,7 +317,9 @@ CONSTRAINTS = (
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """Return the inputs as kernels read them: without z-loss, A2 as bare memory, 950 asserting that targets are classes."""
+    """Return the inputs as kernels read them, without those of z-loss. A2 reads as many dense elements as it expects,
+    whatever the shape; 950 stops at a target that is no class.
+    """
     known = {
         "logProb": arrays["logProb"],
         "ignoreIndex": call["ignoreIndex"],

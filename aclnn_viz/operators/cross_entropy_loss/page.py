@@ -48,7 +48,7 @@ def target_weight(xp, target, weight, ignoreIndex, like):
 
 
 def divisors(xp, target, weightOptional, ignoreIndex):
-    """Return W and M of the mean over all rows; a block needs them before it sees its rows."""
+    """Return W, the sum of weights, and M, the number of rows, of the mean over all rows; a block sees only its own."""
     wide = xp.zeros(0, dtype=xp.float64)
     weight = None if weightOptional is None else xp.astype(weightOptional, xp.float64)
     return {

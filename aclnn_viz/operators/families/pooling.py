@@ -10,8 +10,8 @@ def windows(letter: str, axis: int, extent: str = "kernelSize[{axis}]") -> dict[
 
 
 def taps(xp, length, windows, kernel, stride, padding, dilation):
-    """Yield for element k of every window its place on the axis, clipped, whether it is on the axis,
-    and whether it lies before the end of the trailing padding.
+    """Yield for each k three arrays over the windows: the clipped place of element k on the axis, whether the place is
+    on the axis, and whether it is before the end of the trailing padding.
     """
     for k in range(kernel):
         at = xp.arange(windows, dtype=xp.int64) * stride - padding + k * dilation

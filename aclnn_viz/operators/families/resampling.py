@@ -22,7 +22,9 @@ LENGTHS = {
 
 
 def pairs(xp, rows, columns, width):
-    """Yield each pair of row and column taps: places in the flattened plane, and the product of weights."""
+    """Yield for each pair of a row tap and a column tap the places in
+    the flattened plane, and the product of both weights.
+    """
     for row, of_row in rows:
         for column, of_column in columns:
             weight = (
@@ -53,7 +55,9 @@ def scattered(xp, grad, rows, columns, height, width):
 
 
 def ratio(length, places, scale):
-    """Return elements per place as a quotient of whole numbers; None and the scale if it is no such quotient."""
+    """Return elements per place as (numerator, denominator), whole numbers; (None, scale)
+    if the scale is no such quotient.
+    """
     if not scale > 0.0:
         return length, places
     # the arrays of a proof have no data
@@ -68,7 +72,8 @@ def ratio(length, places, scale):
 
 
 def coordinates(xp, length, places, scale, alignCorners, least=None):
-    """Return the position of each place on an axis, at least `least`: the last element before it, and the distance from it.
+    """Return the position, at least `least`, of each output place on the input axis: the element at or before the
+    position, and the distance from that element.
 
     Either the first and last places lie at the first and last elements, or places span edge to edge. Whole numbers choose
     between elements exactly; a rounded quotient would not.
@@ -90,21 +95,25 @@ def coordinates(xp, length, places, scale, alignCorners, least=None):
 
 
 def weighted(xp, first, weights, length, before):
-    """Return taps from the weights of consecutive elements, `before` of them before `first`; outside, the edge repeats."""
+    """Return taps (element, weight) for the weights of consecutive elements, of which `before` lie before `first`; an
+    element outside is replaced by that at the edge.
+    """
     return [
         (xp.clip(first + (k - before), 0, length - 1), weight) for k, weight in enumerate(weights)
     ]
 
 
 def of_axes(xp, height, width, rows, columns, alignCorners, scalesH, scalesW, shares):
-    """Return the taps along rows and columns, which `shares` gives along one axis."""
+    """Return the taps of the rows and those of the columns; `shares` computes the taps of one axis."""
     return shares(xp, height, rows, scalesH, alignCorners), shares(
         xp, width, columns, scalesW, alignCorners
     )
 
 
 def sides(xp, planes, padding, source):
-    """Return the taps of rows and columns, which `source` gives along one axis from its length and its padding."""
+    """Return the taps of the rows and those of the columns; `source` computes the
+    taps of one axis from its length and padding.
+    """
     left, right, top, bottom = padding
     return source(xp, planes.shape[1], top, bottom), source(xp, planes.shape[2], left, right)
 
@@ -127,7 +136,9 @@ def padding_fits(bound):
 
 
 def padding_2d(page, prototype) -> Operator:
-    """Return the declaration of a padding (left, right, top, bottom) of the last two axes, by the contents of the planes."""
+    """Return the declaration of an operator that pads the last two axes (left,
+    right, top, bottom) with elements of the planes.
+    """
     planes, wide = Tensor("(*N C) H W", ranks=(3, 4)), Tensor("(*N C) Ho Wo")
     return declared(
         page,

@@ -138,7 +138,9 @@ def spread(count, taps, deep, index, weight, owners, pixels, weights):
 
 @step
 def added(inside, owners, pixels, weights, grads, image, input, dots, wanted, turned):
-    """Add the points' gradients to a channel's image, and to the dot products of their taps."""
+    """Add each tap's gradient times weight to the channel's image, and its
+    gradient times pixel to the tap's dot product.
+    """
     for tap in range(inside):
         tap = np.uintp(tap)
         grad, pixel = grads[owners[tap]], pixels[tap]

@@ -5,7 +5,9 @@ from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
 
 def along_dim(page, prototype, header=None, ranks=None) -> Operator:
-    """Return the declaration of such an operator; `ranks` are the documented ranks of the input and the output."""
+    """Return the declaration of softmax or log-softmax; `ranks` are the documented
+    ranks of the input and the output.
+    """
     whole, result = Tensor("*A D@dim *B", ranks=ranks), Tensor("*A D *B")
     return declared(
         page,

@@ -267,7 +267,7 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
 
 
 def _put(items: list, at: int, *new) -> list:
-    """Return the items with new ones from the place `at` on, each instead of one."""
+    """Return the items, of which those from the place `at` on are replaced by as many new ones as are given."""
     return [*items[:at], *new, *items[at + len(new) :]]
 
 
@@ -336,7 +336,9 @@ def _of_call(node: ast.Call, made) -> Iterator[Change]:
 
 
 def _axes(value: ast.expr) -> list[ast.expr]:
-    """Return replacements of axes: each axis alone, or all; for a number its neighbours."""
+    """Return replacements of axes: for a tuple each of its axes or None (all), for a number the others of AXES, else
+    None and 0 to 3.
+    """
     if isinstance(value, ast.Tuple):
         return [*value.elts, ast.Constant(None)]
     if isinstance(value, (ast.Constant, ast.UnaryOp)):

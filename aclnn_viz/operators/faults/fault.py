@@ -255,7 +255,8 @@ def ends(shape: tuple[int, ...], axis: int, name: str) -> dict[str, np.ndarray]:
 def by_letter(
     letters: str, shape: tuple[int, ...], names: Sequence[str] = ()
 ) -> dict[str, np.ndarray]:
-    """Return the ends of every axis of an output, named by the page's letter, else the pattern's name, else the number.
+    """Return the masks of `ends` for every axis of an output; an axis is named by the page's letter, else the pattern's
+    name, else its number.
 
     >>> list(by_letter("r..", (4, 5, 2), ("R", "K")))[2:6]
     ['between first and last place of axis r', 'first place of axis K', 'last place of axis K', 'between first and last place

@@ -55,7 +55,7 @@ def in_layout(xp, x, layout):
 
 
 def compressed(xp, sparseMode):
-    """Return the mask of position modes, the same for all lengths: a triangle, for prefixes with a rectangle below."""
+    """Return the mask that a sparse mode takes: true above the diagonal; for PREFIX a rectangle is added below."""
     i, j = xp.arange(2048, dtype=xp.int64)[:, None], xp.arange(2048, dtype=xp.int64)[None, :]
     return (
         j > i

@@ -124,7 +124,7 @@ CONSTRAINTS = (
 
 
 def kernel_inputs(launch, call: Call, arrays: dict, attributes: dict, outputs: list[str]) -> dict:
-    """Return the inputs as old libraries read them: two entries of a mask of any length."""
+    """Return the inputs as old libraries read them: outputMask has two entries, whatever its length in the call."""
     return (
         arrays
         | attributes

@@ -50,7 +50,9 @@ def preset(product, version):
 
 
 def page(xp, dy, mean, rstd, x, gamma, beta, swishScale, scaled=True):
-    """Return x-hat as x * rstd + (-mean * rstd), which cancels if |mean| * rstd is large, and the swish slope as T / e."""
+    """Return the gradients from x-hat = x * rstd + (-mean * rstd), which cancels if |mean| * rstd is large, with the
+    swish slope as a quotient by 1 + exp.
+    """
     xhat = x * rstd + -mean * rstd
     y = xhat * gamma + beta
     e = xp.exp(y * -swishScale) + 1.0

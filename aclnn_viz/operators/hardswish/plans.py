@@ -33,14 +33,18 @@ def preset(product, version):
 
 
 def page(xp, gradOutput, self):
-    """Return x times a rounded 1/3; the selections give a nan the slope 1."""
+    """Return the gradient with the slope x times a rounded 1/3, plus 0.5; the
+    selections give a nan in self the slope 1.
+    """
     inside = self * (1.0 / 3.0) + 0.5
     slope = xp.where(self >= -3.0, inside, xp.zeros_like(self))
     return {"out": gradOutput * xp.where(self <= 3.0, slope, xp.ones_like(self))}
 
 
 def tbe_page(xp, gradOutput, self):
-    """Return the same, except that a nan in self gives nan in float16 and 1 in other formats, whatever gradOutput is."""
+    """Return what `page` returns, but for a nan in self nan in float16
+    and 1 in other formats, whatever gradOutput is.
+    """
     inside = self * (1.0 / 3.0) + 0.5
     slope = xp.where(
         self < -3.0, xp.zeros_like(self), xp.where(self > 3.0, xp.ones_like(self), inside)

@@ -35,7 +35,9 @@ def lead(call) -> int:
 
 
 def seen_to_differ(call) -> bool:
-    """Return whether the library sees a difference; it compares axes from `lead` to the number of normalised axes."""
+    """Return whether the library finds that input's shape differs from normalizedShape; it compares only the axes of
+    input from `lead` to the number of normalised axes.
+    """
     return any(
         call["input"].shape[at] != call["normalizedShape"][at - lead(call)]
         for at in range(lead(call), len(call["normalizedShape"]))

@@ -31,8 +31,8 @@ def in_torch(
 
 
 def page(xp, gradOut, input, mean, rstd, weightOptional, biasOptional):
-    """Return gradients from x-hat as rstd * x - rstd * mean, which leaves rounding where x equals the mean, and add terms to
-    dy * w * rstd, which leaves it in a row of one element: ATen's native/cpu/layer_norm_kernel.cpp.
+    """Return the gradients as ATen's native/cpu/layer_norm_kernel.cpp does. Where the exact result is 0, a rounding
+    error remains: in rstd * x - rstd * mean if x equals the mean, in the gradient of x if a row has one element.
     """
     xhat = rstd * input - rstd * mean
     grad = gradOut if weightOptional is None else gradOut * weightOptional

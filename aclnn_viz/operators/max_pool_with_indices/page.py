@@ -27,7 +27,7 @@ def places(xp, self, kernelSize, stride, padding, dilation, Ho, Wo):
 
 
 def across(xp, indices, size):
-    """Return the places in the flattened array of all planes."""
+    """Return indices within a plane (planes, windows) as indices into the flattened array of all planes."""
     planes = xp.arange(indices.shape[0], dtype=xp.int64)
     return xp.reshape(planes[:, None] * size + indices, (-1,))
 

@@ -12,7 +12,7 @@ AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, before, after):
-    """Return the element shown at each place of an axis."""
+    """Return the one tap of each output place on an axis: the input element copied there, and no weight."""
     at = padded(xp, length, before, after)
     at = xp.where(at < 0, -at, at)
     return [(xp.where(at < length, at, 2 * (length - 1) - at), None)]

@@ -12,7 +12,7 @@ AXES = {"self": "n..", "out": "n..", "gradOutput": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, before, after):
-    """Return the element shown at each place of an axis."""
+    """Return the one tap of each output place on an axis: the input element copied there, and no weight."""
     return [(xp.clip(padded(xp, length, before, after), 0, length - 1), None)]
 
 

@@ -29,7 +29,7 @@ def rot(xp, x):
 
 
 def swapped(xp, x, mode):
-    """Return neighbours (places, 2, 1) as halves (1, 2, places), or the reverse, in the mode that changes between them."""
+    """Return x with its last axes reversed, (places, 2, 1) to (1, 2, places) or back, in INTERLEAVE_HALF; else x."""
     return xp.moveaxis(xp.moveaxis(x, 5, 3), 4, 5) if mode == INTERLEAVE_HALF else x
 
 

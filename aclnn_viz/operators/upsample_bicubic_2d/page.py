@@ -20,7 +20,7 @@ AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def shares(xp, length, places, scale, alignCorners):
-    """Return the elements of an axis in each place's weighted sum, and their weights."""
+    """Return the taps of each output place on an axis: the input elements in its weighted sum, and their weights."""
     first, rest = coordinates(xp, length, places, scale, alignCorners)
     return weighted(xp, first, [weight for weight, _ in bicubic_weights(rest)], length, 1)
 

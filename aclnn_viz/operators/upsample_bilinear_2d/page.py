@@ -19,7 +19,7 @@ AXES = {"self": "n..", "result": "n..", "gradOut": "n..", "out": "n.."}
 
 
 def shares(xp, length, places, scale, alignCorners):
-    """Return the elements of an axis in each place's weighted sum, and their weights."""
+    """Return the taps of each output place on an axis: the input elements in its weighted sum, and their weights."""
     first, rest = coordinates(xp, length, places, scale, alignCorners, 0.0)
     return weighted(xp, first, [1.0 - rest, rest], length, 0)
 

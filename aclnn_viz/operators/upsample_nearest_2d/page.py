@@ -12,7 +12,7 @@ AXES = {"self": "n..", "out": "n..", "gradOut": "n..", "gradInput": "n.."}
 
 
 def source(xp, length, places, scale):
-    """Return the element shown at each place of an axis."""
+    """Return the one tap of each output place on an axis: the input element copied there, and no weight."""
     at = xp.arange(places, dtype=xp.float64)
     at = at / scale if scale > 0.0 else at * length / places
     return [(xp.astype(xp.clip(xp.floor(at), 0.0, float(length - 1)), xp.int64), None)]
