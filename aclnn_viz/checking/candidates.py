@@ -355,7 +355,7 @@ def _mapped(name: str, words: str, change: Callable) -> Candidate:
 
 @cache
 def slots(page: ModuleType) -> tuple[Edit, ...]:
-    """Return edits, each with an unknown number in a place of a page where a number may be wrong or a factor missing."""
+    """Return edits, each of which puts an unknown number where a page may have a wrong number or lack a factor."""
     return tuple(
         Edit("constant", unit, statement, change)
         for unit in units(page)

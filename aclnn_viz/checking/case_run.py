@@ -449,7 +449,7 @@ class Candidate:
     name: str = ""
 
     def __getattr__(self, name: str) -> str:
-        """Return `where`, `before` or `after`; they are made on first use, because most candidates are rejected before."""
+        """Return `where`, `before` or `after`, made on first use, because most candidates are rejected before."""
         if name not in ("where", "before", "after"):
             raise AttributeError(name)
         vars(self).update(zip(("where", "before", "after"), self.texts()))

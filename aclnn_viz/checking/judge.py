@@ -109,7 +109,7 @@ class Expected:
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A case with everything needed to judge a kernel on it; `made_at` and `seconds` tell when preparation ended and what it took."""
+    """A case with what is needed to judge a kernel on it; its preparation took `seconds` and ended at `made_at`."""
 
     recipe: Recipe
     case: Case
@@ -236,7 +236,7 @@ def explained(
     actual: np.ndarray,
     around: Callable = lambda page: page,
 ) -> np.ndarray:
-    """Return where an output equals a peer's documented difference; `around` changes a page, as in `prepared`."""
+    """Return the mask of elements that a peer's documented `difference` explains; `around` is that of `prepared`."""
     if difference.plan is not None:
         return ~replace(
             prepared(ready.recipe, ready.case, difference.plan, around=around).expected[output],
@@ -251,7 +251,7 @@ def explained(
 
 
 def pages(op) -> set:
-    """Return the expressions that a kernel may use: None for the textbook's, the others from the device and peers."""
+    """Return the arrangements of the formula that a kernel may use: None (the textbook's), the device's, the peers'."""
     return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 
 
@@ -351,7 +351,7 @@ def in_float64(inputs: dict) -> dict[str, np.ndarray]:
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
-    """Return the expectation with the freedom that special inputs give; `device` is the plan of the judge's product."""
+    """Return the expectation, wider where special inputs allow several results; `device` is a product's plan."""
     floats = in_float64(inputs)
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
@@ -421,7 +421,7 @@ def _kind(values) -> np.ndarray:
 
 
 def _far(op, inputs, floats, expected, far: set, saved: bool) -> dict:
-    """Accept any overflow, and the digits that subnormal numbers lose.
+    """Return the expectation that accepts any overflow, and any digits that subnormal numbers lose.
 
     An element that depends on a far number is judged only if it is proportional to it: a coordinate, for example, may overflow
     before it is mirrored, and then reach every pixel of its sample. If only forward made far numbers, such as the maximum of a
@@ -465,7 +465,7 @@ def _far(op, inputs, floats, expected, far: set, saved: bool) -> dict:
 
 
 def _signs(op, inputs, floats, expected) -> dict:
-    """Return where a zero is the product of the upstream gradient and 0, and so positive in any order."""
+    """Return the expectation with `positive` set where a 0 is the upstream gradient times 0, and so +0 in any order."""
     turned = {name: -value if name in op.upstream else value for name, value in floats.items()}
     with np.errstate(all="ignore"):
         ways = [

@@ -153,7 +153,7 @@ def repeats(kernel: Callable, case: Case, first: Mapping, seconds: float | None)
 
 
 def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float | None) -> str:
-    """Return which outputs equal the previous call's although half of the gradient changed sign, or ""."""
+    """Call the kernel again with half of the gradient negated; say which outputs wrongly stay equal, or ""."""
     case = ready.case
     turned = {n: np.array(case.arrays[n]) for n in case.operator.upstream if n in case.arrays}
     for value in turned.values():
@@ -175,7 +175,7 @@ def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float 
 
 
 def filled(kernel: Callable, case: Case, byte: int) -> Callable:
-    """Return a kernel whose outputs' memory, and memory that NumPy reuses, is filled with a byte."""
+    """Return a kernel that runs after the memory of its outputs, and memory that NumPy reuses, is filled with `byte`."""
     elements = {prod(result.documented_shape) for result in documented(case).values()}
 
     def call(**inputs):

@@ -39,7 +39,7 @@ TRAILING = (
 def edits_of_kernels(
     tree: ast.FunctionDef, names: tuple[str, ...]
 ) -> Iterator[tuple[ast.stmt, Change]]:
-    """Yield every edit of a function that only kernels need, with the statement that it changes; `names` may occur in its expressions."""
+    """Yield (statement, change) of every edit of a function that only kernels need; new expressions may use `names`."""
     parts = {
         ast.unparse(node): copy.deepcopy(node)
         for node in ast.walk(tree)
@@ -60,7 +60,7 @@ def edits_of_kernels(
 
 
 def _axes_of(names: tuple[str, ...]) -> list[ast.expr]:
-    """Return some axes, and the last ones: as many as a tensor has, or as an attribute lists."""
+    """Return expressions for axes: fixed ones, and the last axes, as many as each of `names` has axes or entries."""
     texts = (text.format(name) for name in names for text in TRAILING)
     return [*AXES, *(ast.parse(text, mode="eval").body for text in texts)]
 
@@ -70,7 +70,7 @@ def _along(node: ast.AST) -> bool:
 
 
 def _on_other_axes(value: ast.expr, names: tuple[str, ...]) -> Iterator[ast.expr]:
-    """Yield an expression with the same axes in several places replaced by others in all of them."""
+    """Yield the expression with an axis argument that occurs several times replaced in all these places."""
     texts = [ast.unparse(node.value) for node in ast.walk(value) if _along(node)]
     for text in dict.fromkeys(each for each in texts if texts.count(each) > 1):
         for axes in (*map(ast.Constant, ((2, 3), (-2, -1))), *_axes_of(names)):
@@ -165,7 +165,7 @@ def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
 def _with_more(
     node: ast.expr, parent: ast.AST, field: str, factors: tuple[ast.expr, ...]
 ) -> Iterator[tuple[str, ast.expr]]:
-    """Yield an expression with one more factor, or the value of a statement with one more term."""
+    """Yield (kind, expression) with one more factor, or with one more term in a sum or a whole statement."""
     stored = isinstance(parent, ast.Assign | ast.AugAssign | ast.Return)
     summand = isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add | ast.Sub)
     if stored or summand or isinstance(parent, ast.Call) and field != "func":

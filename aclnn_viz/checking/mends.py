@@ -135,7 +135,7 @@ def _as_numpy(function: Callable) -> Callable:
 
 
 def _at(function) -> Callable:
-    """Return `function.at` with values broadcast to a fitting shape: others crash the process in NumPy 2."""
+    """Return `function.at` with values broadcast to the shape of the indexed part: others crash NumPy 2."""
 
     def called(target, index, *values):
         if isinstance(function, np.ufunc):
@@ -256,7 +256,7 @@ class Source:
         return kernel
 
     def _space(self, quick: bool) -> dict:
-        """Return the values of the functions' global names."""
+        """Return {global name: value} of the functions; `quick` puts stand-ins for compiling libraries."""
         return self._names | {
             name: _Quick(value) for name, value in self._names.items() if quick and _compiles(value)
         }
@@ -295,7 +295,7 @@ class Source:
                 setattr(node, field_, before)
 
     def executed(self, run: CaseRun, quick: bool) -> dict[int, dict]:
-        """Return the lines that the kernel executes on a run's case, with the names' values at first execution.
+        """Return {line: {name: value when the line first runs}} of the lines that the kernel executes on a run's case.
 
         An edit of another line cannot mend it.
         """
@@ -412,7 +412,7 @@ class _FreshCase:
 
     @cached_property
     def page(self) -> CaseRun:
-        """The run of the right page."""
+        """The outputs of the right page on this case, as a run in which they count as exact."""
         case = self.ready.case
         METER.add(PAGE, case)
         with np.errstate(all="ignore"):
@@ -473,7 +473,7 @@ class FreshCases:
         self.kernel, self.cases, self._drawn = kernel, [], map(_FreshCase, drawn)
 
     def right(self, changed: Callable) -> bool:
-        """Return whether an edited kernel is right on all of them."""
+        """Return whether an edited kernel is right on all fresh cases."""
         for at, case in enumerate(itertools.chain(tuple(self.cases), self._more())):
             if case.shows(changed, self.kernel):
                 self.cases.insert(0, self.cases.pop(at))

@@ -19,7 +19,7 @@ EDIT = message("the wrong line (+) replaces the right line (-)")
 
 @dataclass(frozen=True)
 class Test:
-    """A case and a comparison, like a written test; `outputs` are those compared, None for all."""
+    """A test of one case and one comparison; `outputs` names the compared outputs, None for all."""
 
     operator: str
     options: dict

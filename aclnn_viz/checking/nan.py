@@ -68,7 +68,7 @@ class Link(NamedTuple):
 
 
 class Unseen(Exception):
-    """There is too much to watch, or elements have no stable address."""
+    """The search for an origin stops: there is too much to watch, or elements have no stable address."""
 
 
 @dataclass(frozen=True)
@@ -279,7 +279,7 @@ def _index(place):
 
 
 def _reach(index: tuple[int, ...], shape: tuple[int, ...], values: np.ndarray) -> tuple:
-    """Return the index of the operand elements that make one result element, as far as the shapes tell."""
+    """Return the index of the operand's elements from which one result element is computed, as shapes suggest."""
     ours = values.shape
     if ours != shape and values.size == np.prod(shape, dtype=int):
         return np.unravel_index(np.ravel_multi_index(index, shape), ours)

@@ -52,7 +52,7 @@ def place_of(file: str, line: int) -> str:
 
 
 class _Handed(ast.NodeTransformer):
-    """A transformer that passes each operation to the watcher, by its number in `operations`."""
+    """A transformer of syntax that replaces each operation by a call of the watcher, with the operation's number."""
 
     def __init__(self, file: str, operations: list[Operation]):
         self.file, self.operations = file, operations
@@ -69,7 +69,7 @@ class _Handed(ast.NodeTransformer):
         return ast.copy_location(call, node)  # the copy keeps the line of the original node
 
     def _value(self, node: ast.expr) -> ast.expr:
-        """Return an index as a value, and a generator as a list, which can be inspected."""
+        """Return the syntax of an operand that can be inspected: an index as a value, a generator as a list."""
         match node:
             case ast.Slice() | ast.Tuple():
                 index = ast.Attribute(WATCHER, "index", ast.Load())
@@ -107,7 +107,7 @@ class _Handed(ast.NodeTransformer):
         return super().visit(node)
 
     def _rows(self, node: ast.expr) -> ast.expr:
-        """Return a loop's iterable with each element passed through an operation."""
+        """Return the syntax of a loop's iterable, passed to the watcher as the operation "rows"."""
         match node:
             case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
                 node.args = [*map(self._rows, args)]

@@ -51,7 +51,7 @@ REASONS = 3  # the most frequent refusals that are shown
 
 @dataclass(frozen=True)
 class Unsupported:
-    """The cases that a kernel does not support, their common property, and the common property of `others`."""
+    """The cases that a kernel does not support, their `common` property, and one that only the `others` have."""
 
     cases: tuple[str, ...]
     common: str
@@ -563,7 +563,7 @@ def _of_memory(tested: KernelUnderTest | None, small: CaseRun) -> Diagnosis | No
 
 
 def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iterator[str]:
-    """Yield whether a tile program is wrong due to an approximate instruction, 16-bit rounding, or its formula."""
+    """Yield in words why a tile program is wrong: an approximate instruction, 16-bit rounding, or its formula."""
     if small and tested and (cause := getattr(tested.kernel, "cause", None)):
         prepared = small.prepared
         with suppress(Exception):  # a program may raise anything
@@ -578,7 +578,7 @@ def _of_precision(tested: KernelUnderTest | None, small: CaseRun | None) -> Iter
 def _explained(
     op, evidence: Evidence, tested: KernelUnderTest | None, seed: int, runs: float, small: CaseRun
 ) -> tuple[Diagnosis, Explanation | None]:
-    """Return the likeliest mistake, and the change that explains it and the `small` case; misfits are first put in form."""
+    """Return the likeliest mistake and the change that explains it; outputs are first put into the documented form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
     dtypes = {run.dtype for run in seen}  # a float32 kernel is wrong only for float64
 
@@ -642,7 +642,7 @@ def _explained(
 
 
 def _misfit(given: list, seen: list, unfit: list, fresh, yours) -> tuple[Diagnosis, Explanation]:
-    """Return the diagnosis for runs that are right once they have the documented form."""
+    """Return diagnosis and explanation of a kernel whose outputs are right once they have the documented form."""
     missing = any(run.outputs.keys() < before.expected.keys() for run, before in zip(seen, given))
     misfits = linked("{some}; {more}", unfit)
     text = (

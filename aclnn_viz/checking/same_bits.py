@@ -130,7 +130,7 @@ class SameBits:
 
 
 class View(NamedTuple):
-    """Rows of a batch, the tested one among them (None: all), and a variation with its value."""
+    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these (None: all); `how` to run them."""
 
     first: int = ROW
     count: int = BATCH
@@ -168,7 +168,7 @@ class _Case:
         }
 
     def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
-        """Return the kernel's results for a view, None if it fails."""
+        """Return the tested row of each output on a view (all rows if its place is None); None if the kernel fails."""
         if again or view not in self.known:
             rows, kernel, how = self.cut(view), self.kernel, dict(view.how)
             if how:

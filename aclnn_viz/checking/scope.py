@@ -248,13 +248,13 @@ class Scope:
         return replace(self, left_out=Counter())._drawn(seed)
 
     def unseen(self, seed: int, most: int) -> tuple[Iterator["Ready"], Iterator["Ready"]]:
-        """Return cases that a check with this seed does not draw: others, and at most `most` with mixed options (none for given
-        shapes).
+        """Return two iterators on cases that a check with this seed does not draw: the same with other numbers, and at
+        most `most` with mixed options (none for given shapes).
         """
         return self.others(seed + 1), islice(self.mixed(seed + 1), 0 if self.shapes else most)
 
     def mixed(self, seed: int) -> Iterator["Ready"]:
-        """Yield endlessly many cases with each option from another case of the suite, to break coincidences there."""
+        """Yield cases of the suite without end; some options come from other cases, so that none always go together."""
         rng, suite = random.Random(seed), suite_recipes(self.op.name)
         known: dict[str, list] = {}
         for recipe in suite:

@@ -133,7 +133,7 @@ def watcher(channel, file: str):
 
 
 def functions() -> list[tuple[ModuleType, dict]]:
-    """Return the contents of modules that a kernel must not replace."""
+    """Return (module, {name: value}) of each module whose names a kernel must not replace."""
     return [
         (module, dict(vars(module)))
         for name, module in list(sys.modules.items())
@@ -171,7 +171,7 @@ def receive(file, most: int = 1 << 62) -> tuple[bytes, bytes]:
 
 
 def answered(returned) -> tuple[dict, dict[str, np.ndarray], list[np.ndarray]]:
-    """Return a kernel's result as names and copies of arrays, and the arrays themselves."""
+    """Return three parts of a kernel's result: its form and names, {position: copy of an array}, and its own arrays."""
     keys = list(returned.keys()) if hasattr(returned, "keys") else None
     numbers = isinstance(returned, list) and all(
         isinstance(each, (int, float, list)) for each in returned
@@ -231,7 +231,7 @@ def bound(memory: int) -> None:
 
 
 def hooked(channel, file: str):
-    """Install the audit hook, and functions that end the process in place of calls without audit events."""
+    """Install the audit hook, and replace functions that raise no audit event by functions that end the process."""
     # names that a kernel sets in this module or in `builtins` do not reach the hook
     watch, stop = FunctionType(
         watcher.__code__, globals() | {"__builtins__": dict(vars(builtins))}

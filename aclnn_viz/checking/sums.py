@@ -42,7 +42,7 @@ def _one_place(place: int):
 
 
 def _over_last(run: CaseRun) -> Callable:
-    """Return a reduction over the last of several axes: the page's, or the caller's that the page flattens."""
+    """Return a function that reduces only the last of several axes, also where the page has them flattened to one."""
     case = run.case
     block = case.inputs[case.operator.like].shape[-1]
 
@@ -64,7 +64,7 @@ def _carried(whole, values, **options):
 
 
 def _length_of(change: Callable[[int, list[int], list[int]], int]):
-    """Return a mean divided by another length of its array."""
+    """Return a mean that divides by `change(number of its terms, lengths of its axes, lengths of the others)`."""
 
     def reduce(whole, values, **options):
         if whole.__name__ != "mean":
@@ -146,7 +146,7 @@ def sites(op: Operator, probe: CaseRun) -> Iterator[Edit]:
 
 
 def over_fewer(op: Operator, probe: CaseRun) -> Iterator[Candidate]:
-    """Return candidates with a sum, or all over the same axes, taken over the last axis only, on the page or in the case."""
+    """Return candidates that sum over the last axis alone, in one sum or in all sums over the same axes."""
     words = message("over the last of the axes alone")
     return (_candidate(site, words, _over_last) for site in sites(op, probe))
 

@@ -27,7 +27,7 @@ MIXED = (
 
 
 class Watched(Eager):
-    """The program's order, with every instruction recorded; `starts` holds the address of each tensor in global memory."""
+    """A run in the program's order, every instruction recorded; `starts` has each tensor's address in global memory."""
 
     def __init__(self, trail: Trail):
         self.trail, self.starts = trail, {}
@@ -65,7 +65,7 @@ def _operation(instruction: Instruction) -> Operation:
 
 
 def _parts(core, spans) -> list[tuple]:
-    """Return the elements of accesses with their memory, named by their tensors, without scratch."""
+    """Return (memory, elements) of each accessed span, with the tensor's name; scratch memory is left out."""
     parts = []
     for memory, span in spans:
         dtype = core.formats.get((memory, span))

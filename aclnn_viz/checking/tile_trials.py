@@ -180,7 +180,7 @@ def _try(
 def _explore(
     program: Program, scope: Scope, step: Step, seed: int, trials: Trials, evidence: Evidence
 ):
-    """Run every order of a short run on three cores: sums of three terms depend on their order."""
+    """Run a small case on three cores in every order, because sums of three terms depend on the order."""
     ready = prepared_step(scope, step, seed)
     if ready is None or evidence.failed:
         return

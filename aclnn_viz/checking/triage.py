@@ -605,7 +605,7 @@ def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
 
 
 def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case, Callable]:
-    """Return a case whose page computes lost saved tensors by its forward page, and the function that so changes any page."""
+    """Return (case, `around`): the page `around(page)` first computes the `lost` saved tensors by its forward page."""
     # a maximum has no error bounds
     if (
         not lost
@@ -659,7 +659,7 @@ def _moved(called: Case, lost: dict) -> dict[str, np.ndarray]:
 def _loosened(
     ready: Prepared, gradients: dict, slack: float, more: Mapping = MappingProxyType({})
 ) -> Prepared:
-    """Return the expectation for gradients in their formats, widened by a share of the largest number and by `more`."""
+    """Return the case with allowances for `gradients` wider by `slack` times the largest number, and by `more`."""
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:

@@ -148,7 +148,7 @@ def wrong_conditions(cases: list[tuple[Traits, bool]]) -> list[str]:
 
 
 def wrong_regions(op, wrong: list[CaseRun]) -> dict[str, dict[str, tuple[int, int]]]:
-    """Return per output and region the wrong elements of the failing cases, and all of them."""
+    """Return {output: {region: (number of wrong elements, number of elements)}}, summed over the failing cases."""
     tallies: dict[str, dict[str, list[int]]] = {}
     for run in wrong:
         for miss in run.misses:
@@ -555,7 +555,7 @@ class _Lengths:
 
     @property
     def also(self) -> str:
-        """Return the operator's regions that only wrong cases have."""
+        """Return in words the operator's regions that all wrong cases have and no right one has; "" without any."""
         alike = sorted(set.intersection(*self.held[True]).difference(*self.held[False]))
         if not alike:
             return ""

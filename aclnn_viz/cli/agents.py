@@ -144,7 +144,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
 
 
 def _belongs(status: int, content: dict) -> bool:
-    """Return whether an exit status fits a command's content: 0 held, 1 did not; a program has its own statuses."""
+    """Return whether an exit status fits a command's content: the content's `status`, else 0 for passed, 1 for not."""
     if "status" in content:
         return content["status"] == status
     return status in (0, 1) and content.get("passed", not status) is (not status)
