@@ -60,7 +60,7 @@ def as_html(
     opens: str = "the full report",
     filters: str = "filter rows",
 ) -> str:
-    """Return a view: title, table, notes, and `more` text behind the link `opens`; a long table `filters` its rows.
+    """Return HTML: title, table, notes, and `more` behind the link `opens`; a long table has a filter named `filters`.
 
     `mark` is the CSS colour of a line at the left, which repeats the title's meaning.
 

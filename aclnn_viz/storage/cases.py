@@ -145,7 +145,7 @@ class StoredCases:
             )
 
     def checked(self, entry: dict) -> dict:
-        """Return an entry of the index whose parts fit together; raise ValueError, KeyError or TypeError."""
+        """Return an entry of the index if its parts fit together; else raise ValueError, KeyError or TypeError."""
         for name, kind in _KINDS.items():
             if not isinstance(entry[name], kind):
                 raise ValueError(f"{name} is a {type(entry[name]).__name__}")

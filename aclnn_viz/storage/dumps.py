@@ -98,7 +98,7 @@ def _need_described(name: str, array: np.ndarray, described: dict) -> None:
 
 @dataclass
 class Dump:
-    """One dump.json: `place` below the given folder, its entries by name, and a fault of the whole index."""
+    """One dump.json: its `place` below the given folder, its entries by name, and `notes` on faults of the file."""
 
     folder: Path
     place: str
@@ -233,7 +233,7 @@ def _dump(folder: Path, place: str) -> Dump:
 
 
 def _parsed(text: str) -> tuple[dict, bool]:
-    """Return the complete entries, and whether all are complete."""
+    """Return the complete entries in the text of a dump.json, and whether the text itself is complete."""
     try:
         entries = json.loads(text)["data"]
         return entries, isinstance(entries.keys(), object)
@@ -317,7 +317,7 @@ def from_pt(path: Path) -> np.ndarray:
 
 
 def _described(content: bytes):
-    """Return what a pickle's instructions describe; a call stays a pair (function's name, arguments)."""
+    """Return the value that a pickle describes, without running it; a call is a pair (function's name, arguments)."""
     stack, marks, memo = [], [], {}
     for code, value, _ in pickletools.genops(content):
         match code.name:

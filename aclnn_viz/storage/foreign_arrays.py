@@ -238,7 +238,7 @@ def _refused(found) -> ValueError:
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
-    """Return whether 16 bits belong to bfloat16; unsigned integers only if `unsigned`."""
+    """Return whether an array of 2-byte elements holds bits of bfloat16; unsigned integers do only if `unsigned`."""
     return array.dtype.itemsize == 2 and (
         array.dtype.type is np.void or unsigned and array.dtype.kind == "u"
     )
@@ -266,7 +266,7 @@ def is_own(value) -> bool:
 
 
 def as_array(value, name: str | None = None, floating: bool = False):
-    """Return own data in any form as a NumPy array, and any other value unchanged.
+    """Return another library's array, a file or bits of bfloat16 as a NumPy array, and any other value unchanged.
 
     For a `floating` tensor, uint16 is bfloat16. `name` chooses from several arrays of a .npz file; a single array may have
     any name. Elements are not copied if the library shares them with NumPy. Raise the errors of `load`, and TypeError for a

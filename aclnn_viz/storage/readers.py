@@ -100,7 +100,7 @@ def read_file(path: Path, limit: int, follow: bool = True) -> bytes:
 
 
 def parsed(text: str | bytes):
-    """Return the value of a JSON text; raise ValueError also for a name twice in an object, of which readers take the last."""
+    """Return the value of a JSON text; raise ValueError also for a name twice in an object, which readers accept."""
     return json.loads(text, object_pairs_hook=_object)
 
 

@@ -205,7 +205,7 @@ def _locked(handle: int) -> bool:
 
 
 def _settle(folder: Path) -> None:
-    """Flush the names in a folder to the disk."""
+    """Write a folder's list of files from the system's cache to the disk."""
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -216,7 +216,7 @@ def _settle(folder: Path) -> None:
 
 
 def strict(value):
-    """Return a value with texts in place of values that JSON cannot express."""
+    """Return a value for JSON: infinities, nans and objects of other types become texts."""
     if isinstance(value, dict):
         return {name: strict(item) for name, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -21,7 +21,7 @@ _ENCRYPTED = 1  # flag bit of an encrypted archive member
 
 
 class Source(ABC):
-    """The place of stored cases; `asked` and `fix` are the parts of its messages."""
+    """The place from which stored cases are read; its errors say what it requires (`asked`) and the remedy (`fix`)."""
 
     asked: str
     fix: str

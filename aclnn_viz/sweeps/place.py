@@ -182,7 +182,7 @@ def _content(path: Path) -> str:
 
 
 def about(identity: str) -> dict[str, str]:
-    """Return an identity as printable texts by name; raise ValueError or KeyError for other data."""
+    """Return the parts of a device's identity (JSON) as printable texts by name; raise ValueError or KeyError else."""
     said = json.loads(identity)
     if not isinstance(said, dict) or not {"device", "open"} <= said.keys():
         raise ValueError(f"no device: {identity[:80]}")

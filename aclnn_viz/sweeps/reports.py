@@ -63,7 +63,7 @@ class Where(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """The numbers of a place: cases, wrong cases, the largest used share of the rounding bound, the largest errors."""
+    """The numbers of a place: cases, wrong cases, and the largest errors: share of the rounding bound, ulps, MERE."""
 
     cases: int
     wrong: int
@@ -321,7 +321,7 @@ def ulps(value: float) -> str:
 
 
 def part(used: float) -> str:
-    """Return a used share of the allowance as short text: at most 1 where nothing is wrong.
+    """Return an error's share of the rounding bound as short text: at most 1 where nothing is wrong.
 
     >>> part(0.0), part(0.2549), part(41.7), part(float("inf"))
     ('0', '0.25', '42', 'inf')
@@ -330,7 +330,7 @@ def part(used: float) -> str:
 
 
 def _command(result: Report, recipe: str) -> str:
-    """Return the shell command that runs one case again, with a kernel's file only if the user named it here."""
+    """Return the shell command that runs one case again; for a kernel, FILE.py:FUNCTION stands for its file."""
     said = about(result.run.device)
     is_kernel = ".py:" in said["open"]
     device = KERNEL if is_kernel else said["open"]

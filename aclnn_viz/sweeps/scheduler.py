@@ -34,7 +34,7 @@ class Drive:
         self.run = self.store.run(self.place.kit, text)
 
     def rows(self, recipes: Iterable[str]) -> Iterator[Row]:
-        """Yield the rows of all recipes that are not in the store, each once it is stored."""
+        """Run the recipes that are not in the store, and yield the row of each as soon as the row is stored."""
         todo = self._todo(recipes)
         try:
             while True:

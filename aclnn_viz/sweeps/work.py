@@ -33,7 +33,7 @@ _one_at_a_time = threading.Lock()
 
 @dataclass(frozen=True)
 class Judged:
-    """One judged output: its verdict, the used share of the rounding bound, two measures, the hash of its bits."""
+    """One judged output: verdict, error as a share of the rounding bound, in ulps and as MERE, hash of the bits."""
 
     output: str
     verdict: str
@@ -59,7 +59,7 @@ class Row:
 
 
 def identity(place: Place) -> str:
-    """Return the identity of a place, as a worker finds it."""
+    """Return the identity of a place, which the worker opens for that."""
     return place.opened().identity
 
 

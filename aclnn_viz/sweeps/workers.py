@@ -30,7 +30,7 @@ class Here(Executor):
 
 
 def executor_of(executor) -> tuple[Executor, Callable[[], Executor] | None]:
-    """Return the executor that an option of `sweep` names, and a function that replaces it if the sweep owns it.
+    """Return the executor for an option of `sweep`, and a function that makes a new one, None if the user owns it.
 
     None means this process, a number so many processes; otherwise it is an Executor of concurrent.futures or a Client of
     dask.distributed. Raises TypeError for anything else.

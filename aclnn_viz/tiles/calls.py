@@ -42,7 +42,7 @@ PARAMETERS = (
 
 
 class Calls:
-    """The calls of one core: arguments in the machine's form, and return values."""
+    """The calls of one core's process: converts their arguments for the emulated core, and returns their values."""
 
     def __init__(self, launched, core: Core, mine: socket, base: int):
         self.launched, self.core, self.mine, self.base = launched, core, mine, base
@@ -82,7 +82,7 @@ class Calls:
             )
 
     def head(self, text: bytes) -> tuple:
-        """Return the parts of a line: kind, place, function, form of the numbers, and for each argument count and type."""
+        """Split a call's head into kind, place, function, form of the numbers, and each argument's count and type."""
         line, kind = struct.unpack_from("=ic", text)
         name, file, letters = text[5:].split(b"\0", 2)
         owner, _, method = name.decode().rpartition(".")

@@ -124,7 +124,7 @@ def ours(name: str) -> Path | None:
 
 
 def preprocessed(command: list, text: str, file: Path, hidden: str) -> tuple[str, list]:
-    """Return a text around a file after preprocessing, and the command with the folders of the repository's headers."""
+    """Preprocess a text including `file`; return the result, and the command with folders of missing headers."""
     while True:
         try:
             return translate([*command, "-E"], text, file, hidden), command

@@ -157,7 +157,7 @@ def _pipe(core, name: str, dst, src) -> int:
 
 
 def _copy(name, dst, src, count, length, src_step, dst_step, left=0, row=None, pad=NO_PAD):
-    """Move `count` blocks of `length` bytes; in the Unified Buffer a padded block takes `row` bytes from `left` on."""
+    """Move `count` blocks of `length` bytes; a padded block fills `row` bytes of dst, its data from `left` on."""
     core = current()
     pipe = _pipe(core, name, dst, src)
     read, write = (
@@ -247,7 +247,7 @@ def SyncAll(*workspaces):
 
 
 def _paired(name: str, workspace, buffer, block: int, event: int):
-    """Return the core and the flag of IBSet and IBWait, when the core's earlier instructions are finished."""
+    """Finish the core's earlier instructions before IBSet or IBWait; return the core and the key of the flag."""
     core = current()
     if buffer is not None:
         buffer.span(name, True, BLOCK)

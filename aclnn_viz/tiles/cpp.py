@@ -557,7 +557,7 @@ class Launched:
             end.close()
 
     def share(self, memory: GlobalMemory, start: int):
-        """Move a memory into the shared memory, with the rest of its allocation: rounded up to 32 bytes, plus 32."""
+        """Move a tensor to `start` in the shared memory; behind it lie `padding` bytes of the kernel, or 32 to 63."""
         size, kernel = memory.size, self.kernel
         memory.padded, memory.room = bool(kernel.padding), kernel.padding or -size % 32 + 32
         shared = self.shared[start : start + size + memory.room]
@@ -591,7 +591,7 @@ class Launched:
         return regions, top
 
     def memory_at(self, offset: int, form: np.dtype) -> Address | None:
-        """Return the memory around an offset in shared memory, or just before it, for a tensor of a format."""
+        """Return an offset in shared memory as an address: the tensor around or beside it, and bytes from its start."""
         held = [
             (start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset
         ]
@@ -617,7 +617,7 @@ class Launched:
             mine.close()
 
     def received(self, core: Core, mine: socket) -> tuple[bytes, Message | None]:
-        """Return the next message of a core, or b"" and the reason of its end."""
+        """Return the next message of a core, or b"" and the reason why none comes."""
         self.steps += 1
         if self.steps > STEPS:
             return b"", message("the kernel waits {n} times: it may never end", n=STEPS)

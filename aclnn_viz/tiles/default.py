@@ -222,7 +222,7 @@ def tiling(platform, name: str, inputs: dict) -> Tiling:
 
 
 def _place(value, shape: tuple, whole: tuple, row: int | None) -> str:
-    """Return the place of a tile's elements (from `start` on) in an input of this shape."""
+    """Return a formula of `start`, a tile's first output element, for the tile's first element in this input."""
     size, wide, own = (
         prod(shape),
         value.size > 1,
@@ -277,7 +277,7 @@ def _written(op, lines, places: dict) -> str:
 
 
 class _Writing:
-    """The lines of Compute in `text`, and the free names of `all` buffers, of numbers (False) and of bits (True)."""
+    """The writer of Compute: lines in `text`; names of `all` and `free` buffers for numbers (False) and bits (True)."""
 
     def __init__(self, lines, places):
         self.lines, self.places, self.text = lines, places, []
@@ -330,7 +330,7 @@ class _Writing:
         )
 
     def vector(self, value) -> str:
-        """Return a value as a vector; a number is spread over a buffer that is free again at once."""
+        """Return the name of a value's buffer; a number fills a spare buffer, which is free again after this step."""
         if self.is_vector(value):
             return self.named[value.name]
         spread = self.buffer()

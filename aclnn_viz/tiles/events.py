@@ -19,7 +19,7 @@ OWN = 6  # ids for a program without queues; the last two belong to the system
 
 
 class HardEvent(Enum):
-    """The events of a vector core, source_destination. V_V belongs to a queue in VECCALC."""
+    """The events of a vector core, named SOURCE_DESTINATION by their pipes; V_V is the event of a queue in VECCALC."""
 
     def __init__(self, source: int, destination: int):
         self.source, self.destination = source, destination

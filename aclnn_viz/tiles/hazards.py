@@ -11,7 +11,7 @@ from aclnn_viz.words.messages import Message, meant, message, tr
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of hazard: its fix, and the vendor's name for it in reading, and in writing if different."""
+    """One kind of hazard: its fix, and the vendor's name for a hazard in reading, and in writing if that differs."""
 
     fix: str
     on_read: str = ""
@@ -213,7 +213,7 @@ class Hazards:
     def add(
         self, kind: str, what: Message, core: int, where: tuple[str, int], writing: bool = False
     ):
-        """Note that `what` showed a hazard: "<what>; <fix>"."""
+        """Record a hazard with the text "<what>; <fix>"; a hazard of the same kind in the same line is only counted."""
         file, line = where
         kind = MEANT[kind]
         key = kind, file, line

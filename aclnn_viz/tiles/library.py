@@ -84,7 +84,7 @@ def Library(name: str, tmp, made: int, taken: int, *rest):
 
 
 def Broadcast(dst, src, tmp, *shape: int):
-    """Spread src to the shape of dst: dimensions of dst, then of src."""
+    """Broadcast src to the shape of dst; `shape` holds the dimensions of dst, then those of src."""
     to, of = shape[: len(shape) // 2], shape[len(shape) // 2 :]
     _issue(
         "Broadcast",
@@ -214,7 +214,7 @@ def Gatherb(dst, src, offsets, repeats: int, block_step: int, step: int):
 
 
 def Transposed(dst, src, tmp, planes: int, rows: int, columns: int):
-    """Transpose each plane of rows x columns: 16 x 16 elements, or channels before or after places."""
+    """Transpose each of `planes` matrices of rows x columns, such as 16 x 16 elements, or channels x pixels."""
     count = planes * rows * columns
     _issue(
         "Transpose",
@@ -286,7 +286,7 @@ def GetPhyAddr(tensor) -> int:
 
 
 def Position(name: str):
-    """Note a queue at a position of no buffer."""
+    """Record a hazard: the queue `name` is at a position outside of the Unified Buffer."""
     current().hazard(
         "queue position",
         message("{name} is at a position outside of the Unified Buffer", name=name),

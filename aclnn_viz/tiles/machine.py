@@ -115,7 +115,7 @@ class Instruction:
 
 
 class Core:
-    """One core. `seen[p]` is the horizon of the next instruction on pipe p, `count[p]` the position of the last."""
+    """One core. `seen[p]` holds per pipe the position that pipe p waited for, `count[p]` that of its last instruction."""
 
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0
@@ -155,7 +155,7 @@ class Core:
         return frame
 
     def where(self) -> tuple[str, int]:
-        """Return file and line of the program."""
+        """Return the file and the line that the program is executing."""
         if self.at is not None:
             return self.at
         frame = self.frame()
@@ -178,7 +178,7 @@ class Core:
     # ---- order ---------------------------------------------------------------------------------------------------
 
     def skipped(self, own: bool = False) -> bool:
-        """Return whether the wait in this line is removed for a test; a program may omit its `own` wait."""
+        """Return whether a test leaves out the wait in this line; `own` marks a wait that the program itself calls."""
         line = self.where()[1]
         self.machine.waits.add(line)
         if own:
@@ -186,13 +186,13 @@ class Core:
         return line in self.machine.without
 
     def snapshot(self, pipe: int) -> list[int]:
-        """Return a flag's clock: the positions finished once all earlier instructions of the pipe are."""
+        """Return a flag's clock: per pipe the position finished once `pipe` has finished its earlier instructions."""
         clock = self.horizon(pipe)
         clock[pipe] = self.count[pipe]
         return clock
 
     def horizon(self, pipe: int) -> list[int]:
-        """Return the horizon of a pipe's next instruction: all waits of the pipe and of the scalar unit, without the scalar unit's stores."""
+        """Return per pipe the position that `pipe` or the scalar unit waited for: the next instruction comes later."""
         return [self.seen[pipe][S], *map(max, self.seen[pipe][1:], self.seen[S][1:])]
 
     def wait(self, pipe: int, clock: list[int]):

@@ -68,7 +68,7 @@ class Span(NamedTuple):
         )
 
     def values(self, memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
-        """Return the elements in bytes as a sharing array; in float32 if the memory keeps 16-bit elements so."""
+        """Return a view of the span's elements in a memory; in float32 if the memory keeps 16-bit elements so."""
         count = self.length // dtype.itemsize
         if dtype in NARROW and getattr(memory, "wide", None) is not None:
             steps = (*(2 * step for step in self.strides), 4)
@@ -81,7 +81,7 @@ class Span(NamedTuple):
 
 
 class Bytes(np.ndarray):
-    """Bytes of a memory; `wide` holds a float32 for each two of them if 16-bit formats are not rounded."""
+    """The bytes of a memory; if 16-bit formats are not rounded, `wide` holds a float32 for each two bytes."""
 
     wide = None
 
@@ -93,7 +93,7 @@ class Bytes(np.ndarray):
 
 
 def _stamps(core) -> tuple[int, int]:
-    """Return the stamp below all of a core's epoch, and the core's own in the epoch."""
+    """Return a stamp below all stamps of the epoch (from SyncAll to SyncAll), and the core's own stamp in the epoch."""
     floor = core.epoch * _CORES
     return floor, floor + core.index + 1
 
@@ -174,7 +174,7 @@ class UnifiedBuffer:
             span.view(self.state)[...] = WRITTEN
 
     def least(self, span: Span) -> int:
-        """Return the least state of the bytes of a span."""
+        """Return the lowest state of any byte of a span: UNWRITTEN, PADDING or WRITTEN."""
         if span.shape:
             return span.view(self.state).min()
         end = span.start + span.length
@@ -287,7 +287,7 @@ class GlobalMemory:
         return met
 
     def _beside(self, line: int, instruction) -> bool:
-        """Return whether nothing orders a write to a line and another of this epoch, of which a scalar unit makes one."""
+        """Return whether a write to a line is unordered with another of this epoch, one of both by a scalar unit."""
         core, pipe = instruction.core, instruction.pipe
         floor, mine = _stamps(core)
         return any(
@@ -363,7 +363,7 @@ class GlobalMemory:
             at[...] = 4 * position + pipe if position else np.where(mine, at, 0)
 
     def least(self, span: Span) -> int:
-        """Return the least state of the elements of a span."""
+        """Return the lowest state of any element of a span: UNWRITTEN, PADDING or WRITTEN."""
         return (
             WRITTEN
             if self.state is None

@@ -366,7 +366,7 @@ def run(
 def left_by(
     machine: Machine, kernel, arguments, outputs: dict[str, GlobalMemory], tiling: Tiling
 ) -> Run:
-    """Run a kernel on the cores of a machine, and return what it left."""
+    """Run a kernel on the cores of a machine, and return the Run: outputs, hazards, instructions."""
     if machine.cores:
         machine.run(kernel, arguments)
     _look_back(machine, kernel, outputs)

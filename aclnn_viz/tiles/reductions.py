@@ -258,7 +258,7 @@ class CMPMODE(Enum):
 
 
 class SELMODE(Enum):
-    """The use of bits by Select: repeated for each repeat, or continuous with a scalar, or with a tensor."""
+    """How Select reads its bits: the same in each repeat; or one after another, with src1 a scalar or a tensor."""
 
     VSEL_CMPMASK_SPR, VSEL_TENSOR_SCALAR_MODE, VSEL_TENSOR_TENSOR_MODE = range(3)
 

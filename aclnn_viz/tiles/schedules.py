@@ -186,7 +186,7 @@ def explored(run: Callable, limit: int = STEPS_AT_MOST, search: "Search | None" 
 
 
 class Redundant(BaseException):
-    """Stops an order that equals an earlier one."""
+    """Stops a run whose order equals that of an earlier run."""
 
 
 class Chosen(Late):
@@ -225,7 +225,7 @@ class Chosen(Late):
 
 
 class Step:
-    """One instruction in the search: a key that holds in every run, its place in the order, and its bytes."""
+    """One instruction in the search: a key, the same in every run, its place in the order, and its bytes."""
 
     def __init__(self, instruction: Instruction, number: int, read: int = 0):
         self.number, self.read, self.core = number, read, instruction.core.index
@@ -270,7 +270,7 @@ def _meet(spans, others) -> bool:
 
 @dataclass
 class Node:
-    """A state of the search: instructions that may land, the choice, those to try, and those not needed (asleep)."""
+    """A state of the search: instructions that may land, the chosen one, those to try, those tried or not needed."""
 
     enabled: dict
     chosen: Step
@@ -319,7 +319,7 @@ class Search:
         return False
 
     def _races(self):
-        """Add a run for each pair whose order no wait enforces, starting with the steps before the other."""
+        """Plan a run in reverse order for each pair of conflicting steps that no wait orders; both runs begin alike."""
         steps = [node.chosen for node in self.nodes]
         before: list[set[int]] = []  # for each step, the steps that must precede it
         for j, later in enumerate(steps):

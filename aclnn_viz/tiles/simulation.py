@@ -19,7 +19,7 @@ PIPES_TIMED = ("S", "V", "MTE2", "MTE3")
 
 
 class Job(NamedTuple):
-    """An instruction in the simulation; `size` is in bytes, cycles, or elements of the scalar unit."""
+    """An instruction in the simulation; `size`: bytes of a copy, cycles of a vector unit, elements of a scalar unit."""
 
     horizon: tuple[int, ...]
     stores: int  # number of earlier stores by the scalar unit
@@ -81,7 +81,7 @@ class Simulated(NamedTuple):
 
 
 class _Simulation:
-    """Jobs of cores on their pipes; times are in cycles. An inbound copy starts, then shares memory, then ends."""
+    """Jobs of cores on their pipes; times are in cycles. An inbound copy starts, shares the bandwidth, and ends."""
 
     START, SHARE, END = range(3)
 
@@ -168,7 +168,7 @@ class _Simulation:
         return (c,) if phase == self.phase else range(len(self.cores))
 
     def share(self, c: int, cause):
-        """Let the next inbound copy of a core share memory."""
+        """Let the next inbound copy of a core take its share of the bandwidth of global memory."""
         self.active[c], k = True, self.waiting[c].pop(0)
         job = self.cores[c][MTE2][k]
         heapq.heappush(self.sharing, (self.work + job.size, c, k))
@@ -211,7 +211,7 @@ class _Simulation:
 
 
 def simulated(cores: list, costs, l2: str = "warm") -> Simulated:
-    """Return the simulation of jobs, with their times."""
+    """Simulate the jobs of all cores, and return their times."""
     s, n = _Simulation(cores, costs, l2), max(len(cores), 1)
     s.run()
     for busy, pipes in zip(s.busy, cores):

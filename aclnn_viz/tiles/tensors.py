@@ -216,7 +216,7 @@ class LocalTensor(Tensor):
         return span, span.values(self.memory.bytes, self.dtype)
 
     def operand(self, core, name: str, writing: bool, count: int) -> tuple[Span, np.ndarray]:
-        """Return the span of the first elements, and the elements; tiles request the same ones repeatedly."""
+        """Return the span of the first `count` elements, and the elements, from a cache: tiles repeat the request."""
         key = self.block, self.start, self.end, self.dtype, count
         operand = core.ub.operands.get(key)
         if operand is not None:
@@ -305,7 +305,7 @@ class _Unmade(Block):
 
 
 def _variable(value, frame) -> str:
-    """Return a frame's name for a value: an attribute of one of its objects, else a variable."""
+    """Return the name of a value in a program's frame: an attribute of a local object, else a local variable."""
     owners = [
         vars(owner)
         for owner in frame.f_locals.values()
@@ -409,7 +409,7 @@ class TPipe:
         return number
 
     def Reset(self):
-        """Forget all buffers, so that InitBuffer can allocate the memory again; present users are waited for."""
+        """Wait for all instructions, and forget all buffers, so that InitBuffer can allocate the memory again."""
         self.core.barrier()
         for queue in self.queues:
             queue.blocks = None

@@ -361,7 +361,7 @@ def _waits(spans: list, cores: int) -> dict[str, dict[str, float]]:
 
 
 def _path(spans: list) -> tuple[Span, ...]:
-    """Return the chain of instructions that ends last: each is the one for which the next waited longest, until that starts."""
+    """Return the chain of instructions that ends last: each waited last for the one before, and cuts that one's end."""
     path, span, seen = [], max(spans, key=lambda span: span.end, default=None), float("inf")
     while span is not None:
         path.append(span._replace(end=max(span.start, min(span.end, seen))))

@@ -126,7 +126,7 @@ def need_mask(core, name: str, mask, dtype: np.dtype, lanes: int):
 
 
 def need_places(core, name: str, blocks: int, stride: int):
-    """Record a hazard if the blocks of one repeat of a result share a place."""
+    """Record a hazard if a call writes all blocks of a repeat to one place."""
     if stride == 0 and blocks > 1:
         core.hazard(
             "block stride",
@@ -136,7 +136,7 @@ def need_places(core, name: str, blocks: int, stride: int):
 
 
 def mask_spans(core, name: str, mask, repeats: int, params, operands) -> list[tuple]:
-    """Return the boxes of lanes of the form with a mask, each with the operands' spans, (repeats, blocks) runs of lanes.
+    """Return the boxes of lanes of a call with a mask, each with a span per operand: (repeats, blocks) runs of lanes.
 
     `params` are the strides of blocks, then of repeats, for each operand.
     """

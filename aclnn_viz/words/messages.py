@@ -19,7 +19,7 @@ from aclnn_viz.errors import need, problem, shown
 
 
 class Moving:
-    """A value known only when shown; a text can be joined before or after it."""
+    """A value that is known only when its picture is shown; + joins a text before or after the value."""
 
     def __add__(self, other):
         return Text("{first}{then}", {"first": self, "then": other})
@@ -38,7 +38,7 @@ class Text(Moving):
 
 @dataclass(frozen=True, eq=False)
 class Number(Moving):
-    """An array without axes with a Python format; zero has no sign."""
+    """A number that is known only later: an array without axes, and its Python format; zero has no sign."""
 
     value: object
     form: str
@@ -46,7 +46,7 @@ class Number(Moving):
 
 @dataclass(frozen=True, eq=False)
 class Choice(Moving):
-    """One of several options; an array without axes holds its number."""
+    """One of several options; the array without axes `which` holds the number of the option."""
 
     which: object
     options: tuple

@@ -215,7 +215,7 @@ class FlashAttentionScoreGrad:
         return ahead > t.after and column >= t.prefix[head // t.each] or ahead < -t.before
 
     def Dots(self, out, one, many, count, size):
-        """Store the products of one row with many, 64 elements at a time."""
+        """Store the dot products of one row with each of `count` rows, 64 elements at a time."""
         Duplicate(out, 0.0, count)
         for start in range(0, size, 64):
             lanes = min(64, size - start)

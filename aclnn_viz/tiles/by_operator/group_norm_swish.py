@@ -131,7 +131,7 @@ class GroupNormSwishGrad:
         return sumDz, sumDzXhat
 
     def Keep(self, plane, k, sumDz, sumDzXhat):
-        """Collect the sums of up to SUMS channels, and store them when full or at the end of the group."""
+        """Collect a channel's two sums, and copy the sums out when SUMS channels are collected or the group ends."""
         self.gathered.SetValue(k % SUMS, sumDz)
         self.gathered.SetValue(SUMS + k % SUMS, sumDzXhat)
         if k % SUMS == SUMS - 1 or k == self.t.inGroup - 1:
@@ -215,7 +215,7 @@ def kernel(dy, mean, rstd, x, gamma, beta, dx, dgamma, dbeta, workspace, tiling)
 
 
 def page(xp, dy, mean, rstd, x, gamma, beta, swishScale):
-    """Return the kit's page with gamma after the sums of a channel, as in the tiles."""
+    """Return the gradients as the kit's page does, but multiply by gamma after a channel's sums, as the tiles do."""
     xhat = (x - mean) * rstd
     dz = dy * swish_slope(xp, xhat * gamma + beta, swishScale)
     shift, along = (xp.sum(terms, axis=3, keepdims=True) for terms in (dz, dz * xhat))

@@ -149,7 +149,7 @@ class LayerNormGrad:
                 Store(self.outQue, self.outGm[row * self.t.columns + start], self.grad, count)
 
     def Load(self, que, source, wide, count):
-        """Copy in, and convert to float."""
+        """Copy `count` elements from global memory, and convert them to float in the buffer `wide`."""
         Fetch(que, source, count)
         given = que.DeQue(source.dtype)
         Widen(wide, given, count)

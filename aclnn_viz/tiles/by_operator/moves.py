@@ -40,7 +40,7 @@ def Fetch(que, source, count):
 
 
 def Store(que, target, wide, count):
-    """Round to the target's type, and copy out."""
+    """Round `count` elements of the float buffer `wide` to the target's type, and copy them to global memory."""
     out = que.AllocTensor(target.dtype)
     Round(out, wide, count)
     Send(que, target, out, count)

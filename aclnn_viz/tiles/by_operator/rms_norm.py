@@ -13,7 +13,7 @@ from aclnn_viz.tiles.by_operator.moves import BUFFERS, NO_PAD, Widen, bound
 
 
 def tiling(platform, dy, x, rstd, gamma, tileLength=None, atomic=False):
-    """Return rows in equal spans; a tile is a row if one fits, else `tileLength` columns."""
+    """Deal the rows to the cores in equal spans; a tile is a whole row if that fits, else `tileLength` columns."""
     size, columns = x.dtype.itemsize, gamma.size
     rows = x.size // columns if columns else 0
     span = -(-rows // platform.GetCoreNumAiv())
@@ -186,7 +186,7 @@ class RmsNormGrad:
         self.dxQue.FreeTensor(dx)
 
     def StoreDgamma(self, start, count):
-        """Add to the output or to this core's slot if it was cleared; else write the slot."""
+        """Add dgamma to the output (`atomic`), or to the core's slot if tiles cut the rows; else write the slot."""
         eventID = GetTPipePtr().FetchEventID(HardEvent.V_MTE3)
         SetFlag(HardEvent.V_MTE3, eventID)
         WaitFlag(HardEvent.V_MTE3, eventID)

@@ -109,7 +109,7 @@ class GridSamplerGrad:
             self.CastSums()
 
     def Part(self):
-        """Return the tiles of this core's pixels, for steps that treat all pixels alike."""
+        """Return (start, count) of each tile of this core's pixels, for steps that treat all pixels alike."""
         first = GetBlockIdx() * self.t.part
         last = min(first + self.t.part, self.t.total)
         return [(start, min(FLAT, last - start)) for start in range(first, last, FLAT)]

@@ -44,7 +44,7 @@ def slope_by_x(x):
 
 
 def swish_slope(y: float, s: float, scaled: bool) -> float:
-    """Return T / (exp(-s y) + 1); `scaled` keeps the factor s in T."""
+    """Return the printed slope ((y - y / e) s + 1) / e with e = exp(-s y) + 1; the factor s only if `scaled`."""
     e = np.exp(-s * y) + 1
     return ((y - y / e) * (s if scaled else 1) + 1) / e
 

@@ -19,7 +19,7 @@ SILENT = "does not state this"
 
 @dataclass(frozen=True)
 class Convention:
-    """One row of an operator's table: `where`, what the kit's kernel `returns` there, and the values and words of others.
+    """One row of an operator's table: `where`, what the kit's kernel `returns` there, and what other libraries return.
 
     `kernel()` computes the kernel's present value. `pytorch` is the value of PyTorch 2.13.0, by default the kernel's;
     `peer(torch)` computes it where PyTorch is installed. A text says that PyTorch has no such operator.

@@ -44,7 +44,7 @@ PROVED = message("the page of this operator, which is proved, and differences of
 
 
 class Printed(Counterexample):
-    """A printed formula compared with truth, by a proved page, and with differences of its forward pass."""
+    """A printed formula, compared with the truth from a proved page and with differences of the forward pass."""
 
 
 def stated(op: Operator) -> tuple[Erratum, ...]:

@@ -161,7 +161,7 @@ class Computation(Observation):
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Two published texts that contradict each other, each as (statement, source with version); Chinese ones in English."""
+    """Two published texts that contradict each other, each as (statement in English, source with version)."""
 
     one: tuple[str, str]
     other: tuple[str, str]
@@ -198,12 +198,12 @@ class Erratum:
     operator: str = "all"
 
     def __str__(self) -> str:
-        """Return its title in the chosen language."""
+        """Return the erratum's title in the chosen language."""
         return tr(self.title)
 
     @property
     def rests_on(self) -> str:
-        """Return its class, one of CLASSES: the strongest that its evidence allows; two texts outweigh a computation."""
+        """Return the erratum's class, the strongest of CLASSES by the evidence; two texts outweigh a computation."""
         if self.emulated_only:
             return "emulator"
         if any(isinstance(part, Contradiction) for part in self.evidence):

@@ -30,7 +30,7 @@ def initialisations() -> list:
 
 
 def libraries() -> str:
-    """Return the libraries that the kit looks for first."""
+    """Return, joined by commas, the names of the vendor's libraries that the kit looks for first."""
     return ", ".join(SPLIT)
 
 
