@@ -51,7 +51,7 @@ class Data:
     # whether each copied output is right
     right: dict[str, bool] = field(default_factory=dict)
     tensors: list[Tensor] = field(default_factory=list)
-    other: "Data | None" = None  # the program without its mistake, or with one
+    other: "Data | None" = None  # data of the program without its mistake; of a right one, with one
     xp: object = None
 
     @property

@@ -96,7 +96,7 @@ def known(name: str | Operator) -> Operator:
         and name in registry.names()
         and (one := registry.own("declaration", name, "OPERATOR")) is not None
     ):
-        return one  # other folders are not searched
+        return one  # found without importing the folders of other operators
     found = operators()
     for one in found:
         if isinstance(name, str) and name in (one.name, one.aclnn_name):

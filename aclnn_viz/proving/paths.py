@@ -157,7 +157,7 @@ class Path:
 
     def _side(self, d):
         entry, d = self.entry.xreplace(self.sizes), plain(self.written_out(d))
-        # the sign would differ from entry to entry
+        # no one sign: d lacks the moving entry, or has an index that the entry's place leaves open
         if not d.has(entry) or d.atoms(Dummy) or d.free_symbols & self.open:
             return None
         for known, side in zip(self.signs, self.taken):

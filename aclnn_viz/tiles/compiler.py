@@ -175,7 +175,7 @@ def translate(command: list, text: str | None, file: Path, hidden: str = "") -> 
         stderr=subprocess.PIPE,
         encoding="utf-8",
         errors="replace",
-    ) as process:  # a compiler runs several processes
+    ) as process:  # `Child` also ends the processes that the compiler starts
         try:
             output, complaint = process.communicate(text, SECONDS)
         except subprocess.TimeoutExpired:

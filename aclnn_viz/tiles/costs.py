@@ -14,7 +14,7 @@ from aclnn_viz.errors import problem
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
-# Paths in asc-devkit 82b89a15f262, and in pypto 883e7dfb.
+# Files of the repositories asc-devkit at commit 82b89a15f262, and pypto at commit 883e7dfb.
 PROFILE = "asc-devkit 82b89a15f262, examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance/README.md"
 _GUIDE = "asc-devkit 82b89a15f262, docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/"
 _PYPTO = (

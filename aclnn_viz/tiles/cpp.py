@@ -513,7 +513,7 @@ class Launched:
                 )
             )
         self.kernel, self.machine, self.steps = kernel, machine, 0
-        # regions of tensors: start, memory, separate array
+        # each tensor: start in the shared memory, memory, array of the caller
         self.memories: list[tuple[int, GlobalMemory, np.ndarray]] = []
         # for each argument its bytes, or the offset of a pointer's target
         self.values: list[bytes | int] = []

@@ -120,7 +120,7 @@ def ReduceIndex(name: str, dst, src, tmp, mask: int | tuple[int, int], repeats: 
     core = _issue(
         "ReduceMax" if name == "argmax" else "ReduceMin", [(dst, 2)], [(src, length)], compute, tmp
     )
-    clock = core.snapshot(V)  # the scalar unit stores the index, as in ReduceMax
+    clock = core.snapshot(V)  # all pipes wait, because the scalar unit stores the index
     for pipe in range(len(clock)):
         core.wait(pipe, clock)
 

@@ -212,7 +212,8 @@ class GlobalMemory:
         # bytes behind the tensor in its allocation; whether the tensor owns them
         self.room, self.padded = 0, False
         self.state = None if written else self.unwritten()
-        # Verb -> stamp of the last such access, and 4 * position + pipe; created at the first access.
+        # Verb -> for each element, stamp and 4 * position + pipe of its last such access. Created
+        # at the first access.
         self.records: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         # Line of 64 bytes -> each core whose cache holds it -> the bytes that its scalar unit
         # wrote there and those that others wrote since, and the place of its last write.

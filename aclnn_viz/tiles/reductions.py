@@ -161,7 +161,7 @@ def _whole(
     for (block, blocks, lane, width), _ in boxes:
         lanes[block : block + blocks, lane : lane + width] = True
     held = [*lanes.reshape(shares, -1).any(1).tolist(), False]
-    results = []  # shares without lanes keep their values
+    results = []  # of the groups of lanes that the mask uses; others keep their values
     for share in range(shares):
         if held[share] and not (share and held[share - 1]):
             end = held.index(False, share)

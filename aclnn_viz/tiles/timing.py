@@ -89,7 +89,7 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     slots: list[Slot] = []
     floor = ended = epoch = 0
     free: dict[tuple, int] = {}  # first free step of each (core, pipe)
-    # each (core, pipe, position) -> step, and the last instruction of its pipe so far
+    # (core, pipe, position) -> latest step of the pipe up to there, and its instruction
     at: dict[tuple, tuple[int, Instruction]] = {}
     for instruction in sorted(run.trace, key=lambda entry: entry.epoch):
         if instruction.epoch != epoch:

@@ -433,7 +433,7 @@ def _plain_steps(op: Operator, rows: tuple[DtypeRow, ...]) -> tuple:
     source = f"the declaration of {op.aclnn_name}"
 
     def refused(call: Call) -> int | None:
-        text = _misfit(op, call)  # starts with the name of the misfit
+        text = _misfit(op, call)  # its first word is the parameter that misfits
         return text and op.status_of(text.partition(" ")[0])
 
     def wanted(call: Call) -> list[str]:

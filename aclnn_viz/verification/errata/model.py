@@ -113,7 +113,8 @@ class Counterexample:
             and distance(documented, judge) >= 1000 * self.tolerance
         )
         values = zip((*self.labels, self.judged_by), (documented, right, judge))
-        # Digits below the tolerance are noise of the differences, and -0 + 0 is 0.
+        # Values are shown to 9 digits, because further ones are errors of the differences; + 0.0
+        # turns -0 into 0.
         return Evidence(
             holds,
             (
