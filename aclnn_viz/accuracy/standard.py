@@ -143,7 +143,7 @@ def not_applicable(reason: str) -> Verdict:
 
 @dataclass(frozen=True)
 class Standard:
-    """An acceptance standard; `rule` is a sentence, `tally` makes numbers of data, `decide` a verdict of numbers.
+    """An acceptance standard: `rule` states it, `tally` turns data into numbers, `decide` numbers into a verdict.
 
     `formats` are the names of the output formats it gives limits for.
     """

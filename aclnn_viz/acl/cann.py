@@ -265,7 +265,7 @@ class FunctionUnavailable(DeviceRefusal, RuntimeError):
 
 
 class _Process:
-    """A key for the state of one runtime in this process, shared by all objects that drive it."""
+    """A key for the state of one loaded runtime in this process, shared by all CannAcl objects that use the runtime."""
 
 
 # the key of each loaded runtime library, by the address of its function aclInit

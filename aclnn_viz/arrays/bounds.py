@@ -581,7 +581,7 @@ class BoundedArrays(PlannedArrays):
         return saturated(result, lambda: x.wide)
 
     def where(self, condition, x, y):
-        """Select by a condition; where it is undecided, the error covers both sides, and distant sides stay undecided."""
+        """Return x or y by a condition; where that is open, the error covers both, and distant ones stay undecided."""
         if not isinstance(condition, BoundedArray):
             return self._move(lambda a, b: np.where(condition, a, b), x, y)
         x, y = (

@@ -234,7 +234,7 @@ def in_numpy_arrays(ufunc):
 
 
 def carried(ufunc, x, error, beside=0.0):
-    """Return the largest change of f within `error` of a number that is within `beside` of x."""
+    """Return the largest change of `ufunc` if its operand, within `beside` of x, moves by at most `error`."""
     with np.errstate(all="ignore"):
         slope = SLOPES[ufunc](x, error + beside) * (1.0 + 2.0**-20)
         return np.where(

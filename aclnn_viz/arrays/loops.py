@@ -97,7 +97,7 @@ def _cut(units: int, elements: int, part: int) -> np.ndarray:
 
 
 def cuts(units: int, elements: int) -> np.ndarray:
-    """Return the parts of `units` that have `elements` in total: rows (number of the part, first unit, end)."""
+    """Divide `units`, of `elements` in all, into parts; return rows (number of the part, first unit, end)."""
     return _cut(units, elements, PART)
 
 

@@ -171,7 +171,7 @@ def prepared(
     signs: bool = False,
     around: Callable = lambda page: page,
 ) -> Prepared:
-    """Compute what is right on a case for a kernel of a given precision; None means any that computes in float32.
+    """Return a case with the results that are right for a kernel under `plan` (None: any that computes in float32).
 
     `signs` includes the signs of zeros where every order of products agrees. If the caller has changed the
     operator's page, `around(page)` makes the same change in each page of the plan.

@@ -175,7 +175,7 @@ def remembers(kernel: Callable, ready: Prepared, first: Mapping, seconds: float 
 
 
 def filled(kernel: Callable, case: Case, byte: int) -> Callable:
-    """Return a kernel that runs after the memory of its outputs, and memory that NumPy reuses, is filled with `byte`."""
+    """Return a kernel before whose run the memory of outputs, and what NumPy reuses, is filled with `byte`."""
     elements = {prod(result.documented_shape) for result in documented(case).values()}
 
     def call(**inputs):

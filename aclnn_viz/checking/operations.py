@@ -136,8 +136,8 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _functions(value, known: dict[FunctionType, CodeType]) -> None:
-    """Add the functions that a value holds or calls, with their code: of its closure, its folder, and methods of its file's
-    classes.
+    """Add to `known` a value's functions with their code: it, those that it holds, and those that it calls in its
+    folder or as methods of its file's classes.
     """
     parts: list = []
     match value:

@@ -223,7 +223,7 @@ def raised(error: BaseException, file: str) -> dict:
 
 
 def bound(memory: int) -> None:
-    """Limit this process, and end it with the judge."""
+    """Limit the memory and the files of this process, and let it end when the judge's process ends."""
     end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
