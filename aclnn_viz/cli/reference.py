@@ -65,7 +65,7 @@ def describe(options) -> int:
 
 
 def new(options) -> int:
-    """Write a new operator: page and declaration, with gaps to fill in from C text, or without from a forward page.
+    """Write a new operator's page and declaration: from C text with gaps to fill in, from a forward page without gaps.
 
     From a forward page the backward page is derived; the exit status is 1 where it is not proved. Its tests, run with pytest in the new folder, list what is left to fill in, and then judge what was filled in.
     """

@@ -224,7 +224,7 @@ def _recorded(device, op, inputs: dict, identity: str) -> tuple[dict, dict[str, 
 
 
 def _pair(one) -> tuple:
-    """Return operator and inputs of a case in either form."""
+    """Return the operator and the inputs of a Case or of a pair (operator, inputs)."""
     op, inputs = getattr(one, "operator", None), getattr(one, "inputs", None)
     if isinstance(one, (tuple, list)) and len(one) == 2:
         op, inputs = one

@@ -306,7 +306,7 @@ class Text:
 
 
 class Task:
-    """A kernel queued in a stream, like the launches of operators."""
+    """A launch of a program's own kernel, which waits in a stream as launches of operators do."""
 
     def __init__(self, emulator: Emulator, kernel: "DeviceKernel", platform: Platform):
         self.emulator, self.kernel, self.platform = emulator, kernel, platform
@@ -314,7 +314,9 @@ class Task:
         self.regions = [(name, block, block._data is None) for name, block in kernel.pointed()]
 
     def touching(self, pointer, count: int, written_only: bool) -> list[str]:
-        """Return the arguments whose memory a copy overlaps; with `written_only`, only unwritten memory, which the kernel fills."""
+        """Return the names of the arguments whose memory a copy overlaps; with `written_only`, only of memory that
+        nothing had written before the launch, and the kernel is to fill.
+        """
         return [
             name
             for name, block, fresh in self.regions

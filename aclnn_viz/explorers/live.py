@@ -238,7 +238,9 @@ class _Page:
         return False
 
     def groups(self) -> list[dict]:
-        """Return the values by field whose combinations the page holds: as many choices as fit, or the recorded ones."""
+        """Return groups of values by field, of which the page holds all combinations: as many choices as fit, or those
+        that the subject records.
+        """
         subject, chosen, many = self.subject, {}, 1
         if not subject.live or subject.recorded:
             recorded = subject.recorded if getattr(self.state, "device", "host") == "host" else ()

@@ -227,7 +227,7 @@ def _spots(place, height, top: float) -> Spots:
 
 
 def caption(data: Data) -> str:
-    """Return the caption of the swarm: a bug, or only rounding."""
+    """Return the caption of the swarm, which says whether the errors show a bug or only rounding."""
     if data.errors.nothing():
         return headline(data)[0]
     missed, undecided = (data.counts[CAUSES[k]] for k in (MISSED, OPEN))
@@ -369,7 +369,9 @@ def headline(data: Data) -> list[str]:
 
 
 def _of_one(data: Data) -> str:
-    """Return the error of the chosen element, beside errors from the format, the inputs and the plan."""
+    """Return a text with the error of the chosen element, and those that
+    the format, rounded inputs and the plan explain.
+    """
     e, at = data.errors, data.focus
     return tr(
         ELEMENT,

@@ -136,7 +136,7 @@ class Operator:
 
     @cached_property
     def outputs(self) -> tuple[str, ...]:
-        """Return the outputs in the vendor's order; the first is the main output."""
+        """Return the names of the outputs in the vendor's order; the first is the main output."""
         return tuple(p.name for p in self.c_parameters if p.output)
 
     @property
@@ -145,7 +145,7 @@ class Operator:
 
     @cached_property
     def all_outputs(self) -> dict:
-        """Return the attributes that request every output."""
+        """Return, by attribute, the values of flags and masks that request every output."""
         found = {}
         for tensor in self.tensors.values():
             if tensor.asked and tensor.asked not in self.tensors:

@@ -283,7 +283,7 @@ def _dash(mark):
 
 
 def _ground(look: Theme) -> dict:
-    """Return the background of words on marks."""
+    """Return the style of the box behind words that lie on marks."""
     return {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1}
 
 

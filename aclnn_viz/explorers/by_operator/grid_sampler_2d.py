@@ -293,7 +293,9 @@ def _lens(data: Data) -> Panel:
 
 
 def _sum(data: Data):
-    """Return the panel of the output as the sum of weights times pixels."""
+    """Return the text of out as the sum of weights times pixels; for more than four taps the number of weights and of
+    negative ones.
+    """
     out = written(data.at_chosen(data.out), ".2f")
     taps = data.taps
     if len(taps) > 4:

@@ -403,7 +403,9 @@ def alike(names: tuple[str, ...], *dtypes: int, **scope) -> tuple[DtypeRow, ...]
 
 
 def declared_rows(op: Operator) -> tuple[DtypeRow, ...]:
-    """Return a row per format and product: the tensor that sets the format, and tensors with the same format."""
+    """Return a row for each format and the products that take the format: all
+    tensors that must have it get its aclDataType.
+    """
     same = [
         name
         for name in tensor_names(op.c_parameters)

@@ -28,7 +28,9 @@ def in_torch(torch, dy, x, gx, gamma, mean, rstd, alpha):
 
 
 def page(xp, dy, x, gx, gamma, mean, rstd, alpha):
-    """Return ATen's gradient, multiplied out: where u equals the mean, or a row has one element, only rounding remains."""
+    """Return the gradient with the products with u - mean multiplied out, as ATen does. Where u equals the mean, or in
+    a row of one element, a rounding error replaces the exact 0.
+    """
     u, g = alpha * x + gx, dy * gamma
     shift, along = xp.mean(g, axis=1, keepdims=True), xp.mean(g * u, axis=1, keepdims=True)
     slope = (shift * mean - along) * rstd * rstd * rstd
