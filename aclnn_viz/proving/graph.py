@@ -37,7 +37,7 @@ STEPS = ("floor", "ceil", "round", "trunc", "sign")
 
 @dataclass(eq=False, repr=False)
 class Noted(LetteredArray):
-    """A recorded array: its operation and operands (expressions), shape and kind; `formula` gives its single entries."""
+    """A recorded array: its operation and operands (expressions), shape and kind; `formula` is that of one entry."""
 
     xp: object
     op: str

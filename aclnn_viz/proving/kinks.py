@@ -108,7 +108,7 @@ def beside(traced, of, d, zero, above, below, regions, entry):
 
 
 def _is_compared(traced, of, d, entry):
-    """Return whether forward itself branches at d = 0."""
+    """Return whether the forward page itself compares d, or -d, with 0."""
     todo = [()]
     while todo:
         path = Path(

@@ -397,7 +397,7 @@ class Writer:
         return f"{self.tight(base)} ** {float(power)!r}", PRODUCT
 
     def _apart(self, e, asked):
-        """Group the terms of a sum by the conditions in them, if no term has all."""
+        """Return the groups of a sum's terms that share conditions; [] if there is only one group of terms."""
         masks, groups = [a.symbol for a in asked], []
         terms = (
             expand(self._in_conditions(e, set(masks))).args if len(masks) > 1 and e.is_Add else ()

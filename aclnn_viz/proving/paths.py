@@ -33,7 +33,7 @@ class OneOrMore(Exception):
 
 
 class Impossible(Exception):
-    """No numbers have these signs, so the case needs no proof."""
+    """No inputs give the compared numbers these signs, so the case needs no proof."""
 
 
 class Path:

@@ -237,7 +237,7 @@ class Reverse:
         return e
 
     def total(self, e, have, axes, keepdims):
-        """Return the sum along axes of an array of shape `have`, with factors constant along them outside."""
+        """Return the sum of `e`, of shape `have`, along axes, with factors constant along the axes before the sum."""
         if e == 0 or not axes:
             return e
         if e.is_Add and len({self.xp.shape_of(term) for term in e.args}) > 1:

@@ -219,7 +219,7 @@ def _views(xp, of, at):
 
 
 def loss_of(traced, of, entry, path):
-    """Return the sum of gradients times outputs, without indices at which nothing depends on the entry."""
+    """Return the sum of incoming gradients times outputs, over the indices at which an output depends on the entry."""
     terms = []
     for d, y in traced.subject.upstream.items():
         made, up = traced.forward[y], traced.leaves[d]

@@ -122,7 +122,7 @@ class Detective:
         return Answer(True, tuple(self._evidence(suspect)), note)
 
     def _evidence(self, name: str) -> list[str]:
-        """Return the evidence against the culprit, shown once it is found."""
+        """Return the evidence against the fault `name`, shown when the user has found this fault."""
         found = self._fault(name)
         lines = [
             message("the mistake is {name!r}: {story}", name=named(name), story=found.story),

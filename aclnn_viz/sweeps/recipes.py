@@ -193,7 +193,7 @@ def source(cases, ops=None, seeds: int = 1) -> Source:
 
 
 def chosen(ops=None) -> list[Operator]:
-    """Return the operators that an option names: one, several, or all."""
+    """Return the operators that the option `ops` names: one, several, or all (None)."""
     if ops is None or isinstance(ops, (str, Operator)):
         return list(operators()) if ops is None else [operator(ops)]
     return [operator(op) for op in listed_of("ops", ops, (str, Operator))]

@@ -25,7 +25,7 @@ def advice(launched: Callable[..., Run], run: Run) -> Iterator[Message]:
 
 
 def _memory(run: Run) -> Message:
-    """Return the bytes of each buffer, the products in which they fit, and the longest tile that fits."""
+    """Return in words the bytes of each buffer, the products whose Unified Buffer holds them, and the longest tile."""
     blocks = max(run.buffers, key=len)
     taken = sum(block.length for block in blocks)
     each = Counter((str(block.name), block.length) for block in blocks)

@@ -115,7 +115,7 @@ class Instruction:
 
 
 class Core:
-    """One core. `seen[p]` holds per pipe the position that pipe p waited for, `count[p]` that of its last instruction."""
+    """One core. `seen[p]` holds per pipe the position that pipe p waited for; `count[p]` counts p's instructions."""
 
     def __init__(self, machine, index: int):
         self.machine, self.index, self.epoch = machine, index, 0

@@ -222,7 +222,7 @@ def RepeatReduceSum(
 
 
 def _parts(name, kind, shares=8):
-    """Return an instruction with `shares` results per repeat; None means one result per two lanes."""
+    """Return the function of an instruction with `shares` results per repeat, one result per two lanes for None."""
 
     def call(
         dst, src, repeatTime: int, mask, dstRepStride: int, srcBlkStride: int, srcRepStride: int

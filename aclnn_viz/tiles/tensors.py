@@ -379,7 +379,7 @@ class TPipe:
             self.queues.append(buffer)
 
     def Stack(self, dtype) -> LocalTensor:
-        """Return the memory that InitBuffer has not taken (PopStackBuffer)."""
+        """Return as a tensor the memory that InitBuffer has not taken (PopStackBuffer)."""
         return _placed("PopStackBuffer", self.top, self.core.ub.size - self.top).tensor(dtype)
 
     def AllocEventID(self, event: HardEvent) -> int:
@@ -431,7 +431,7 @@ class TPipe:
             )
 
     def held(self) -> list[str]:
-        """Return the queues that still hold a tensor."""
+        """Return the names of the queues with a block that is not free."""
         return [
             queue.blocks[0].name
             for queue in self.queues

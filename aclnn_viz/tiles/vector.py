@@ -386,7 +386,7 @@ APPROXIMATE = {half: 7, float32: 11}
 
 
 def coarse(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Return values with the right bits of an approximate instruction.
+    """Return values rounded to the number of bits that an approximate instruction gets right.
 
     >>> coarse(np.float32([1 / 3]), float32) * 3
     array([1.00012207])

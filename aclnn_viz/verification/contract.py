@@ -57,7 +57,7 @@ def run(
 
 
 class Bench:
-    """An emulated process that calls one operator with valid arguments, some of them replaced."""
+    """An emulated process that calls one operator with valid arguments, except for those that a test replaces."""
 
     def __init__(
         self, name: str, soc: Product | str = SOC, cann: str = CANN, predict: bool = False

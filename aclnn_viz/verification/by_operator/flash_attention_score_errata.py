@@ -15,7 +15,7 @@ def forward(query, scale=SCALE):
 
 
 def dq(scale):
-    """Return dqOut when the gradient has its own scale, different from that of the scores."""
+    """Return dqOut with `scale` as the factor of the gradient, and SCALE as that of the scores."""
     saved = forward(Q)
     found = OP.backward(
         query=Q,
