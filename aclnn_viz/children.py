@@ -53,7 +53,7 @@ class Child(subprocess.Popen):
             start_new_session=True,
             **how,
         )
-        with suppress(OSError):  # the process of Linux's /proc; macOS lacks the folder
+        with suppress(OSError):  # the start time is in /proc, a folder that macOS lacks
             *_, self.started = _stat(self.pid)
         if limits:
             import resource  # only Unix has this module
@@ -85,7 +85,8 @@ class Child(subprocess.Popen):
         for one in filter(str.isdigit, os.listdir("/proc") if os.path.isdir("/proc") else ()):
             with suppress(OSError):  # the process has ended, or belongs to another user
                 state, session, started = _stat(one)
-                # An exiting process has no environment but still holds memory. Most are older, and so not its own.
+                # Skip processes older than the child, which are none of its own. An exiting process
+                # has no environment any more: its session tells whose it is.
                 if (
                     state != b"Z"
                     and started >= self.started

@@ -15,7 +15,8 @@ from contextlib import suppress
 from importlib import import_module
 
 CLI = "aclnn_viz.cli"  # loaded, like the rest of the kit, once interrupts are handled
-# seconds; Ctrl-C reaches parent and child, and a later one ends a child that ignored the first
+# Seconds after the first Ctrl-C in which further ones are passed to the child as interrupts; a
+# later one kills a child that ignored them.
 PATIENCE = 1.0
 
 
@@ -130,7 +131,7 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     except KeyboardInterrupt:
         status = import_module(CLI).ended("interrupted", 130)
     _answer(signal.SIG_IGN)
-    if os.getpid() == own:  # a fork of a kernel has nothing to report
+    if os.getpid() == own:  # a process forked by a kernel reports nothing
         os.write(writer, bytes([status]))
     return status
 

@@ -209,7 +209,8 @@ def round_into(result: np.ndarray, values: np.ndarray) -> None:
 def _to_bfloat16(values: np.ndarray) -> np.ndarray:
     near = values.astype(np.float32)
     rounded = near.astype(BFLOAT16.numpy)
-    # Two roundings are one unless the first ends halfway between two numbers of the second.
+    # Rounding to float32 first changes the result only if it gives a number halfway between two
+    # bfloat16 numbers.
     halfway = (near.view(np.uint32) & 0xFFFF) == 0x8000
     if halfway.any() and (halfway := halfway & (near != values)).any():
         rounded[halfway] = _rounded(values[halfway], BFLOAT16)

@@ -98,8 +98,8 @@ def place_of(path) -> Path:
     """Return a path; raise TypeError unless it is a text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
-    # Half a character names no file, except U+DC80 to U+DCFF, which stand for bytes that are not
-    # UTF-8.
+    # No file's name has a lone surrogate, except U+DC80 to U+DCFF, which stand for bytes that are
+    # not UTF-8.
     if re.search(r"^\Z|[\0\ud800-\udc7f\udd00-\udfff]", str(path)):
         raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
     return Path(path)

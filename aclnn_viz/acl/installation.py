@@ -24,7 +24,7 @@ DEFAULT_ROOTS = ("/usr/local/Ascend/cann", "/usr/local/Ascend/ascend-toolkit/lat
 # the runtime of CANN 9, then of CANN 8; CANN 9 keeps the second for old programs
 RUNTIMES = ("libacl_rt.so", "libascendcl.so")
 BASE = "libnnopbase.so"
-# the whole library must not be loaded together with the split ones
+# operator libraries: a process loads the split ones or the whole one, never both
 SPLIT, WHOLE = ("libopapi_nn.so", "libopapi_cv.so"), "libopapi.so"
 CUSTOM = "libcust_opapi.so"
 DRIVER_VERSION = Path("/usr/local/Ascend/driver/version.info")

@@ -125,8 +125,8 @@ class Calls:
         text = self.acl.aclGetRecentErrMsg()
         if not text or text == self._seen_text:
             return None
-        # Some libraries put new text before old text; a second call shows whether the library
-        # keeps its text.
+        # Some libraries return new text followed by old text; others forget a text that was read.
+        # A second call returns the text that they keep.
         new = text.removesuffix(self._seen_text) if self._seen_text else text
         self._seen_text = self.acl.aclGetRecentErrMsg()
         return new.strip() or None

@@ -153,7 +153,8 @@ def _divide(xp, a, b):
     least = size / dd.ROOM if b.error is None else size / dd.ROOM - b.error * SLACK
     spread = plus(a.error, None if b.error is None else times(np.abs(value[0]) * dd.ROOM, b.error))
     if spread is not None:
-        # 0 divided by an unknown number is 0 * inf here, not an exact 0.
+        # If the divisor may be 0, the error is infinite, or 0 if neither operand has an error that
+        # could change the quotient.
         error = error + np.where(
             least > 0.0, over(spread, least), np.where(spread == 0.0, 0.0, np.inf)
         )

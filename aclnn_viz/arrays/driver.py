@@ -44,7 +44,7 @@ class Arranged(NamedTuple):
     results: dict[str, Result]
     compute: np.dtype
     axes: dict[str, str]
-    # function (xp, arrays) -> more arrays, called with whole inputs
+    # function (xp, arrays) -> more arrays, called once, before the inputs are cut into blocks
     prelude: Callable | None = None
     # whether a tensor has no elements; then no page runs, because sums of nothing are 0
     empty: bool = False

@@ -19,7 +19,8 @@ from aclnn_viz.arrays.local_errors import over, times
 
 ERF, ERFC = np.frompyfunc(erf, 1, 1), np.frompyfunc(erfc, 1, 1)
 RELATIVE = 2.0**-84  # relative error bound of each function below, except for underflow
-# nodes per unit, terms of a series (|t| <= 1/16), and the number beyond which erfc underflows
+# nodes per unit of x; terms of the series about a node, at most 1/16 from it; x beyond which erfc
+# underflows
 STEP, TERMS, LAST = 8, 22, 28
 BLOCK = 1 << 13  # elements of a block that stays in the cache through the many steps of a series
 

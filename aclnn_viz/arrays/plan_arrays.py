@@ -103,7 +103,7 @@ class PlannedArrays(Functions):
 
     def sum(self, x, axis=None, keepdims=False):
         total = self._total(x, axis, keepdims)
-        # as `NumPyArrays.sum` does
+        # a sum over a leading axis keeps the type of sums, as in `NumPyArrays.sum`
         return total if sum_axes(x.ndim, axis)[1] else self.astype(total, x.dtype)
 
     def mean(self, x, axis=None, keepdims=False):

@@ -27,11 +27,11 @@ DRAFTS, TRIES = 1000, 4  # drafts of an operator of the kit; attempts per draft
 RECIPES_WANTED = 40  # least recipes of a suite; if fewer show all atoms, random ones are added
 # most elements of a case; fixed cost of judging a case, counted in elements
 ELEMENTS, EACH = 12_000, 500
-# a mask of at least so many elements has a fixed size and costs little, so its elements do not
-# count
+# the elements of a mask of this size or larger are not counted: its size is fixed, and it costs
+# little
 MASK = 2**20
 LENGTHS = (1, 1, 2, 2, 3, 3, *range(4, 18), 20, 25, 33, 40, 65, 128, 260)
-# the shortest lengths of LENGTHS for tensors with several long axes, and with many axes
+# so many of LENGTHS, the shortest, serve most tensors of three axes or more; tensors of many axes
 SHORT_LENGTHS, SHORTEST = 12, 6
 # usual highest rank where the operator allows more, and the share of drafts with more
 RANK, HIGHER = 5, 0.15
@@ -119,7 +119,8 @@ class Source:
     def _lengths(self, count: int) -> tuple[int, ...]:
         rng = self.rng
         lengths = LENGTHS if rng.random() < (0.6 if count < 3 else 0.2) else LENGTHS[:SHORT_LENGTHS]
-        low = 0.7 * (count > RANK)  # a draft of many axes is small only if most are short
+        # probability of a short length; a tensor of many axes is small only if most are short
+        low = 0.7 * (count > RANK)
         return tuple(
             0
             if rng.random() < 0.01

@@ -11,18 +11,18 @@ MENDED = 100
 ELEMENTS = 2000
 # Most candidate explanations that are shown, or tried under a condition.
 SHOWN = 6
-# Most failing cases used to fit a number, and described; others resemble them.
+# Most failing cases to which a number is fitted, or which are described; further ones are alike.
 SEVERAL = 8
 # An edit that is right in NumPy runs again in the compiling library on so many cases, because
 # compiling is slow.
 COMPILED = 3
-# Limits of loop iterations and bytes for a call of an edited kernel, which may never end. Windows
-# of 7 x 7 over ELEMENTS need so many.
+# Most loop iterations and bytes of a call of an edited kernel, which may never end. A loop over
+# windows of 7 x 7 at each of ELEMENTS elements takes 98,000 iterations.
 TURNS, MEMORY = 100_000, 2**30
-# Share of a search for edits of the reader's kernel before changes of the page, doubled if no
-# change explains the kernel.
+# Share of a search's runs for edits of the reader's kernel, before changes of the kit's page are
+# tried; twice this share afterwards, if no change of the page explains the kernel.
 MENDING = 0.25
-# Share of a search for calling the kernel on fresh cases; some kernels compile again for each
+# Share of a search's runs for fresh cases; limited, because some kernels compile again for each
 # shape.
 FRESHLY = 0.4
 # Most runs to find the lengths at which an unexplained kernel is wrong, and the share of a search
@@ -31,5 +31,5 @@ DEPENDENCE, LATE = 4000, 0.1
 # Most elements of a case of another length; lengths drawn to test a property that all wrong
 # lengths share.
 LONGEST, BREAKING = 20_000, 12
-# On a page that executes more lines, each run counts as several.
+# A run of a page that executes more lines than this counts as several runs.
 LINES = 90

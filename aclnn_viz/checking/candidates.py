@@ -33,7 +33,7 @@ FIRST = message("only the first element of {input} is read")
 AGAIN = message("only the first {block} elements of {input} are read, again and again")
 ZEROED = message("0 is taken for {input} {place}")
 FITTED = "fitted"
-# relative difference of fits that count as equal; only outputs decide which fit is right
+# relative difference up to which fitted numbers count as equal; a comparison of outputs follows
 CLOSE = 1e-3
 
 

@@ -25,18 +25,20 @@ from aclnn_viz.operators.arrangement import prelude_of
 from aclnn_viz.operators.faults.edits import distance, sources
 from aclnn_viz.words.messages import message
 
-# if float64 disagrees in at most this share of elements, or in TWO, also try float32 and moved
-# inputs
+# If a variant computed in float64 differs from the kernel in at most this share of elements, or in
+# TWO elements, it is also computed in float32 and on inputs moved in their last digit.
 FEW_SHARE, TWO = 0.1, 2
-# two wrong kernels agree up to this multiple of the bound, because they amplify rounding errors
+# A wrong formula may amplify rounding errors: a variant matches the kernel up to so many allowed
+# errors.
 ORDERS = 16.0
 # ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
 STEPS = 1.51
-SLACK = 8.0  # allowed difference of two computations, in roundings
+SLACK = 8.0  # tolerance of `loose`, in unit roundoffs of the largest value
 SINGLE = 2.0**-24
 LETTERS = 10  # letters of a description that weigh as much as one of a formula
 FORGOTTEN = 3
-SPREAD = 2.0  # limit of an error, as a multiple of the effect of rounding the inputs
+# distance from results on slightly moved inputs that still counts as equal, in their spread
+SPREAD = 2.0
 SOME = 8  # elements in which two candidates rarely agree by chance
 
 
@@ -69,7 +71,7 @@ class _Quick(NumPyArrays):
         function = vars(self)[name] = getattr(np, name)
         return function
 
-    where = staticmethod(np.where)  # faster than a guarded choice, for few elements
+    where = staticmethod(np.where)  # for few elements faster than `where` of NumPyArrays
 
     @staticmethod
     def _total(x, axis, keepdims):

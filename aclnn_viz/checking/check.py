@@ -185,7 +185,8 @@ def check(
             if dump is None and cases is None and hasattr(device, "cases"):
                 dump = _recorded(device, op)
         start = time.monotonic()
-        if dump is not None:  # the dumped cases count unless a product is named
+        # also judge dumped cases that the operator refuses, unless a product is named
+        if dump is not None:
             asked["beyond"] = flag("beyond", beyond) or not (soc or cann)
         scope = Scope.of(op, **asked)
         scope.notes.extend(differences(device or kernel.function, op))

@@ -16,7 +16,7 @@ from aclnn_viz.words.messages import Message, commas, linked, meant, message
 CHOICES_LISTED = 3  # most choices that a description lists
 LISTED = 8  # choices listed for the options that a kernel supports
 SHORTEST = (0, 1)  # short lengths that kernels treat as special cases
-# a law fits by chance unless at most one in so many choices of wrong fresh cases satisfies it
+# a law stands if at most one in so many ways to draw the wrong cases at random would satisfy it
 SELDOM = 20
 REMAINDERS = (64, 32, 16, 8, 4, 2)
 STRIDED = message("strided tensors")

@@ -21,8 +21,8 @@ from aclnn_viz.storage.results import strict
 from aclnn_viz.words.messages import commas, message, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
-# where an error is above this multiple of the allowed error, smaller cases are kept only if theirs is,
-# too: rounding alone gives no such error
+# A smaller case is kept only if its error is as large as that of the first case, or so many
+# allowed errors: rounding alone gives no such error.
 PLAIN = 1000.0
 SIMPLE = (
     np.ones_like,
@@ -166,7 +166,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
 
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
         smaller = tested.run_on(tested.scope.ready(options, its_seed, recipe.strided))
-        # another convention is no mistake
+        # do not shrink a mistake to a case in which only a convention differs, such as 0 / 0
         return (
             smaller
             if smaller
@@ -183,7 +183,8 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
         for smaller in _smaller(options, best):
             name = str(Recipe(recipe.operator, smaller))
             if name in seen:
-                continue  # a formula restored the length, or the default is longer
+                # tried before: the operator's formula undid the cut, or the default is longer
+                continue
             tries = (attempt(smaller, s) for s in budget.within((seed, seed + 1, seed + 2)))
             better = next(filter(None, tries), None)
             if better:
@@ -229,7 +230,7 @@ def _smaller(options: dict, run: CaseRun) -> Iterator[dict]:
     for axis, _ in lengths:
         yield from axes.cut(options | drawn, axis, slice(at.get(axis, 0), at.get(axis, 0) + 1))
     for axis, n in lengths:
-        # an error behind whole blocks needs only some of the blocks
+        # remove powers of two: an error behind whole blocks remains behind fewer of them
         power = 1 << (n - 1).bit_length() - 1
         for to in sorted({1, n // 2, n - 1, n - power, n - (power // 2 or 1)}):
             yield from axes.cut(options, axis, slice(0, to))

@@ -44,7 +44,7 @@ NUMBERS = {
     ),
 }
 REPEATED = 3  # number of cases that run twice
-LISTED = 3  # most unmet conditions listed per family
+LISTED = 3  # per family of conditions, the most that are listed of those that no case met
 KEPT = 4096  # a deep check keeps right cases with at most so many output elements
 LATE = message("stopped at the time limit: the rest of the cases was not run")
 WRONG_CASES = 12  # wrong cases after which a deep check stops

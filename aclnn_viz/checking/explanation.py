@@ -339,7 +339,8 @@ def explain(
     passing = sorted(
         (run for run in seen if not run.misses and run.usable), key=lambda run: run.size
     )
-    # A kernel may compute in its inputs' format, or in float32 for float64 inputs.
+    # Only the formats of `sharp` are compared without slack: a kernel may compute 16-bit inputs in
+    # 16 bits, and float64 inputs in float32.
     wide = [run for run in failing if not run.narrow]
     sharp = {run.dtype for run in wide if run.dtype != "float64"} or {"float64"}
     if not wide:

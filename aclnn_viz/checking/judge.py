@@ -358,7 +358,8 @@ def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
     sizes = {n: np.abs(value[np.isfinite(value) & (value != 0)]) for n, value in floats.items()}
     far = {name for name, size in sizes.items() if size.max(initial=0) >= FAR}
     tiny = any(size.min(initial=1) <= 1 / FAR for size in sizes.values())
-    # a mean over weights that sum to 0 is 0 / 0, and a kernel may skip ignored rows
+    # The truth may be nan, such as a mean over weights that sum to 0: 0 / 0 also in ignored rows,
+    # which a kernel may skip.
     undefined = any(np.isnan(part.truth).any() for part in expected.values())
     if nan or infinite or undefined:
         expected = _special(op, inputs, floats, expected, device, nan)

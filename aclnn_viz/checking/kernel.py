@@ -33,7 +33,7 @@ MAKERS = {
     "signature": "aclnn_viz.devices.signatures",
     "C++": "aclnn_viz.tiles.cpp",
 }
-CLEAR = 0.25  # share of the allowed error that a kernel's own saved tensors may cause
+CLEAR = 0.25  # a Function saves its own tensors; they may use up this share of the allowed error
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,7 +33,7 @@ OTHERS = 50  # unrequested outputs that are named; further ones are counted
 NOTHING = message("returns None where an array is expected")
 # fill bytes that give finite, distinct numbers in every format; tolerance to recognise them
 FILLS, SAME = (0x3F, 0x41), 0.02
-APART = 3  # errors in allowances from which two right results cannot be equal
+APART = 3  # if two truths differ by more allowed errors than this, right outputs for them differ
 BLOCKS = 8  # blocks of each size that NumPy keeps for reuse
 REUSED = 2**16  # elements of an output whose memory is reused
 KEPT = message("leaves {n} of {all} elements unwritten, the first {place}")

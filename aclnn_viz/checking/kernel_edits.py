@@ -11,7 +11,7 @@ from itertools import combinations
 from aclnn_viz.operators.faults.edits import Change, replacements, statements
 
 CASTS = {"astype", "to", "half", "bfloat16", "float"}
-# functions that kernels confuse, beside those that pages confuse
+# functions that authors of kernels confuse, beside those of the known faults of pages
 FUNCTIONS = {
     "floor": ("rint",),
     "rint": ("floor", "trunc"),

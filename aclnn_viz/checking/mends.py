@@ -46,7 +46,7 @@ from aclnn_viz.words.messages import linked, message
 
 COMPILING = "jax"
 LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
-# actions forbidden to an edited copy: reaching files, processes, or code from texts
+# names that an edited copy may not use: they reach files or processes, or run texts as code
 FORBIDDEN = {
     "open",
     "exec",
@@ -200,7 +200,7 @@ class Source:
                 and node.func.attr == "at"
             )
             if not (isinstance(node, ast.Name) and node.id in local):
-                # the scan does not know builtins
+                # builtins are not among these names; FORBIDDEN excludes some of them
                 self._allowed(node, known.nonlocals | known.globals)
         return name
 

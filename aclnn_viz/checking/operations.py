@@ -28,7 +28,7 @@ WATCHER = ast.Name(WATCH, ast.Load())
 OPERATORS = dict(
     Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
 )
-# these functions inspect the frame that calls them
+# calls that are not watched: all but slice inspect the frame of their caller
 APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}
 KIT = Path(__file__).parents[1]
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")

@@ -580,7 +580,7 @@ def _explained(
 ) -> tuple[Diagnosis, Explanation | None]:
     """Return the likeliest mistake and the change that explains it; outputs are first put into the documented form."""
     seen, unfit = _telling(evidence.seen), wrong_forms(evidence.seen)
-    dtypes = {run.dtype for run in seen}  # a float32 kernel is wrong only for float64
+    dtypes = {run.dtype for run in seen}  # the formats that tell about the mistake
 
     def in_formats(cases) -> list[CaseRun]:
         return _telling([run for run in cases if run.dtype in dtypes])
@@ -629,7 +629,7 @@ def _explained(
         explanation = Explanation.of_mend(yours)
     if not explanation:
         others = in_formats(tested.wrong if tested else ())
-        # outputs of a wrong form have no law
+        # no condition is sought for outputs of a wrong name, shape or format
         law, stands = (None, False) if unfit else law_of(seen, evidence.right, fresh(), others)
         late = Budget(min(DEPENDENCE, max(end.left, LATE * runs)) / heavy)
         failing = sorted((run for run in seen if run.misses), key=lambda run: run.size)

@@ -30,7 +30,8 @@ from aclnn_viz.children import end_with_parent
 from aclnn_viz.storage.foreign_arrays import as_array
 
 KIT = str(Path(__file__).resolve().parents[1])
-# Parts of the kit that may be read: its own modules and packages without operators. Names identify other copies of the kit.
+# LEGAL: files of this kit that a kernel may read, because they tell nothing of the operators.
+# ANSWERS: folders that tell the answer, in this kit and by name in any other copy of it.
 LEGAL = re.compile(
     re.escape(KIT)
     + r"/(?:(?:words|storage|arrays)/.*|[^/]*|__pycache__/[^/]*|checking/sealed_process.py)"

@@ -353,8 +353,8 @@ def _points(op, allowed: list[Plan], case: Case):
         envelopes = [envelope(op, plan, **case.inputs) for plan in allowed]
         for name, exact in truth.items():
             wide = np.asarray(exact, np.float64)
-            # Bounds hold for the exact number, but a test compares with its high part; in float64
-            # that difference is as large as kernels' errors.
+            # Bounds hold for the exact number. A test compares with this number rounded to float64,
+            # and for float64 outputs that rounding is as large as a kernel's error.
             bound = (
                 np.max([each[name].bound for each in envelopes], axis=0)
                 + exact.error
@@ -409,7 +409,8 @@ def line(sizes: np.ndarray, bounds: np.ndarray) -> tuple[float, float]:
     left, right = (
         int(np.argmax(np.where(side, bounds, -1.0))) for side in (sizes <= middle, sizes >= middle)
     )
-    # start with a line below and lift it to the hull's edge above the middle, step by step
+    # The line goes through the points `left` and `right`. While a point lies above the line, this
+    # point replaces the one of the two on its side of the middle.
     while True:
         rtol = (
             (bounds[right] - bounds[left]) / (sizes[right] - sizes[left])

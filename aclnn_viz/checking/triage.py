@@ -278,7 +278,7 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
     calls, kept = [], set()
     for judged in progress(pending):
         result = judged()
-        # a run holds more numbers than a result may keep in memory
+        # case and outputs fill memory: keep them for the first wrong call and the first other call
         spare = {"case": None, "outputs": None} if (result.verdict == WRONG) in kept else {}
         kept |= {result.verdict == WRONG} if result.case else set()
         calls.append(replace(result, **spare))
@@ -367,7 +367,7 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
             )
         )
     inputs, lost = _given(dump, op, how, forward, outputs, upstream)
-    # only the entry of a module lists parameters; it lacks attributes
+    # an entry with "parameters" is that of a module and has no attributes: they are inferred
     chosen = (
         _attributes(op, inputs, _value(dump, outputs[gives[0]])) if "parameters" in forward else {}
     )
@@ -606,7 +606,7 @@ def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
 
 def _around(op: Operator, called: Case, inputs: dict, lost: dict) -> tuple[Case, Callable]:
     """Return (case, `around`): the page `around(page)` first computes the `lost` saved tensors by its forward page."""
-    # a maximum has no error bounds
+    # in a page's forward pass, a maximum has no error bounds
     if (
         not lost
         or op.first not in {p.name for p in op.parameters}
@@ -713,7 +713,7 @@ def _by_device(
     }.values():
         page = {"page": around(plan.page), "intended": None} if plan.page else {}
         envelopes = envelope(ready.case.operator, replace(plan, **page), **ready.case.inputs)
-        # both libraries' results are this near the exact number
+        # each of the two results, actual and predicted, is within `bound` of the exact number
         right = {
             name: Expected(
                 each.value.astype(np.float64), 2 * each.bound, gradients[name].dtype, each.undecided

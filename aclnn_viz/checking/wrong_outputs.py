@@ -31,22 +31,20 @@ OFTEN = message("{choice}: wrong in {bad} of {all} cases")
 # a place or condition is described only if chance gives it with a smaller probability
 CHANCE = 0.05
 CLOSE = 1e-3  # tolerance of a resemblance, wide enough for 16-bit outputs; it is a hint, no verdict
-SINGLE = (
-    2.0**-20
-)  # a few float32 roundings, for float64 outputs of a kernel that computes in float32
+# relative error of float64 outputs of a kernel that computes in float32: a few float32 roundings
+SINGLE = 2.0**-20
 LENGTHS = (*range(1, 36), *(2**k + step for k in range(6, 13) for step in (-1, 0, 1)), 1000, 3000)
-BESIDE, KINK = (
-    2.0**-20,
-    0.05,
-)  # distance from a kink at which both sides are computed; least relative difference of the sides
-SHARE_DESCRIBED = 0.6  # largest share of places in a condition that describes
-# largest share of elements right by chance: zeros, and values that both formulas share
+# move of the inputs to either side of a kink; least relative difference of the results there
+BESIDE, KINK = 2.0**-20, 0.05
+SHARE_DESCRIBED = 0.6  # a condition that holds in a larger share of all places describes nothing
+# share of the wrong interval's elements that may be right by chance, such as zeros
 SHARE = 0.02
 FIRST_RIGHT = message("in all places but the first of axis {axis}")
 LAST_RIGHT = message("in all places but the last of axis {axis}")
 BITS = range(4, 17)  # possible significant bits of an intermediate result in 16 bits
 CANCELLED = 2.0**-20  # error of a few float32 roundings, relative to the largest number
-SHARE_CANCELLING = 0.25  # relative size of a difference in which two bits cancel
+# largest wrong element relative to the largest number, if two bits or more have cancelled
+SHARE_CANCELLING = 0.25
 
 
 def wrong_forms(seen: Sequence[CaseRun]) -> list[str]:
@@ -270,7 +268,7 @@ def convention(run: CaseRun) -> str:
     made = run.case
     upstream = [array for name, array in made.arrays.items() if name in made.operator.upstream]
     largest = max(np.abs(array.astype(np.float64)).max(initial=0.0) for array in upstream)
-    # the least difference of both sides of a kink where a slope is steep
+    # the results may differ by so much without a kink, where a slope is steep
     least = 8 * BESIDE * largest
     for miss in run.misses:
         actual, truth = (
@@ -343,7 +341,7 @@ def _of_output(output: str, failing: list[CaseRun], others: list[CaseRun]) -> It
     masks = [(run, mask.reshape(run.wanted[output][0].shape)) for run, mask in (*pairs, *more)]
     place = next(_places(*([mask for _, mask in some] for some in (pairs, more))), None)
     values = next(_values(output, masks), None)
-    if place:  # the caller's order of axes
+    if place:  # `pairs` has the axes as the caller orders them
         yield message("{output} is wrong only {place}", output=output, place=place)
     if values:
         yield values

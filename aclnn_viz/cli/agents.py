@@ -101,7 +101,7 @@ def _run(words: list[str], given: str, seconds: float, source, started: list) ->
                 cwd=folder if source else None,
             )
         except (OSError, ValueError) as error:
-            # the system refuses a NUL, half a character, and too long arguments
+            # the system refuses a NUL, a lone surrogate, and too long arguments
             raise ToolError(
                 problem(
                     "arguments are texts that a process takes",

@@ -82,7 +82,8 @@ def copy(folder: Path) -> list[str]:
         place = folder / name
         sweep(place)
         if not os.path.lexists(place):
-            with new_file(place) as file:  # the pages lie in the folder, not beside it
+            # here docs is inside the folder of lessons, not beside it
+            with new_file(place) as file:
                 file.write(content.replace(b"../docs/", b"docs/"))
             copied.append(name)
     return copied
@@ -92,7 +93,7 @@ def open_in_jupyterlab(folder: Path, page: str) -> None:
     """Replace this process by a JupyterLab on the folder, which starts with a moving picture and three links to the page."""
     from platformdirs import user_cache_path  # platformdirs comes with JupyterLab
 
-    # JupyterLab serves its own files from this folder
+    # JupyterLab serves the start page, /custom/start.html, from the folder `custom`
     lessons = page.removesuffix(START)
     custom = user_cache_path("aclnn-viz") / "start" / f"{language()}-{lessons.replace('/', '-')}"
     start_page.write(custom, lessons)

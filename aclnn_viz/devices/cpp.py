@@ -169,9 +169,8 @@ $destroy_arrays$destroy
 """)
 
 
-LONGEST_TEXT = (
-    1 << 18
-)  # numbers, three megabytes of text; an explorer's largest state has 203 thousand
+# most numbers of a C++ sample: 3 MB of text; an explorer's largest state has 203 thousand
+LONGEST_TEXT = 1 << 18
 _WIDTH = 100
 
 #: For each dtype: C++ element, aclDataType, conversion of written numbers to elements, and its

@@ -32,7 +32,7 @@ LATE = message(
 )
 KILLED = message("a program must end by itself: got {signal}; find the place in a debugger")
 TIME = 124  # exit status of timeout(1) after a timeout
-# fixed addresses: a kernel is started by its address
+# -fno-pie and -no-pie keep functions at fixed addresses: a kernel is started by its address
 FLAGS = ("-std=c++17", "-O0", "-g1", "-w", "-pthread", "-fno-pie")
 # link the library even if a program calls none of its functions
 LINK = ("-no-pie", "-pthread", "-Wl,--wrap=main,--no-as-needed", "-ldl")

@@ -70,7 +70,8 @@ def adapted(op, kernel, signature) -> Callable:
     except NotSupported as refused:
         if isinstance(refused.__cause__, _Elsewhere):
             raise CallError(str(refused)) from None
-    except Exception:  # the kernel could take the call, or lacks this format
+    # the kernel took the call, or lacks its format: both say nothing against the signature
+    except Exception:
         pass
     if signature in KNOWN:
         function.name, function.differences = "PyTorch", partial(_Peer.differences, _Peer)
@@ -94,7 +95,7 @@ def _parameters(kernel):
     """Return an object with the parameters of a kernel: for a Function its forward pass, without a leading context."""
     if not _is_function(kernel):
         return kernel
-    # a Function may define setup_context beside forward
+    # with a setup_context of its own, a Function's forward takes no context
     apart = not kernel.setup_context.__module__.startswith("torch.")
     return kernel.forward if apart else partial(kernel.forward, None)
 

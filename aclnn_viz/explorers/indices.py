@@ -91,7 +91,7 @@ class Indices:
     upstream: str
     output: str
     place: np.ndarray
-    factor: np.ndarray  # share of a row's way that it has gone; 0 for an excluded index
+    factor: np.ndarray  # factor by which each row is multiplied; 0 for an excluded index
     arriving: np.ndarray
     out: np.ndarray  # output, shape (places, shown numbers of a row)
     named: str  # name of the attribute that excludes an index

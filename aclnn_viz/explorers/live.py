@@ -40,7 +40,7 @@ LIVE = ("steps.js", "live.js", "twin.js")  # scripts of a page beside the front 
 PLAIN = {str, int, bool, type(None)}  # types that JSON stores unchanged
 COMBINATIONS_HELD = 24  # most combinations of choices that a page stores
 LARGEST = 3_000_000  # most bytes of a page
-# changes of these fields need no new call with the kit's kernel or the host
+# fields whose other values need Python: a page stores no pictures of them
 KEPT = ("seed", "device", "soc", "cann", "plan")
 NOTICE = message(
     "This page computes its picture without Python, as the kit's own kernel does. "
@@ -137,7 +137,7 @@ class TracedOperator:
                 with suppress(TypeError):
                     some, none = (page(xp, **given | {name: each}) for each in either)
                     return {key: xp.where(value != 0.0, some[key], none[key]) for key in some}
-        return page(xp, **given)  # tests raise the error here
+        return page(xp, **given)  # a page that tests other moving numbers raises its TypeError here
 
 
 class _NotZero(Traced):
@@ -154,7 +154,7 @@ class _NotZero(Traced):
 
 def saved(subject, state, data, template: str = "page.html") -> str:
     """Return the page of a state with Python's data; with module.mjs as template, a module with the front end of anywidget."""
-    # a page with fewer groups shows some of the same states again
+    # cached: another attempt, with fewer groups, needs some of the same states again
     subject = replace(subject, compute=cache(subject.compute))
     page = _Page(subject, state, data)
     groups = page.groups()

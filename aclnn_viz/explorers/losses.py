@@ -22,8 +22,9 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import tr
 
-LEAST, MOST = 0.002, 0.98  # share of a row's total that a hand can give to its classes
-NEAR = 0.01  # at a smaller distance, the target pulls hardly at all
+# least probability of a dragged class; most of all dragged classes of a row together
+LEAST, MOST = 0.002, 0.98
+NEAR = 0.01  # in the caption, a smaller distance of softmax and target counts as none
 TALL, LOW = 320, 122
 
 
@@ -73,7 +74,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     logits = xp.round_to(xp.where(free, logits, held), state.dtype)
     found = given | {op.gradient_of[op.main]: logits, classes: target}
     made = forward(**{key: value for key, value in found.items() if key in op.takes})
-    # other saved tensors would only show a shift of all logits
+    # keep the other saved tensors: they would only show a shift that all logits share
     saved = {name: made[op.saved[name]]}
     upstream = next(iter(op.upstream))  # the incoming gradient of a loss is 1
     ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)

@@ -20,7 +20,7 @@ from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.words.messages import tr
 
-HANDS, SHOWN = 64, 12  # most elements that a hand can move; number at the start
+HANDS, SHOWN = 64, 12  # most elements that can be dragged; number of elements at the start
 LOUD = 0.6  # an element with this share of the squares of x-hat dominates
 
 
@@ -127,12 +127,13 @@ class Norm:
     x: np.ndarray
     upstream: np.ndarray
     xhat: np.ndarray
-    # factor from the incoming gradient to x-hat: gamma, times the slope of a function behind it
+    # gradient of x-hat per incoming gradient: gamma, times the slope of an activation after it
     weights: np.ndarray
     arriving: np.ndarray
     taken: np.ndarray
-    left: np.ndarray  # share of a gradient of 1 that an element keeps
-    line: tuple  # height at 0 and slope of the removed line
+    # of 1 added to an element's incoming gradient, the part that remains after the removal
+    left: np.ndarray
+    line: tuple  # the removed part as a line over x-hat: height at 0, slope
     rstd: np.ndarray
     epsilon: np.ndarray
     has_mean: bool

@@ -40,7 +40,8 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-# decades of the axis on either side of the wall; columns of the histogram; its height
+# decades of the axis on either side of 100 %, the wall; columns of the histogram; height of its
+# panel in pixels
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall, where rounding ends")), (2.0, "100 ×")
 REACH = 3.0  # decades of the standards' axis on either side of the limit

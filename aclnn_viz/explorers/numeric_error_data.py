@@ -44,7 +44,7 @@ CAUSES = (
 FORMAT, INPUT, PLAN, OPEN, MISSED = range(5)
 AS_PLANNED = "plan"  # choice that leaves a part to the base plan
 DRAWS = 4  # number of inputs drawn within one ulp
-# fault shown for each kind if an operator names none: its index
+# for each kind of fault, the index of the one that is shown if the operator names none
 INDICES = {"formula": 0, "slight": 1, "seldom": 2}
 PLANS = {
     "kit": message("the kit's"),
@@ -139,7 +139,7 @@ class Data:
     report: Report
     rounding: np.ndarray  # error of the correctly rounded truth
     spread: np.ndarray  # effect on the truth of input changes within one ulp
-    cause: np.ndarray  # name of the cause of an error, by its place in CAUSES
+    cause: np.ndarray  # index in CAUSES of the cause of each error
     # the shown element: farthest beyond its bound, or else with the largest error
     focus: int | None
     notices: tuple[str, ...] = field(default=())

@@ -22,9 +22,10 @@ from aclnn_viz.pictures.text import choose, number, written
 from aclnn_viz.words.messages import message, tr
 
 # points of a curve between two kinks; their smallest distance to a kink, as a share of the distance
-# between the kinks; distance of its ends from those of the input's range, as a share of the range
+# between the kinks; share of a limited input's range that the curve leaves out at either end
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
-REACH, ASIDE = 5.0, 8  # ends of a curve; neighbouring numbers of the format on either side
+# ends of a curve without limits; neighbours of the dot's number on either side
+REACH, ASIDE = 5.0, 8
 TALL, LOW = 262, 150
 
 
@@ -43,7 +44,7 @@ def fields_with(op, others: list) -> list[tuple]:
     x, kinks = _places(XP, op, op.gradient_of[op.main], one, known)
     low, high = (float(np.round(end(x), 2)) for end in (np.nanmin, np.nanmax))
     low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
-    # start on a kink if the slider can: the numbers beside it show the jump
+    # start on a kink if the slider has its value: neighbouring numbers show the jump of the slope
     start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
     place = {"start": start, "low": low, "high": high, "label": op.gradient_of[op.main]}
     return [*listed("slopes", x=place), *others]

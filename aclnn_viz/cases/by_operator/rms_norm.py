@@ -20,7 +20,7 @@ def draw(source: Draw, shape) -> dict:
 
     def rows(rng):
         scale = 10.0 ** rng.uniform(-1, 1, (prod(shape[:split]), 1))
-        # a row as small as sqrt(eps): other rows do not show whether eps is inside the root
+        # the last row is as small as sqrt(eps): only it shows whether eps is inside the root
         scale[-1:] = np.sqrt(max(epsilon, 0.0))
         length = prod(shape[split:])
         for part in np.array_split(scale, max(1, scale.size * length // STRETCH)):
