@@ -283,7 +283,7 @@ class Launch:
         return self._state.memory.gather(self._addresses[name], view, NUMPY_DTYPES[view.dtype])
 
     def read_dense(self, name: str, count: int, dtype: int) -> np.ndarray:
-        """Return `count` elements of `dtype` from an input's address, as a kernel reads that ignores its size."""
+        """Return the first `count` elements of an input as `dtype`; a kernel may read beyond the input's end."""
         view = self._call[name]
         found = self.read(name).reshape(-1).view(np.uint8)
         size = count * DATA_TYPE_SIZES[dtype]
