@@ -105,8 +105,8 @@ def branches(decision, here, there, open_):
 
 # bound for exp: NumPy's float32 loops err by at most 2.52 ulp, AscendC's exp by 1 ulp
 LIBRARY_ULPS = 3.0
-# Error of the exponent x * log2(e) of 2**(x * log2(e)), in unit roundoffs: half of one by log2(e),
-# one by the product. e**-FARTHEST is 0 in every format.
+# Relative error of the exponent in 2**(x * log2(e)), in unit roundoffs: half of one by log2(e), one
+# by the product. e**-FARTHEST is 0 in every format.
 POWER, FARTHEST = 1.5, 746.0
 # Distance of the results of a formula and of its rewritten form, in errors of the first: the second
 # may err four times as much, to the other side of the exact number.

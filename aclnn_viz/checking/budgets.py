@@ -5,7 +5,8 @@
 FRESH, MIXED = 6, 16
 # Most mixed cases that are drawn; an operator refuses some.
 DRAWN = 50
-# Mixed cases on which an edit of the reader's kernel must be right: only rare options show some wrong edits.
+# Mixed cases on which an edit of the reader's kernel must be right: some wrong edits show only with
+# rare options.
 MENDED = 100
 # Elements of a fresh case at most, because kernels may be slow.
 ELEMENTS = 2000

@@ -31,7 +31,8 @@ FEW_SHARE, TWO = 0.1, 2
 # A wrong formula may amplify rounding errors: a variant matches the kernel up to so many allowed
 # errors.
 ORDERS = 16.0
-# ulps by which two 16-bit outputs may differ: one may have been rounded before the change, the other after
+# ulps by which two 16-bit outputs may differ: one may have been rounded before a change, such as a
+# factor, the other after
 STEPS = 1.51
 SLACK = 8.0  # tolerance of `loose`, in unit roundoffs of the largest value
 SINGLE = 2.0**-24
