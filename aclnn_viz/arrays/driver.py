@@ -234,7 +234,7 @@ def sizes_of(axes, arrays):
 
 def _blocks(sizes, axes, arrays, elements) -> Iterator[dict[str, slice]]:
     steps, letters = {}, list(sizes)
-    # `unit`: elements of the largest array at one place of this letter's axis and of all earlier ones
+    # `unit`: elements of the largest array at one place of this letter's axis and of earlier ones
     for at, letter in enumerate(letters):
         unit = max(
             array.size
