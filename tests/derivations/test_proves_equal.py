@@ -187,7 +187,7 @@ a sum to half an integer: Sum(1, (i, 0, n / 2)) = n / 2 + 1 | limit
 a sum from any symbol: Sum(x[i], (i, c, c)) = x[c] | limit
 an inner limit that is not an integer: Sum(1, (j, 0, i * POSITIVE), (i, 0, n)) = 0 | limit
 an index declared not to be one: Sum(1, (Symbol("h", integer=False), 0, 2)) = 3 | more is declared
-captured in a condition: delta(i, k) * Piecewise((1, Sum(A[i, k], (k, 1, n)) > 0), (0, True)) = delta(i, k) * Piecewise((1, Sum(A[k, k], (k, 1, n)) > 0), (0, True)) | sum inside
+captured in a condition: delta(i, k) * Piecewise((1, Sum(A[i, k], (k, 1, n)) > 0), (0, True)) = delta(i, k) * Piecewise((1, Sum(A[k, k], (k, 1, n)) > 0), (0, True)) | sum stands inside
 a float in a condition: Piecewise((1, v > 0.5), (0, True)) = Piecewise((1, v > HALF), (0, True)) | Float
 a set in a condition: Piecewise((1, Contains(v, Interval(0, 1))), (0, True)) = 1 | condition
 a pole in a maximum: Sum(delta(i, 0) * Max(1 / i, v), (i, 0, n)) = 5 | pole

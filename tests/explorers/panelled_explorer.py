@@ -10,15 +10,6 @@ from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 
 
-def unpack(index: dict, buffer: bytes) -> dict[str, np.ndarray]:
-    """Return the arrays of `pack` as the browser sees them."""
-    numbers = np.frombuffer(buffer, "<f4")
-    return {
-        name: numbers[at : at + int(np.prod(shape))].reshape(shape)
-        for name, (at, shape) in index.items()
-    }
-
-
 def drawn(shown: Picture):
     """Return everything that a reader sees, comparable by ==."""
     arrays, text = described(shown.panels)

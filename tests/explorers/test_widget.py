@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from machine import SOAK
-from panelled_explorer import unpack
+from unpacking import unpack
 
 from aclnn_viz import case, operator
 from aclnn_viz.explorers import explore

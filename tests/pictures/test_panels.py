@@ -4,8 +4,8 @@ import json
 
 import numpy as np
 import pytest
-from explorers.panelled_explorer import unpack
 from panel_samples import nothing_to_see, sample_panels
+from unpacking import unpack
 
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Rule
