@@ -310,7 +310,7 @@ def _upstream(op, cases) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Points:
-    """One output of a case: exact values, bounds, and the mask of known finite elements."""
+    """One output of a case: its exact values, their bounds, and a mask of the elements whose value and bound are finite and decided."""
 
     case: Case
     output: str

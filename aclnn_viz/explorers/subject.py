@@ -48,7 +48,7 @@ class Subject:
     # (gathered, data): functions that are traced for a web page, which then computes the picture
     # without Python; empty for a picture that cannot be traced
     live: tuple = ()
-    # makes from a state {name: input} of the inputs that are constants of a traced picture
+    # Returns {name: tensor} for a state: random tensors, which a web page takes as constants
     drawn_of: Callable = lambda state: {}
     kept: tuple[str, ...] = ()  # fields of the state that a web page does not change
     # For pictures that cannot be traced: {field: its values, or () for all of them}. The web page
