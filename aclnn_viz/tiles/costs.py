@@ -7,20 +7,27 @@ core, gives the heads of instructions, row 5, 48 cores, gives the memory. The ot
 """
 
 from dataclasses import dataclass, replace
-from json import loads
 from types import MappingProxyType
 
 from aclnn_viz.errors import problem
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
-# Files of the repositories asc-devkit at commit 82b89a15f262, and pypto at commit 883e7dfb.
-PROFILE = "asc-devkit 82b89a15f262, examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance/README.md"
-_GUIDE = "asc-devkit 82b89a15f262, docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/"
+_DK = "asc-devkit 82b89a15f262, "
+PROFILE = (
+    _DK
+    + "examples/01_simd_cpp_api/05_best_practices/00_vector_compute/add_high_performance/README.md"
+)
+_BANKS = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/避免UB的bank冲突"
+_L2 = _DK + "docs/zh/guide/算子实践参考/SIMD算子性能优化/内存访问/L2-Cache切分.md"
 _PYPTO = (
     "pypto 883e7dfb, framework/src/platform/parser/simulation_platform/platform_config/A2A3.ini"
 )
-GIVEN = message("given by the reader")
+DOCUMENTED, INFERRED, GIVEN = (
+    message("documented"),
+    message("inferred"),
+    message("given by the reader"),
+)
 
 
 @dataclass(frozen=True)
@@ -33,30 +40,36 @@ class Cost:
     source: str
 
 
-_MARKS = {"documented": message("documented"), "inferred": message("inferred")}
-# Each line: name | value | unit | mark | source.
 _A2 = {
-    name: Cost(loads(value), unit, _MARKS[mark], source.format(PROFILE, _GUIDE, _PYPTO))
-    for name, value, unit, mark, source in (
-        line.split(" | ")
-        for line in """
-clock | 1850 | cycles/us | documented | {0}
-repeat | 1 | cycles of 256 bytes | documented | {0}
-groups | 16 | bank groups, each reads 32 bytes a cycle | documented | {1}避免UB的bank冲突
-vector head | 22.03 | cycles an instruction | inferred | {0}, row 1
-read latency | 189.07 | cycles a copy in | inferred | {0}, row 1
-write head | 39.06 | cycles a copy out | inferred | {0}, row 1
-issue | 6.525 | scalar cycles an instruction | inferred | {0}, row 1
-element | 34 | scalar cycles an element: two GetValue, a sum, a SetValue | inferred | {0}, row 0
-port | 32 | bytes/cycle between a core and memory, each way | inferred | {2} (ddr; its unit is not stated)
-memory | 1518 | GB/s for all cores | inferred | {0}, row 5
-start | 8.65 | us in a kernel before its first copy | inferred | {0}, row 5
-skew | 2.4 | us from the first core's start to the last's | inferred | {0}, row 5
-dispatch | 0.46 | us of a task outside of its cores | inferred | {0}, row 1
-L2 | 192 | MB | documented | {1}L2-Cache切分.md
-jitter | 0.5 | of a latency, either way | inferred | else the cores would fall into step
-""".strip().splitlines()
-    )
+    "clock": Cost(1850, "cycles/us", DOCUMENTED, PROFILE),
+    "repeat": Cost(1, "cycles of 256 bytes", DOCUMENTED, PROFILE),
+    "groups": Cost(16, "bank groups, each reads 32 bytes a cycle", DOCUMENTED, _BANKS),
+    "vector head": Cost(22.03, "cycles an instruction", INFERRED, PROFILE + ", row 1"),
+    "read latency": Cost(189.07, "cycles a copy in", INFERRED, PROFILE + ", row 1"),
+    "write head": Cost(39.06, "cycles a copy out", INFERRED, PROFILE + ", row 1"),
+    "issue": Cost(6.525, "scalar cycles an instruction", INFERRED, PROFILE + ", row 1"),
+    "element": Cost(
+        34,
+        "scalar cycles an element: two GetValue, a sum, a SetValue",
+        INFERRED,
+        PROFILE + ", row 0",
+    ),
+    "port": Cost(
+        32,
+        "bytes/cycle between a core and memory, each way",
+        INFERRED,
+        _PYPTO + " (ddr; its unit is not stated)",
+    ),
+    "memory": Cost(1518, "GB/s for all cores", INFERRED, PROFILE + ", row 5"),
+    "start": Cost(8.65, "us in a kernel before its first copy", INFERRED, PROFILE + ", row 5"),
+    "skew": Cost(
+        2.4, "us from the first core's start to the last's", INFERRED, PROFILE + ", row 5"
+    ),
+    "dispatch": Cost(0.46, "us of a task outside of its cores", INFERRED, PROFILE + ", row 1"),
+    "L2": Cost(192, "MB", DOCUMENTED, _L2),
+    "jitter": Cost(
+        0.5, "of a latency, either way", INFERRED, "else the cores would fall into step"
+    ),
 }
 
 

@@ -28,32 +28,29 @@ KEPT, QUEUED = 9216, 2  # bytes for Select, with a margin; buffers per queue
 EVENT_IDS = 8  # per pair of pipes; each buffer of an input queue holds one
 #: Ascend C code of a vector step; {x} is the result, {a} and {b} are vectors, {n} replaces {b}
 #: for a number.
-STEPS = dict(
-    line.split(": ")
-    for line in """
-add: Add({x}, {a}, {b}, lanes)
-subtract: Sub({x}, {a}, {b}, lanes)
-multiply: Mul({x}, {a}, {b}, lanes)
-divide: Div({x}, {a}, {b}, lanes)
-minimum: Min({x}, {a}, {b}, lanes)
-maximum: Max({x}, {a}, {b}, lanes)
-abs: Abs({x}, {a}, lanes)
-sqrt: Sqrt({x}, {a}, lanes)
-exp: Exp({x}, {a}, lanes)
-log: Ln({x}, {a}, lanes)
-negative: Muls({x}, {a}, -1.0, lanes)
-where: Select({x}, {a}, {b}, {c}, SELMODE.VSEL_TENSOR_TENSOR_MODE, lanes)
-equal: Compare({x}, {a}, {b}, CMPMODE.EQ, lanes)
-not_equal: Compare({x}, {a}, {b}, CMPMODE.NE, lanes)
-less: Compare({x}, {a}, {b}, CMPMODE.LT, lanes)
-less_equal: Compare({x}, {a}, {b}, CMPMODE.LE, lanes)
-greater: Compare({x}, {a}, {b}, CMPMODE.GT, lanes)
-greater_equal: Compare({x}, {a}, {b}, CMPMODE.GE, lanes)
-logical_and: And({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)
-logical_or: Or({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)
-logical_not: Not({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), lanes // 16)
-""".strip().splitlines()
-)
+STEPS = {
+    "add": "Add({x}, {a}, {b}, lanes)",
+    "subtract": "Sub({x}, {a}, {b}, lanes)",
+    "multiply": "Mul({x}, {a}, {b}, lanes)",
+    "divide": "Div({x}, {a}, {b}, lanes)",
+    "minimum": "Min({x}, {a}, {b}, lanes)",
+    "maximum": "Max({x}, {a}, {b}, lanes)",
+    "abs": "Abs({x}, {a}, lanes)",
+    "sqrt": "Sqrt({x}, {a}, lanes)",
+    "exp": "Exp({x}, {a}, lanes)",
+    "log": "Ln({x}, {a}, lanes)",
+    "negative": "Muls({x}, {a}, -1.0, lanes)",
+    "where": "Select({x}, {a}, {b}, {c}, SELMODE.VSEL_TENSOR_TENSOR_MODE, lanes)",
+    "equal": "Compare({x}, {a}, {b}, CMPMODE.EQ, lanes)",
+    "not_equal": "Compare({x}, {a}, {b}, CMPMODE.NE, lanes)",
+    "less": "Compare({x}, {a}, {b}, CMPMODE.LT, lanes)",
+    "less_equal": "Compare({x}, {a}, {b}, CMPMODE.LE, lanes)",
+    "greater": "Compare({x}, {a}, {b}, CMPMODE.GT, lanes)",
+    "greater_equal": "Compare({x}, {a}, {b}, CMPMODE.GE, lanes)",
+    "logical_and": "And({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
+    "logical_or": "Or({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), {b}.ReinterpretCast(uint16_t), lanes // 16)",
+    "logical_not": "Not({x}.ReinterpretCast(uint16_t), {a}.ReinterpretCast(uint16_t), lanes // 16)",
+}
 WITH_NUMBER = {
     "add": "Adds({x}, {a}, {n}, lanes)",
     "subtract": "Adds({x}, {a}, -({n}), lanes)",
