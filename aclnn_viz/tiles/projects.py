@@ -30,28 +30,27 @@ from aclnn_viz.tiles import program
 from aclnn_viz.tiles.compiler import options_of
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.memory import GlobalMemory
-from aclnn_viz.tiles.platforms import Platform, c_name
+from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
 from aclnn_viz.tiles.program import Program, Run, Tiling
 
 # Number of ge::DataType for each format, and its name: graph/types.h of metadef.
 TYPES = {
-    np.dtype(name): (int(code), "DT_" + said)
-    for name, code, said in map(
-        str.split,
-        """float32 0 FLOAT
-        float16 1 FLOAT16
-        int8 2 INT8
-        int32 3 INT32
-        uint8 4 UINT8
-        int16 6 INT16
-        uint16 7 UINT16
-        uint32 8 UINT32
-        int64 9 INT64
-        uint64 10 UINT64
-        float64 11 DOUBLE
-        bool 12 BOOL
-        complex64 16 COMPLEX64
-        bfloat16 27 BF16""".splitlines(),
+    np.dtype(name): (code, f"DT_{said}")
+    for name, code, said in (
+        ("float32", 0, "FLOAT"),
+        ("float16", 1, "FLOAT16"),
+        ("int8", 2, "INT8"),
+        ("int32", 3, "INT32"),
+        ("uint8", 4, "UINT8"),
+        ("int16", 6, "INT16"),
+        ("uint16", 7, "UINT16"),
+        ("uint32", 8, "UINT32"),
+        ("int64", 9, "INT64"),
+        ("uint64", 10, "UINT64"),
+        ("float64", 11, "DOUBLE"),
+        ("bool", 12, "BOOL"),
+        ("complex64", 16, "COMPLEX64"),
+        (bfloat16_t, 27, "BF16"),
     )
 }
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
