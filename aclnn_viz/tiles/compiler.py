@@ -18,6 +18,9 @@ from aclnn_viz.errors import place_of, printable, problem
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
 AMBIGUOUS = re.compile(r"(?:reference to|call of overloaded) [‘'](\w+)[^\n]*[’'] is ambiguous")
+UNSCOPED = re.compile(
+    r"[‘'](\w+)[’'] was not declared in this scope; did you mean [‘']AscendC::\1[’']\?\n[^\n]*\b\1<"
+)
 # Pattern of a compiler's message; text of asked, got and fix.
 REFUSALS = (
     (

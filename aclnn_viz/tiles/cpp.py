@@ -34,6 +34,7 @@ from aclnn_viz.storage.readers import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
 from aclnn_viz.tiles.compiler import (
     AMBIGUOUS,
+    UNSCOPED,
     CompileError,
     compiler,
     kept,
@@ -73,6 +74,11 @@ OF_C = {
     ).split(),
 }
 ENTRY = re.compile(r"__global__[^;{}()]*?\b(\w+)\s*\(([^{;]*?)\)\s*\{", re.DOTALL)
+# a macro that makes entries, and where the preprocessor says that a line comes from
+MACRO = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+(?!__global__)(?:[^\n]*\\\n)*[^\n]*\b__global__", re.MULTILINE
+)
+FROM = re.compile(r"^# (\d+) .*\n", re.MULTILINE)
 NAME = re.compile(r"(\w+)\s*(?:\[.*\])?\s*(?:=.*)?$", re.DOTALL)  # pattern of a parameter's name
 REGISTERED = re.compile(r"REGISTER_TILING_DATA_CLASS\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 # Parts of a tiling struct: macros, constants for its arrays, and conditions.
@@ -130,15 +136,6 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     ((), 2.0)
     """
     file = need_text(place_of(file).resolve())
-    entries = entries_of(file)
-    if not entries:
-        raise ValueError(
-            problem(
-                "a kernel has an entry marked __global__",
-                f"none in {file.name}",
-                'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}',
-            )
-        )
     defines = need(
         {} if defines is None else defines,
         Mapping,
@@ -147,24 +144,41 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     )
     folders = file.parent, *listed("include", include, (str, Path), "folders")
     options = options_of(defines, folders)
+    entries = entries_of(file, options)
+    if not entries:
+        raise ValueError(
+            problem(
+                "a kernel has an entry marked __global__",
+                f"none in {file.name}",
+                'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}',
+            )
+        )
     return Source(file, _program_of(file, entries, options), entries)
 
 
-def entries_of(file: Path) -> dict[str, tuple[int, str]]:
-    """Return the line and the parameters of each entry of a source."""
+def entries_of(file: Path, options: Sequence[str] = ()) -> dict[str, tuple[int, str]]:
+    """Return the line and the parameters of each entry of a source, also of those that its macros make."""
     plain = NOISE.sub(
         lambda match: re.sub(r"[^\n]", " ", match[0]), file.read_text("utf-8", "replace")
     )
-    return {
-        match[1]: (plain.count("\n", 0, match.start()) + 1, match[2])
-        for match in ENTRY.finditer(plain)
-    }
+    if MACRO.search(plain):
+        text = f'#include "kernel_operator.h"\n#undef __global__\n#include "{file}"\n'
+        command = [compiler(), *FLAGS, f"-I{INCLUDE}", *options, "-x", "c++", "-"]
+        plain, _ = preprocessed(command, text, file, str(INCLUDE))
+    found = {}
+    for match in ENTRY.finditer(plain):
+        # the compiler tells the line in marks, a source has none
+        marks = [(one.end(), int(one[1])) for one in FROM.finditer(plain, 0, match.start())]
+        start, line = marks[-1] if marks else (0, 1)
+        found[match[1]] = line + plain.count("\n", start, match.start()), match[2]
+    return found
 
 
 def repaired(translated: Callable[[str], Path]) -> Path:
     """Return the result of `translated`, repairing a source that only the device's compiler takes.
 
-    The repair removes ASSERT, which the device omits, and renames the source's names that the library also has.
+    The repair removes ASSERT, which the device omits, renames the source's names that the library also has, and declares
+    templates of the library that the source names without their namespace.
     """
     mended: list[str] = []
     while True:
@@ -173,6 +187,7 @@ def repaired(translated: Callable[[str], Path]) -> Path:
         except CompileError as error:
             text = str(error)
             more = [f"#define {name} {name}_own" for name in dict.fromkeys(AMBIGUOUS.findall(text))]
+            more += [f"using AscendC::{name};" for name in dict.fromkeys(UNSCOPED.findall(text))]
             more += ["#undef ASSERT\n#define ASSERT(...)"] * (
                 "ASSERT(" in text or "expected ‘;’" in text
             )

@@ -14,9 +14,15 @@ from aclnn_viz.tiles.projects import Project
 
 pytestmark = pytest.mark.needs("g++")
 SOURCE = """#include "kernel_utils.h"
+template <class T> T total(AscendC::LocalTensor<T> to, AscendC::LocalTensor<T> from, AscendC::LocalTensor<T> work) {
+    ReduceSum<T>(to, from, work, 64);
+    return to.GetValue(0);
+}
 using namespace AscendC;
 template <class T> struct IsFinite { static constexpr bool value = true; };  // the library has this name, too
-extern "C" __global__ __aicore__ void named(GM_ADDR x, GM_ADDR y, int32_t which) {
+#define ENTRY(NAME, NUMBER) \\
+    extern "C" __global__ __aicore__ void NAME##ed(GM_ADDR x, GM_ADDR y, NUMBER which)
+ENTRY(nam, int32_t) {
     ASSERT(a_name_that_is_nowhere != 0 && "empty on the device");
     LocalMemAllocator<> ub;
     GlobalTensor<float32_t> from, to;
@@ -24,6 +30,7 @@ extern "C" __global__ __aicore__ void named(GM_ADDR x, GM_ADDR y, int32_t which)
     auto a = ub.Alloc<float>(64), b = ub.Alloc<float>(64), d = ub.Alloc<float>(64), bits = ub.Alloc<float>(64);
     uint32_t bytes = 256;
     DataCopyPad(a, from, {1, bytes, 0, 0, 0}, {false, 0, 0, 0}), DataCopyPad(b, from[64], {1, 256, 0, 0}, {false, 0, 0, 0});
+    DataCopyPad(d, from[64], {1, bytes, 0, 0}, {});
     set_flag(PIPE_MTE2, PIPE_V, EVENT_ID0), wait_flag(PIPE_MTE2, PIPE_V, EVENT_ID0);
     auto mask = bits.ReinterpretCast<uint8_t>();
     auto numbers = d.ReinterpretCast<int16_t>();
@@ -72,6 +79,7 @@ CASES = [
     *(
         (f"set = {text}", lambda a, b, value=value: np.full_like(a, value))
         for text, value in table("""
+            total(d, a, b)                                            | 69
             AlignUp(uint64_t(61), 8)                                  | 64
             AlignUp(uint32_t(64), int64_t(8))                         | 64
             Ceil(uint32_t(9), 4)                                      | 3
@@ -113,6 +121,7 @@ def test_a_call_of_an_operator_is_at_its_line(tmp_path):
         cpp(file)["named"], np.ones(128, np.float32), np.ones(64, np.float32), 0, sync="strict"
     )
     line = text[: text.index("a - d")].count("\n") + 1
+    assert text.split("\n")[cpp(file)["named"].__code__.co_firstlineno - 1][:5] == "ENTRY"
     assert {one.line for one in strict.hazards} == {line}
 
 

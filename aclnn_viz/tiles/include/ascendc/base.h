@@ -92,9 +92,10 @@ struct int4b_t {  // two in a byte; no tensor of them is offered
 };
 
 // Where a call stands in the person's file. AT is the last parameter of each function below: its default is evaluated at the call.
-struct Place {
+struct Place {  // no aggregate: the braces of a source are never a place
     const char *file;
     int line;
+    constexpr Place(const char *file, int line) : file(file), line(line) {}
     static constexpr Place here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
 };
 #define AT Place at = Place::here()
