@@ -294,8 +294,10 @@ def compiled(
                 "rename it",
             )
         )
+    # g++ uses a precompiled header only where the macros that our headers ask for are the same
+    asked = [one for one in options if one.startswith(("-DACLNN_VIZ_", "-DDT_"))]
     command, whole = (
-        [compiler(), *FLAGS, f"-I{INCLUDE}"],
+        [compiler(), *FLAGS, f"-I{INCLUDE}", *asked],
         f'#include "{header}"\n{rest}',
     )
     command = [
