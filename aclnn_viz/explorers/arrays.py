@@ -39,6 +39,12 @@ def paged(xp, arranged) -> dict:
     return arrays | (arranged.prelude(xp, arrays) if arranged.prelude else {})
 
 
+def sheet(xp, values, state):
+    """Return the matrix of a tensor's last two axes that a state shows."""
+    stack = xp.reshape(values, (-1, *(1, 1, *values.shape)[-2:]))
+    return stack[min(getattr(state, "plane", 0), len(stack) - 1)]
+
+
 def point(value):
     """Return a number as an array (1,), the coordinate of a mark with a single place."""
     return value + np.zeros(1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import attention, fields, indices, lift, losses, norms, response, slopes
+from aclnn_viz.explorers import attention, fields, lift, losses, norms, planes, response, slopes
 from aclnn_viz.explorers.arrays import XP, double
 from aclnn_viz.explorers.state import (
     StateError,
@@ -96,7 +96,7 @@ def state_of(op) -> type:
         for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
         if stage is not attention  # attention has other controls for its sizes
     ]
-    alike = "." in op.page.AXES[op.main] and stage not in (indices, losses) and _blocks(op) > 1
+    alike = "." in op.page.AXES[op.main] and stage not in (planes, losses) and _blocks(op) > 1
     if stage is not attention and (alike or len(_shape(op)) > 2):
         moved.append(show)
     moved.append(seed)

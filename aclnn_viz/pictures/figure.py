@@ -495,9 +495,11 @@ def _box(axes, mark, look):
             linewidth=WIDTH["box"],
         )
     )
-    down = axes.yaxis_inverted()
+    down, ends = axes.yaxis_inverted(), axes.transData.transform([corner, (mark.x1, mark.y1)])
+    # a word within a full box is left out where it has no room
+    room = np.inf if mark.filled <= 0.5 else abs(ends[1] - ends[0])[0]
     axes.annotate(
-        mark.label,
+        mark.label if LETTER * columns(mark.label) < room else "",
         (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)),
         (4, -4),
         textcoords="offset points",

@@ -31,6 +31,15 @@ def choose(which, *options):
     return options[int(which)] if isinstance(which, STILL) else Choice(which, options)
 
 
+def told(which, *texts, **values):
+    """Return the message at a number, or for a condition (False first), with values at its named places.
+
+    >>> told(1, "{n} is even", "{n} is odd", n=3)
+    '3 is odd'
+    """
+    return choose(which, *(tr(text, **values) for text in texts))
+
+
 def number(value: float) -> str:
     """Return four significant digits; zero has no sign.
 

@@ -16,7 +16,7 @@ from aclnn_viz.pictures.panels import all_ticks, has_cells, limits
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
-STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax log_softmax cross_entropy_loss flash_attention_score embedding grid_sampler_3d numeric_error tiles two_phase zoom".split()
+STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax cross_entropy_loss flash_attention_score grid_sampler_3d numeric_error tiles two_phase zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # width of a window, and most pixels above the picture
 
 

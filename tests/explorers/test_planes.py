@@ -1,25 +1,19 @@
-"""The stage of planes: pixels read and gradients returned, against changes of the forward operator and plain loops."""
+"""The stage of matrices: elements read and gradients returned, against plain loops."""
 
 import numpy as np
 import pytest
 from panelled_explorer import mark, marks
 from panelled_explorer import stage as opened
 
-import aclnn_viz as av
 from aclnn_viz.explorers import planes
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Image
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
-    "avg_pool max_pool_with_indices reflection_pad_2d replication_pad_2d "
-    "upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
+    "avg_pool embedding glu log_softmax max_pool_with_indices nll_loss reflection_pad_2d replication_pad_2d "
+    "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
 ).split()
 EVERY = pytest.mark.parametrize("name", PLANES)
-
-
-def test_the_operators_that_move_planes_are_found():
-    found = {op.name for op in av.operators() if planes.is_plane(op)}
-    assert found == {*PLANES, "grid_sampler_2d"}  # grid_sampler_2d has a separate stage
 
 
 @EVERY
@@ -65,17 +59,32 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     assert got[0] == pytest.approx(sent[0].sum()) and not sent[0][whole + 1 :].any()
 
 
+@pytest.mark.parametrize(
+    "values, factor", [({}, 1.0), ({"paddingIdx": 1}, 0.0), ({"scaleGradByFreq": True}, 1 / 3)]
+)
+def test_a_row_goes_to_the_place_that_its_index_names(values, factor):
+    row = int(factor > 0)
+    subject, data, found = opened("embedding", row=row, column=0, **values)
+    index = data.inputs["indices"]
+    assert (index == index[1]).sum() == 3 and index[0] == 1
+    wanted = np.zeros((4, 3))
+    wanted[index[row], 0] = factor
+    np.testing.assert_allclose(found.weights[3 * row], wanted)  # the first number of a row
+    assert ("no element" in subject.said(data)) == (not factor)
+
+
 @EVERY
 @pytest.mark.parametrize("row, column", [(0, 0), (2, 2)])
 def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     subject, data, found = opened(name, row=row, column=column)
-    k = row * found.gradient.shape[1] + column
+    rows, columns = found.gradient.shape
+    k = min(row, rows - 1) * columns + min(column, columns - 1)
     read = found.weights[k] != 0
     said = unmarked(subject.said(data))
-    assert ("one pixel" if read.sum() == 1 else f"{read.sum()} pixels") in said
+    assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
     shared = (found.weights != 0).sum(axis=0)[read].max()
     assert (f"Up to {shared} outputs" if shared > 1 else "No other output") in said
-    assert ("negative weight" in said) == bool((found.weights[k] < 0).any())
+    assert f"{found.weights[k][read].min():.4g}" in said
     shown, rows, columns = subject.show(data), *np.nonzero(read)
     window, far = mark(shown, "counts", Box), planes.GAP + found.gradient.shape[1]
     assert (window.x0, window.y1) == (columns.min() - 0.5, rows.max() + 0.5)
