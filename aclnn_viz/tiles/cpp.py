@@ -394,11 +394,12 @@ class CppKernel:
     """An entry of a source, for `av.tiles.run`: arrays for pointers, numbers, and bytes (or a ctypes.Structure) for structs.
 
     `seconds` limits the time without a call, `key` is the tiling key (TILING_KEY_IS). Options describe the host: each tensor
-    owns `padding` bytes behind it, outputs are `zeroed`, inputs may be overwritten (`in_place`).
+    owns `padding` bytes behind it, outputs are `zeroed`, inputs may be overwritten (`in_place`); `unchecked` lets InitBuffer
+    give more than there is, as a release build does: a core stops at the first use of bytes that do not exist.
     """
 
     seconds, key = SECONDS, 0
-    padding, zeroed, in_place = 0, False, False
+    padding, zeroed, in_place, unchecked = 0, False, False, False
 
     def __init__(
         self,
@@ -459,7 +460,7 @@ class CppKernel:
     def opened(self, machine: Machine, arguments, kind: type | None = None) -> Iterator[None]:
         """Start the processes of a launch, with its tensors in shared memory; both end with the context."""
         launched = (kind or Launched)(self, machine, arguments)
-        machine.launched = launched
+        machine.launched, machine.unchecked = launched, self.unchecked
         try:
             yield
         finally:

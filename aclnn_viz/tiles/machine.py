@@ -421,6 +421,7 @@ class Machine:
         # each flag that one core sets for another -> the setter's epoch
         self.flags: dict[tuple, int] = {}
         self.launched = None  # processes of a kernel outside Python
+        self.unchecked = False  # whether InitBuffer goes on without memory
 
     def run(self, kernel: Callable, arguments):
         """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raise what a program raises."""

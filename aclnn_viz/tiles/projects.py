@@ -54,7 +54,13 @@ TYPES = {
     )
 }
 CODES = {code: dtype for dtype, (code, _) in TYPES.items()}
-HOST = "seconds", "padding", "zeroed", "in_place"  # options of CppKernel that describe the host
+HOST = (
+    "seconds",
+    "padding",
+    "zeroed",
+    "in_place",
+    "unchecked",
+)  # options of CppKernel that describe the host
 OPTIONAL = 1  # value of ParamType in OpDef for an optional parameter
 # A source that includes one of these headers only registers operators, or calls others (layer 0, aclnn).
 CALLS_ONLY = re.compile(r'#\s*include\s*[<"](?:aclnn\w*|opdev|level[02]|op_api|acl)/')
@@ -82,7 +88,7 @@ class Project:
     missing part, CompileError with the compiler's text, and NotImplementedError for tilings of the matrix unit and of HCCL.
     """
 
-    seconds, padding, zeroed, in_place = SECONDS, 0, False, False
+    seconds, padding, zeroed, in_place, unchecked = SECONDS, 0, False, False, False
 
     def __init__(
         self,

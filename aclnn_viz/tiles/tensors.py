@@ -334,8 +334,9 @@ class TPipe:
     def InitBuffer(self, buffer, *numbers: int):
         """Give a TQue `num` blocks of `len` bytes, or a TBuf one block; lengths are rounded up to 32 bytes."""
         num, length = numbers if isinstance(buffer, TQue) else (1, *numbers)
+        stop = self.core.hazard if self.core.machine.unchecked else self.core.stop
         if length <= 0 or num <= 0:
-            self.core.stop(
+            stop(
                 "buffer of no bytes",
                 message(
                     "InitBuffer is asked for {n} blocks of {length} bytes", n=num, length=length
@@ -356,11 +357,11 @@ class TPipe:
         name = message("{kind} of line {line}", kind=type(buffer).__name__, line=where[1])
         label = _variable(buffer, self.core.frame()) if self.core.at is None else ""
         blocks = [Block(name, label, self.top + k * length, length) for k in range(num)]
+        self.buffers += blocks  # before a stop, too: its reader lists the buffers
         if self.top + num * length > self.core.ub.size:
-            sizes = Counter((block.name, block.length) for block in self.buffers)
+            sizes = Counter((block.name, block.length) for block in self.buffers[:-num])
             taken = " + ".join(f"{n} x {size}" for (_, size), n in sizes.items()) or "0"
-            self.buffers += blocks  # the message below lists these buffers, too
-            self.core.stop(
+            stop(
                 "unified buffer full",
                 message(
                     "InitBuffer asks for {n} x {length} bytes, and {taken} are taken: {end} in all, but the buffer has {size}",
@@ -373,7 +374,6 @@ class TPipe:
                 True,
             )
         self.top += num * length
-        self.buffers += blocks
         buffer.blocks, buffer.pipe = blocks, self
         if isinstance(buffer, TQue):
             self.queues.append(buffer)
