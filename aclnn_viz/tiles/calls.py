@@ -145,8 +145,12 @@ class Calls:
         if key in self.tensors:
             return self.tensors[key]
         if kind is GlobalTensor:
-            tensor = GlobalTensor(FORMATS[code])
-            if first and (address := self.launched.memory_at(first - self.base, FORMATS[code])):
+            find, form = self.launched, FORMATS[code]
+            tensor = GlobalTensor(form)
+            if first and (
+                address := find.memory_at(first - self.base, form)
+                or find.constant(first, form, last)
+            ):
                 tensor.SetGlobalBuffer(address, None if last < 0 else last)
         else:
             if first < 0:

@@ -16,7 +16,7 @@ import struct
 import subprocess
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from inspect import Parameter, Signature
 from mmap import mmap
@@ -614,6 +614,14 @@ class Launched:
             (start, memory) for start, memory, _ in self.memories if start - APART // 2 <= offset
         ]
         return Address(held[-1][1], offset - held[-1][0]) if held else None
+
+    def constant(self, address: int, form: np.dtype, count: int) -> GlobalMemory | None:
+        """Return `count` elements of the program's own data (a `__gm__ const` array) as a memory; None if there are none."""
+        if 0 < count < 1 << 24:
+            with suppress(OSError):
+                content = np.fromfile(f"/proc/{self.process.pid}/mem", form, count, offset=address)
+                return GlobalMemory("constants", content, True) if content.size == count else None
+        return None
 
     def serve(self, core: Core):
         """Execute the calls of the kernel on one core until it ends."""

@@ -19,14 +19,15 @@ template <class T> T total(AscendC::LocalTensor<T> to, AscendC::LocalTensor<T> f
     return to.GetValue(0);
 }
 using namespace AscendC;
+static const __gm__ float FIXED[] = {2, 3};
 template <class T> struct IsFinite { static constexpr bool value = true; };  // the library has this name, too
 #define ENTRY(NAME, NUMBER) \\
     extern "C" __global__ __aicore__ void NAME##ed(GM_ADDR x, GM_ADDR y, NUMBER which)
 ENTRY(nam, int32_t) {
     ASSERT(a_name_that_is_nowhere != 0 && "empty on the device");
     LocalMemAllocator<> ub;
-    GlobalTensor<float32_t> from, to;
-    from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
+    GlobalTensor<float32_t> from, to, fixed;
+    fixed.SetGlobalBuffer((__gm__ float *)FIXED, 2), from.SetGlobalBuffer((__gm__ float *)x), to.SetGlobalBuffer((__gm__ float *)y);
     auto a = ub.Alloc<float>(64), b = ub.Alloc<float>(64), d = ub.Alloc<float>(64), bits = ub.Alloc<float>(64);
     uint32_t bytes = 256;
     DataCopyPad(a, from, {1, bytes, 0, 0, 0}, {false, 0, 0, 0}), DataCopyPad(b, from[64], {1, 256, 0, 0}, {false, 0, 0, 0});
@@ -92,6 +93,7 @@ CASES = [
             ScalarCast<float, int32_t, RoundMode::CAST_FLOOR>(-2.5f)  | -3
             ScalarCast<float, int32_t, RoundMode::CAST_CEIL>(-2.5f)   | -2
             IsFinite<float>::value                                    | 1
+            fixed.GetValue(1)                                         | 3
         """)
         for value in [float(value)]
     ),
