@@ -109,7 +109,7 @@ class Project:
                 )
             )
         self.folder = hosts[0].parent
-        texts = {one: one.read_text("utf-8", "replace") for one in _own(hosts[0], "*.cpp")}
+        texts = {one: one.read_text("utf-8", "replace") for one in _own(hosts[0], "*.c[cp]*")}
         sources = [one for one, text in texts.items() if not CALLS_ONLY.search(text)]
         self.left_out = tuple(one.name for one in texts if one not in sources)
         text = "\n".join(texts[one] for one in sources)

@@ -93,6 +93,7 @@ CASES = [
             ScalarCast<float, int32_t, RoundMode::CAST_FLOOR>(-2.5f)  | -3
             ScalarCast<float, int32_t, RoundMode::CAST_CEIL>(-2.5f)   | -2
             IsFinite<float>::value                                    | 1
+            GetSysWorkSpacePtr() != nullptr                           | 1
             fixed.GetValue(1)                                         | 3
         """)
         for value in [float(value)]

@@ -64,7 +64,8 @@ def test_a_project_tiles_and_runs_a_call():
 
 
 WIDE = {
-    "op_host/wide.cpp": """#include "register/op_def_registry.h"
+    "op_host/wide.cc": """#include "register/op_def_registry.h"
+#include "runtime_util.h"
 #include "wide_tiling.h"
 namespace optiling {
 static ge::graphStatus Tile(gert::TilingContext *context) {
@@ -97,6 +98,7 @@ public:
     }
 };
 OP_ADD(Wide);
+IMPL_OP_INFERSHAPE(Wide).InferShape(InferShape4Elewise);
 }
 """,
     "op_host/wide_tiling.h": """#include "register/tilingdata_base.h"

@@ -573,6 +573,14 @@ private:
     static aclnn_viz::Registered ACLNN_VIZ_NAMED(shape_##Op, __LINE__) = aclnn_viz::Registered(#Op)
 #define IMPL_OP(Op) IMPL_OP_OPTILING(Op)
 
+namespace ops {
+
+inline ge::graphStatus InferShape4Elewise(gert::InferShapeContext *context) {
+    return *context->GetOutputShape(0) = *context->GetInputShape(0), ge::GRAPH_SUCCESS;
+}
+
+}  // namespace ops
+
 // ---- Logs and checks ----------------------------------------------------------------------------------------------------
 
 namespace aclnn_viz {

@@ -12,8 +12,10 @@ T read_tiling(const void *tiling) {
     return data;
 }
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
-inline GM_ADDR GetSysWorkSpacePtr() { return nullptr; }
-inline void SetSysWorkspace(GM_ADDR) {}
+// Never null, as on the device, where the launch sets it; no memory lies there until SetSysWorkspace.
+inline GM_ADDR system_workspace = reinterpret_cast<GM_ADDR>(32);
+inline GM_ADDR GetSysWorkSpacePtr() { return system_workspace; }
+inline void SetSysWorkspace(GM_ADDR workspace) { system_workspace = workspace; }
 
 }  // namespace AscendC
 
