@@ -1,8 +1,8 @@
 """Ascend C's library calls on simulated cores (mathematics, rows, broadcasts), and forms of calls that only C++ uses.
 
 Each takes effect as one vector instruction that reads its sources and writes its result and its temporary buffer. A result is
-rounded once from float64: the vendor documents no bound for these calls, and its steps are not modelled. Sources: asc-devkit,
-docs/zh/api/SIMD-API, pages of each call.
+rounded once from float64: the vendor documents no bound for these calls, and their steps, but those of Sigmoid, are not modelled.
+Sources: asc-devkit, docs/zh/api/SIMD-API, pages of each call.
 """
 
 import math
@@ -24,8 +24,11 @@ def Mathematics(name: str, dst, tmp, count: int, *sources):
 
     def compute(*arrays):
         left = iter(arrays)
-        values = (next(left).astype(np.float64) if one in tensors else one for one in sources)
-        return (rows.valued(rows.FORMULAS["mathematics"][name], dict(zip("abc", values))),)
+        steps = rows.FORMULAS["steps"].get(name)
+        form = None if steps else np.float64
+        values = (np.asarray(next(left), form) if one in tensors else one for one in sources)
+        text = steps or rows.FORMULAS["mathematics"][name]
+        return (rows.valued(text, dict(zip("abc", values))),)
 
     _issue(name, [(dst, count)], [(source, count) for source in tensors], compute, tmp)
 

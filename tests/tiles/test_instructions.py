@@ -408,7 +408,7 @@ def mathematics(name, dtype):
             values = [
                 x if isinstance(x, float) else mpmath.mpf(float(getattr(t, x)[k])) for x in operands
             ]
-            yield k, float(function(float, *values))
+            yield k, float(function(rounding(dtype), *values))
 
     given = None
     if name in ("Asin", "Acos", "Atanh", "Acosh"):
