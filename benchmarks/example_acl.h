@@ -81,7 +81,7 @@ struct aclTensor {
 };
 struct aclScalar {
     aclDataType type;
-    char bytes[16];
+    unsigned char bytes[16];
 };
 template <class T>
 struct Listed {
@@ -110,39 +110,38 @@ int destroyed(const T *) { return 0; }
 #define aclDestroyIntArray destroyed
 #define aclDestroyTensorList destroyed
 
-// ---- The call: a line for each argument, a file for each tensor --------------------------------------------------------------
+// ---- The call: a line of JSON for each argument, a file for each tensor ------------------------------------------------------
 
 inline std::vector<const aclTensor *> called_tensors;
-inline std::string called_lines, called_name;
+inline std::string called_lines;
 inline std::string call_path(const std::string &name) { return std::getenv("EXAMPLE_CALL") + ("/" + name); }
 
+template <class Values>
+std::string listed(const Values &values) {
+    std::string text;
+    for (auto value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+    return text;
+}
+inline void take(const char *text) { called_lines += std::string("[\"value\", \"") + text + "\"]\n"; }
+inline void take(std::nullptr_t) { called_lines += "[\"value\", null]\n"; }
 inline void take(const aclTensor *one) {
-    if (!one) return void(called_lines += "none\n");
-    called_lines += "tensor " + std::to_string(one->type);
-    for (int64_t length : one->shape) called_lines += " " + std::to_string(length);
-    called_lines += "\n", called_tensors.push_back(one);
+    if (!one) return take(nullptr);
+    called_lines += "[\"tensor\", " + std::to_string(one->type) + ", [" + listed(one->shape) + "]]\n";
+    called_tensors.push_back(one);
 }
 inline void take(const aclTensorList *list) {
     for (auto *one : list->held) take(one);
 }
 inline void take(const aclScalar *one) {
-    called_lines += "scalar " + std::to_string(one->type);
-    for (unsigned char byte : one->bytes) called_lines += " " + std::to_string(byte);
-    called_lines += "\n";
+    called_lines += "[\"scalar\", " + std::to_string(one->type) + ", [" + listed(one->bytes) + "]]\n";
 }
-inline void take(const aclIntArray *one) {
-    called_lines += "ints";
-    for (int64_t value : one->held) called_lines += " " + std::to_string(value);
-    called_lines += "\n";
-}
-inline void take(const char *text) { called_lines += std::string("text ") + text + "\n"; }
-inline void take(std::nullptr_t) { called_lines += "none\n"; }
+inline void take(const aclIntArray *one) { called_lines += "[\"value\", [" + listed(one->held) + "]]\n"; }
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>>>
 void take(T value) {
     char text[64];
-    if constexpr (std::is_floating_point_v<T>) std::snprintf(text, sizeof text, "real %.17g\n", double(value));
-    else std::snprintf(text, sizeof text, "whole %lld\n", (long long)value);
-    called_lines += text;
+    if constexpr (std::is_floating_point_v<T>) std::snprintf(text, sizeof text, "%.17g", double(value));
+    else std::snprintf(text, sizeof text, "%lld", (long long)value);
+    called_lines += std::string("[\"value\", ") + text + "]\n";
 }
 inline int take_all(uint64_t *workspace, aclOpExecutor **) { return *workspace = 0, 0; }
 template <class T, class... More>
@@ -151,12 +150,12 @@ int take_all(T value, More... more) {
 }
 
 template <class... A>
-int kept_call(const char *name, A... all) {
-    called_lines.clear(), called_tensors.clear(), called_name = name;
+int kept_call(A... all) {
+    called_lines.clear(), called_tensors.clear();
     return take_all(all...);
 }
 inline int made_call() {
-    std::ofstream(call_path("call")) << called_name << "\n" << called_lines;
+    std::ofstream(call_path("call")) << called_lines;
     for (size_t k = 0; k < called_tensors.size(); ++k)
         std::ofstream(call_path(std::to_string(k)), std::ios::binary)
             .write(static_cast<char *>(called_tensors[k]->address), std::streamsize(called_tensors[k]->bytes()));
@@ -169,5 +168,5 @@ inline int made_call() {
 }
 #define EXAMPLE_OPERATOR(Name)                                                                     \
     template <class... A>                                                                          \
-    int Name##GetWorkspaceSize(A... all) { return kept_call(#Name, all...); }                      \
+    int Name##GetWorkspaceSize(A... all) { return kept_call(all...); }                      \
     inline int Name(void *, uint64_t, aclOpExecutor *, aclrtStream) { return made_call(); }

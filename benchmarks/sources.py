@@ -1,8 +1,9 @@
-"""Run published Ascend C sources, unchanged, on the tile machine: `python benchmarks/sources.py FOLDER... >
-benchmarks/reports/sources.md`.
+"""Run published Ascend C sources, unchanged, on the tile machine: `python benchmarks/sources.py ROWS FOLDER...` prints the rows of
+the table in benchmarks/reports/sources.md.
 
-Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. Two kinds of source are
-tried: an operator project (op_host beside op_kernel), whose tiling function runs and whose kernel is launched with its struct,
+Each FOLDER is a checkout of a repository, called OWNER+NAME, with its commit in the file `.commit`. The file ROWS keeps each row
+as soon as it is known, so that a run can continue. Three kinds of source are tried: an operator project (op_host beside
+op_kernel), whose tiling function runs and whose kernel is launched with its struct; a kernel whose host calls PyTorch, on zeros;
 and a program (a file with main, its kernels beside it) with scripts/gen_data.py, which makes its data, and verify_result.py,
 which judges them. A project that brings an example (examples/*/run.sh) is judged by it: gen_data.py, main.cpp, whose call of the
 operator the machine runs (example_acl.h), verify_result.py. Other projects are launched on arrays and compared with NumPy if
@@ -16,28 +17,32 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
-from multiprocessing import Process, Queue
+from multiprocessing import Pipe, Process
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
-from records import ROOT, line
+from records import ROOT, kept, line
 
 from aclnn_viz.tiles.compiler import CompileError
+from aclnn_viz.tiles.cpp import cpp
+from aclnn_viz.tiles.program import run as launched
 from aclnn_viz.tiles.projects import CODES, Project, fits
 
-SECONDS = 240
+SECONDS, PROCESSES = 240, 3
 SKIP = re.compile(
     r"(?i)matmul|mmad|cube|hccl|reg_|simd_vf|simt|nddma|tensor_api|_l1|l0c|build_out|/\.|/build/|npuchk"
 )
 # sources for other units, or for Ascend 950
 MATRIX = re.compile(
-    r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID)\b"
+    r"\b(Mmad|LoadData|Nd2NzParams|__cube__|Fixpipe|MatmulImpl|Matmul<|__simd_vf__|AllocMutexID|catlass|pto)\b"
 )
 
 
@@ -73,17 +78,13 @@ REFERENCES = {
     "div": np.divide,
     "asinh": np.arcsinh,
     "rsqrt": lambda x: 1 / np.sqrt(x),
-    "swish": lambda x: x * sigmoid(x),
     "addcdiv": lambda x, a, b, v: x + v * a / b,
     "addcmul": lambda x, a, b, v: x + v * a * b,
     "clipbyvalue": np.clip,
-    "gcd": lambda a, b: np.gcd(a.astype(int), b.astype(int)),
-    "angle": lambda x: np.where(x < 0, np.pi, 0),
     "myadd": lambda a, b, c: a + b + c,
     "asinhgrad": lambda y, dy: dy / np.cosh(y),
     "lerp": lambda a, b, w: a + w * (b - a),
     "fastgelu": lambda x: x * sigmoid(1.702 * x),
-    "gelu": lambda x: x / 2 * (1 + np.tanh(np.sqrt(2 / np.pi) * (x + 0.044715 * x**3))),
     "isclose": lambda a, b: np.isclose(a, b),
     "leakyrelu": lambda x: np.where(x > 0, x, 0 * x),
     "softmax": lambda x: rows(x) / rows(x).sum(-1, keepdims=True),
@@ -92,23 +93,41 @@ REFERENCES = {
     "scattermax": lambda x, indices, updates, *_: scattered(np.maximum, x, indices, updates),
     "scattersub": lambda x, indices, updates, *_: scattered(np.subtract, x, indices, updates),
     "mselossgrad": lambda a, b, d: 2 * (a - b) * d / a.size,
-    "adds": lambda x: x + 2,
     "fastgelugrad": lambda dy, x: dy * fast_gelu_slope(x),
 }
 
 
 def tried(kind: Callable, place: Path) -> tuple[str, str]:
-    """Return the verdict on a source, and its hazards or missing parts; a separate process ends after SECONDS."""
-    answers = Queue()
-    work = Process(target=lambda: answers.put(kind(place)))
+    """Return the verdict on a source, and its hazards or missing parts; all processes of a trial end after SECONDS."""
+    mine, theirs = Pipe()
+    work = Process(target=lambda: (os.setpgrp(), theirs.send(kind(place))))
     work.start()
+    theirs.close()
     try:
-        return answers.get(timeout=SECONDS)
-    except Exception:
-        return "no answer", f"within {SECONDS} s"
+        return mine.recv() if mine.poll(SECONDS) else ("no answer", f"within {SECONDS} s")
+    except EOFError:
+        return "not run", "ended without an answer"
     finally:
-        work.kill()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(work.pid, signal.SIGKILL)
         work.join()
+
+
+def kernel(place: Path) -> tuple[str, str]:
+    """Return whether each entry of a kernel can be launched on zeros."""
+    try:
+        source, hazards = cpp(place), []
+        for name in source.names:
+            given = [
+                np.zeros(1 << 14, np.int32) if kind[0] == "p" else 8
+                for _, kind in source[name].parameters
+            ]
+            hazards += launched(source[name], *given).hazards
+    except CompileError as error:
+        return "not compiled", said(error)
+    except Exception as error:
+        return "compiles", said(error)
+    return "launched", listed(hazards) or "no reference here"
 
 
 def project(place: Path) -> tuple[str, str]:
@@ -356,7 +375,7 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
         for each, value in zip(one.attributes, attributes)
     }
     # the memories of the inputs, which a kernel may change
-    held: list[tuple] = []
+    held = []
     one._memories = lambda *each: held.append(Project._memories(one, *each)) or held[0]
     run = one.launch(*arrays, shapes=shapes, cores=cores, **values)
     made = {id(value): memory.array for value, memory in zip(arrays, held[0][0]) if memory}
@@ -365,36 +384,23 @@ def machine_call(called: Path, one, cores: int | None) -> Called:
     for value, file in zip(tensors, files):
         if id(value) in made:
             np.ascontiguousarray(made[id(value)]).tofile(file)
-    outputs = [
-        run.outputs[each.name] if each in fresh else made[id(arrays[taken.index(each.name)])]
-        for each in one.outputs
-    ]
     # an operator without outputs changes its first input
-    outputs = outputs or [made[id(present[0])]]
+    outputs = [memory.array for memory in held[0][1]] or [made[id(present[0])]]
     return Called(present, list(values.values()), outputs, run.hazards)
 
 
 def arguments_of(called: Path) -> tuple[list, list[Path]]:
     """Return the arguments of an example's call, and the file of each tensor."""
     given, files = [], []
-    for words in map(str.split, (called / "call").read_text("utf-8").splitlines()[1:]):
-        match words:
-            case ["tensor", code, *shape]:
-                file = called / str(len(files))
-                files.append(file)
-                given.append(np.fromfile(file, CODES[int(code)]).reshape(tuple(map(int, shape))))
-            case ["scalar", code, *numbers]:
-                given.append(np.frombuffer(bytes(map(int, numbers)), CODES[int(code)])[:1][0])
-            case ["ints", *numbers]:
-                given.append(tuple(map(int, numbers)))
-            case ["real", number]:
-                given.append(float(number))
-            case ["whole", number]:
-                given.append(int(number))
-            case ["text", *more]:
-                given.append(" ".join(more))
-            case _:
-                given.append(None)
+    for text in (called / "call").read_text("utf-8").splitlines():
+        match json.loads(text):
+            case ["tensor", code, shape]:
+                files.append(called / str(len(files)))
+                given.append(np.fromfile(files[-1], CODES[code]).reshape(shape))
+            case ["scalar", code, numbers]:
+                given.append(np.frombuffer(bytes(numbers), CODES[code])[0])
+            case [_, value]:
+                given.append(value)
     return given, files
 
 
@@ -468,8 +474,9 @@ STOPPED = r"beyond|full|format|not init|queue|too many|of no bytes|deadlock|unpa
 
 def program(place: Path) -> tuple[str, str]:
     """Run a program by its README: generate data, run, verify, in a copy of its folder."""
-    # one path for all, so that the same source is compiled once
-    folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", place.parent.name)
+    # always the same path, so that the same source is compiled once
+    own = hashlib.sha256(str(place).encode()).hexdigest()[:16]
+    folder = Path(tempfile.gettempdir(), "aclnn_viz_sources", own, place.parent.name)
     shutil.rmtree(folder, ignore_errors=True)
     try:
         shutil.copytree(place.parent, folder)
@@ -545,7 +552,14 @@ def sources(root: Path):
     """Yield (kind, place, files) of each source, without files whose content occurred before."""
     for folder in sorted(root.rglob("op_kernel")):
         place = folder.parent
-        if (place / "op_host").is_dir() and not SKIP.search(str(folder)):
+        if not (place / "op_host").is_dir() or SKIP.search(str(folder)):
+            continue
+        if re.search("#include.*torch", read(*place.glob("op_host/*.cpp"))):
+            for file in sorted(folder.glob("*.cpp")):
+                text = read(file, *folder.rglob("*.h"))
+                if "__global__" in text and not MATRIX.search(text):
+                    yield kernel, file, [file]
+        else:
             yield (
                 project,
                 place,
@@ -574,30 +588,28 @@ def sources(root: Path):
             yield program, mains[0], files
 
 
-def public(folders):
-    print(
-        "| repository | commit | source | SHA-256 | kind | verdict | hazards, or what is missing |\n| --- | --- | --- | --- | --- | --- | --- |"
-    )
-    seen: set[str] = set()
+def public(path: Path, folders):
+    """Try each source that has no row in a file, several at once, and print all rows in the order of the folders."""
+    found = {}
     for root in (Path(folder).resolve() for folder in folders):
         commit = (root / ".commit").read_text("utf-8").strip()[:10]
         for kind, place, files in sources(root):
-            digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()
-            if digest in seen:
-                continue
-            seen.add(digest)
-            verdict, missing = tried(kind, place)
-            cells = (
-                root.name.replace("+", "/"),
-                commit,
-                str(place.relative_to(root)),
-                digest[:16],
-                kind.__name__,
-                verdict,
-                missing,
-            )
-            print(line(*(one.replace("|", "\\|") for one in cells)), end="", flush=True)
+            digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()[:16]
+            name, where = root.name.replace("+", "/"), str(place.relative_to(root))
+            found.setdefault(digest, (kind, place, [name, commit, where, digest, kind.__name__]))
+    with kept(path) as (rows, add), ProcessPoolExecutor(PROCESSES) as pool:
+        known = [row[:5] for row in rows]
+        left = {
+            pool.submit(tried, kind, place): cells
+            for kind, place, cells in found.values()
+            if cells not in known
+        }
+        for one in as_completed(left):
+            add([*left[one], *one.result()])
+        made = {row[3]: row for row in rows}
+    for digest in found:
+        print(line(*(one.replace("|", "\\|") for one in made[digest])), end="")
 
 
 if __name__ == "__main__":
-    public(sys.argv[1:])
+    public(Path(sys.argv[1]), sys.argv[2:])
