@@ -16,8 +16,8 @@ from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
 SIZE = 8  # length of a query
@@ -108,42 +108,33 @@ class Attention:
         seen = xp.any(~xp.isnan(score) & (self.tile == self.now))
         which = xp.where(top > before, xp.where(before > -np.inf, 3, 2), 1)
         which = xp.where(seen, which, 0)
-        names = {
-            "j": written(self.now, ".0f"),
-            "k": written(self.back, ".0f"),
-            "factor": self.factor(xp),
-            "row": written(self.row, "d"),
-        }
-        return choose(
-            xp.where(
-                self.state.swept < 1.0,
-                which,
-                xp.where(self.state.swept < 2.0, 6, xp.where(top > -np.inf, 4, 5)),
+        swept = self.state.swept
+        done = xp.where(swept < 2.0, 6, xp.where(top > -np.inf, 4, 5))
+        return told(
+            xp.where(swept < 1.0, which, done),
+            message(
+                "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added."
             ),
-            tr(
-                "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
-                **names,
+            message(
+                "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added."
             ),
-            tr(
-                "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added.",
-                **names,
+            message("[7:Tile {j}] is the first that is seen: it sets the [5:maximum]."),
+            message(
+                "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}."
             ),
-            tr("[7:Tile {j}] is the first that is seen: it sets the [5:maximum].", **names),
-            tr(
-                "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}.",
-                **names,
-            ),
-            tr(
+            message(
                 "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two,] and the [8:gradient] dS, which adds up to 0."
             ),
-            tr(
-                "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
-                **names,
+            message(
+                "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0."
             ),
-            tr(
-                "Backward reads [7:tile {k}] again. [b:From its scores and the saved] [5:maximum and sum] [b:it computes P again,] and from P the [8:gradient]: P × (dP − D).",
-                **names,
+            message(
+                "Backward reads [7:tile {k}] again. [b:From its scores and the saved] [5:maximum and sum] [b:it computes P again,] and from P the [8:gradient]: P × (dP − D)."
             ),
+            j=written(self.now, ".0f"),
+            k=written(self.back, ".0f"),
+            factor=self.factor(xp),
+            row=written(self.row, "d"),
         )
 
 

@@ -23,7 +23,7 @@ from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators.parameters import bind
 from aclnn_viz.pictures.marks import Handles
 from aclnn_viz.pictures.palette import DRAWING, MAPS
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import Form, Panel
 from aclnn_viz.words.messages import (
     LANGUAGES,
     Choice,
@@ -386,7 +386,7 @@ class _Page:
         for name in self.languages:
             with in_language(name):
                 pictures[name] = {
-                    "panels": [self._pooled(form.panel(one)) for one in self.subject.panels(data)],
+                    "panels": [self._pooled(form.plain(one)) for one in self.subject.panels(data)],
                     "headline": [self._pooled(form.plain(one)) for one in self.subject.told(data)],
                     "caption": self._pooled(form.plain(self.subject.said(data))),
                     "plays": self._pooled(form.plain(self.subject.plays(data))),
@@ -402,7 +402,7 @@ class _Page:
         return self.pool.setdefault(_json(part), len(self.pool))
 
 
-class _Form:
+class _Form(Form):
     """The panels and marks of one picture as JSON, with places for moving values."""
 
     def __init__(self, page, xp):
@@ -414,6 +414,12 @@ class _Form:
         self.outputs[key], self.shapes[key] = value, list(value.shape)
         return key
 
+    def array(self, value) -> str:
+        if isinstance(value, Traced):
+            return self.place(value)
+        made, drawn = np.ascontiguousarray(value, np.float32), self.page.drawn
+        return drawn.setdefault((made.shape, made.tobytes()), f"a{len(drawn)}")
+
     def plain(self, value):
         if type(value) in PLAIN:  # test the most frequent types first
             return value
@@ -422,59 +428,17 @@ class _Form:
         if isinstance(value, Number):
             return {"#": self.plain(value.value), "form": value.form}
         if isinstance(value, Text):
-            return {
-                "%": value.text,
-                "values": {name: self.plain(one) for name, one in value.values.items()},
-            }
+            return {"%": value.text, "values": self.plain(value.values)}
         if isinstance(value, Choice):
-            return {
-                "?": self.plain(value.which),
-                "options": [self.plain(one) for one in value.options],
-            }
-        if isinstance(value, (tuple, list)):
-            return [self.plain(one) for one in value]
+            return {"?": self.plain(value.which), "options": self.plain(value.options)}
         if isinstance(value, dict):
             return {name: self.plain(one) for name, one in value.items()}
-        if isinstance(value, (np.generic, np.ndarray)):
-            value = value.item()
-        if isinstance(value, Axis):
-            return {entry.name: self.plain(getattr(value, entry.name)) for entry in fields(value)}
         if isinstance(value, np.dtype):
             return str(value)
-        if isinstance(value, Panel):
-            return self.panel(value)
-        return None if isinstance(value, float) and not np.isfinite(value) else value
+        return self.panel(value) if isinstance(value, Panel) else super().plain(value)
 
-    def mark(self, one) -> dict:
-        made = {"mark": type(one).__name__}
-        for entry, drawn in _fields(type(one)):
-            value = getattr(one, entry)
-            if drawn and isinstance(value, Traced):
-                made[entry] = self.place(value)
-            elif drawn:
-                array = np.ascontiguousarray(value, np.float32)
-                made[entry] = self.page.drawn.setdefault(
-                    (array.shape, array.tobytes()), f"a{len(self.page.drawn)}"
-                )
-            else:
-                made[entry] = self.plain(value)
-        return made
-
-    def panel(self, one: Panel | Choice):
-        if isinstance(one, Choice):
-            return self.plain(one)
-        plain = {
-            entry.name: self.plain(getattr(one, entry.name))
-            for entry in fields(one)
-            if entry.name != "marks"
-        }
-        return plain | {"marks": [self.page._pooled(self.mark(each)) for each in one.marks]}
-
-
-@cache
-def _fields(mark: type) -> list[tuple[str, bool]]:
-    """Return the name of each field of a kind of mark, and whether the field is an array."""
-    return [(entry.name, entry.type is np.ndarray) for entry in fields(mark)]
+    def mark(self, one) -> int:
+        return self.page._pooled(super().mark(one))
 
 
 _json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode

@@ -19,8 +19,8 @@ from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Not
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.words.messages import message, tr
 
 # least probability of a dragged class; most of all dragged classes of a row together
 LEAST, MOST = 0.002, 0.98
@@ -120,30 +120,28 @@ class Loss:
         which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, xp.where(own > 0.0, 1, 0))
         which = xp.where(off, 3, which)
         which = xp.where(strength == 0.0, 4, which)
-        names = {"row": written(self.chosen[0], "d"), "t": written(target, "d")}
-        return choose(
+        return told(
             xp.where(xp.isnan(strength), 5, which),
-            tr(
-                "The [5:target] pulls class {t} up, and all others down. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose.",
-                **names,
+            message(
+                "The [5:target] pulls class {t} up, and all others down. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
             ),
-            tr(
-                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]",
-                **names,
+            message(
+                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
             ),
-            tr(
+            message(
                 "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0."
             ),
-            tr(
+            message(
                 "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
             ),
-            tr(
-                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
-                **names,
+            message(
+                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
             ),
-            tr(
+            message(
                 "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN,] on the device as well."
             ),
+            row=written(self.chosen[0], "d"),
+            t=written(target, "d"),
         )
 
 

@@ -17,8 +17,8 @@ from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, written
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import told, written
+from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # most elements that can be dragged; number of elements at the start
 LOUD = 0.6  # an element with this share of the squares of x-hat dominates
@@ -168,37 +168,34 @@ class Norm:
             1,
             xp.where(state.taken > 0.0, 2, xp.where(share > 0.1, 3, xp.where(loud, 4, 0))),
         )
-        kept, n = written(100.0 * share, ".0f"), self.n
-        stretched = (
-            tr("Shift or stretch x, and y stays the same.")
-            if self.has_mean
-            else tr("Stretch x, and y stays the same.")
-        )
-        usual = tr(
-            "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x.",
-            stretched=stretched,
-        )
-        if state.wrong:
-            usual = tr(
-                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n.",
-                n=n,
-            )
-        return choose(
+        return told(
             which,
-            usual,
-            tr("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
-            tr(
+            message(
+                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n."
+            )
+            if state.wrong
+            else message(
+                "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x."
+            ),
+            message("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
+            message(
                 "The [5:line] is laid flat, and every dot comes down with it. [b:What is left are the] [8:sticks]: times rstd they are the gradient of x."
             ),
-            tr(
-                "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
-                kept=kept,
+            message(
+                "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]"
             ),
-            tr(
-                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains.",
-                k=written(loudest, "d"),
-                left=written(element(xp, self.left, loudest), ".2f"),
+            message(
+                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains."
             ),
+            n=self.n,
+            stretched=told(
+                self.has_mean,
+                message("Stretch x, and y stays the same."),
+                message("Shift or stretch x, and y stays the same."),
+            ),
+            kept=written(100.0 * share, ".0f"),
+            k=written(loudest, "d"),
+            left=written(element(xp, self.left, loudest), ".2f"),
         )
 
 

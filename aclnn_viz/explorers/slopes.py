@@ -18,7 +18,7 @@ from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
-from aclnn_viz.pictures.text import choose, number, written
+from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 # points of a curve between two kinks; their smallest distance to a kink, as a share of the distance
@@ -90,8 +90,7 @@ class Slope:
 
     def caption(self, xp):
         x, _, slope = self.here
-        on = np.zeros(()) > 1
-        kinked = ""
+        on, kinked = np.zeros(()) > 1, ""
         for k in range(self.kinks.size):
             below, above = self.beside_kink(k)
             there = tr(
@@ -104,31 +103,24 @@ class Slope:
             # A jump of the slope at the kink. Where a curve is smooth, the slopes at NEAR below and
             # above x are equal.
             on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
-        which = xp.where(
-            on,
-            4,
-            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.0 + 1e-9, 2, 1))),
-        )
-        names = {"share": written(100.0 * xp.abs(slope), ".3g")}
-        return choose(
-            which,
-            tr(
+        up = xp.where(slope > 1.0 + 1e-9, 2, 1)
+        moved = told(
+            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, up)),
+            message(
                 "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
             ),
-            tr(
-                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]",
-                **names,
+            message(
+                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]"
             ),
-            tr(
-                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]",
-                **names,
+            message(
+                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]"
             ),
-            tr(
-                "Move the [7:dot] up by a step, and the output goes down by {share} % of it. [b:The] [8:gradient] [b:comes back with the other sign.]",
-                **names,
+            message(
+                "Move the [7:dot] up by a step, and the output goes down by {share} % of it. [b:The] [8:gradient] [b:comes back with the other sign.]"
             ),
-            kinked,
+            share=written(100.0 * xp.abs(slope), ".3g"),
         )
+        return choose(on, moved, kinked)
 
 
 def _places(xp, op, name: str, one: dict, known: dict):

@@ -18,8 +18,8 @@ from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
-from aclnn_viz.pictures.text import choose, written
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import told, written
+from aclnn_viz.words.messages import message, tr
 
 LOUD = 0.9  # a larger probability gets a caption of its own
 
@@ -72,22 +72,22 @@ class Softmax:
         k = xp.argmax(self.share)
         most = xp.max(self.share)
         even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))
-        names = {"k": written(k, "d"), "share": written(100.0 * most, ".0f")}
-        return choose(
+        return told(
             xp.where(self.state.taken > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
-            tr(
+            message(
                 "Equal gradients change no probability, because the sum stays 1. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
-            tr(
+            message(
                 "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of one element.]"
             ),
-            tr(
+            message(
                 "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
             ),
-            tr(
-                "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]",
-                **names,
+            message(
+                "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]"
             ),
+            k=written(k, "d"),
+            share=written(100.0 * most, ".0f"),
         )
 
 

@@ -14,8 +14,8 @@ from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, written
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import choose, number, told, written
+from aclnn_viz.words.messages import message, tr
 
 NAMES = "x", "y", "z"  # coordinates of the point
 STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
@@ -49,29 +49,25 @@ class Volume:
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("push the point through the slices"), "z", ends=(-1.0, 1.0))
 
-    def count(self, xp):
-        return xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0))
-
     def caption(self, xp):
-        n, total = self.count(xp), xp.sum(self.weights)
-        names = {"n": written(n, ".0f")}
-        if self.weights.size == 1:
-            whole = tr(
+        n, total = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), xp.sum(self.weights)
+        return told(
+            xp.where(n == 0.0, 0, xp.where(total < 1.0 - 1e-9, 1, 2)),
+            message(
+                "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
+            ),
+            message(
+                "The [7:point] is at the edge: it reads [5:{n} voxels], and the rest of its cell is outside. [b:What the point reads there is 0,] and that part of the [8:gradient] is lost."
+            ),
+            message(
                 "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing."
             )
-        else:
-            whole = tr(
-                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], [b:each with the area drawn as its weight. The] [8:gradient] [b:goes back to these {n}, in the same shares.]",
-                **names,
-            )
-        few = tr(
-            "The [7:point] is at the edge: it reads [5:{n} voxels], and the rest of its cell is outside. [b:What the point reads there is 0,] and that part of the [8:gradient] is lost.",
-            **names,
+            if self.weights.size == 1
+            else message(
+                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], [b:each with the area drawn as its weight. The] [8:gradient] [b:goes back to these {n}, in the same shares.]"
+            ),
+            n=written(n, ".0f"),
         )
-        none = tr(
-            "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
-        )
-        return choose(xp.where(n == 0.0, 0, xp.where(total < 1.0 - 1e-9, 1, 2)), none, few, whole)
 
     def panels(self, xp) -> list[Panel]:
         return [_slices(xp, self), _grad(xp, self), _point(xp, self)]

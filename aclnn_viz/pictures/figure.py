@@ -23,7 +23,7 @@ from aclnn_viz.pictures.marks import (
     Spots,
 )
 from aclnn_viz.pictures.palette import DRAWING, HANDLE, MAPS, coloured
-from aclnn_viz.pictures.panels import Panel, all_ticks, has_cells, limits
+from aclnn_viz.pictures.panels import Panel, fitted, has_cells
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import columns, wrapped
@@ -50,9 +50,8 @@ def figure(picture, theme: str = "light"):
     if not isinstance(theme, str) or theme not in THEMES:
         raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
     look, wide = THEMES[theme], picture.width
-    seen = [
-        panel for panel in picture.panels if not panel.more
-    ]  # panels that are folded away in the notebook are left out
+    # panels that are folded away in the notebook are left out
+    seen = [fitted(panel) for panel in picture.panels if not panel.more]
     placed = laid_out([_grown(panel, wide) for panel in seen])
     heights = {}
     for panel, row, _ in placed:
@@ -104,8 +103,12 @@ def _grown(panel: Panel, wide: float) -> Panel:
     """Return the panel with a height, which follows from its axes if it has none."""
     if panel.height:
         return panel
-    across, down = (abs(high - low) for low, high in limits(panel))
+    across, down = _lengths(panel)
     return replace(panel, height=int(panel.span * wide / COLUMNS * down / across))
+
+
+def _lengths(panel: Panel) -> tuple[float, float]:
+    return abs(panel.x.high - panel.x.low), abs(panel.y.high - panel.y.low)
 
 
 def laid_out(panels) -> list[tuple[Panel, int, int]]:
@@ -132,8 +135,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     wide, cells, titles = panel.span * whole / COLUMNS, has_cells(panel), _title(panel, whole)
     heat = any(isinstance(mark, Heat) for mark in panel.marks)
     places = [
-        [place for place in given if min(ends) <= place[0] <= max(ends)]
-        for given, ends in zip(all_ticks(panel), limits(panel))
+        [one for one in axis.ticks if sorted((axis.low, one[0], axis.high))[1] == one[0]]
+        for axis in (panel.x, panel.y)
     ]
     named = Line, Dots, Bars, Band, Arrows
     labels = [mark.label for mark in panel.marks if isinstance(mark, named) and mark.label]
@@ -167,7 +170,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         axes.grid(color=look.grid, linewidth=WIDTH["grid"])
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
-    axes.set(xlim=limits(panel)[0], ylim=limits(panel)[1])
+    axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
     edge = (left + GAP - start) / space[0]  # the panel's left end, as a share of the axes
     if labels:
         _legend(axes, panel, labels, edge, across)
@@ -189,7 +192,9 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
 
 def _ticked(axes, panel: Panel, places: list) -> None:
     """Set scales, ends, ticks and labels of both axes."""
-    for name, axis, ends, own in zip("xy", (panel.x, panel.y), limits(panel), places):
+    for name, own in zip("xy", places):
+        axis = getattr(panel, name)
+        ends = axis.low, axis.high
         axes.set(**{f"{name}scale": axis.scale, f"{name}label": axis.label, f"{name}lim": ends})
         ticked = axes.xaxis if name == "x" else axes.yaxis
         texts = _apart(axes, own) if name == "x" else [text for _, text in own]
@@ -239,7 +244,7 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
 
 def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, float]]:
     """Return left end and size of axes with equal units, centred in their space."""
-    across, down = (abs(high - low) for low, high in limits(panel))
+    across, down = _lengths(panel)
     unit = min(space[0] / across, space[1] / down)
     return left + (space[0] - unit * across) / 2, (unit * across, unit * down)
 

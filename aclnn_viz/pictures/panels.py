@@ -3,7 +3,7 @@
 A panel is a title, two axes and marks upon them.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from math import isfinite
 
@@ -129,15 +129,13 @@ def ticks(axis: Axis, low: float, high: float, whole: bool = False) -> list[tupl
     return [(float(k * step), f"{k * step + 0.0:.{digits}g}") for k in steps]
 
 
-def all_ticks(panel: Panel) -> tuple[list, list]:
-    """Return the ticks of both axes: whole numbers for cells."""
-    return _all_ticks(panel, limits(panel))
-
-
-def _all_ticks(panel: Panel, ends):
-    return tuple(
-        ticks(axis, *both, has_cells(panel)) for axis, both in zip((panel.x, panel.y), ends)
+def fitted(panel: Panel) -> Panel:
+    """Return the panel with the ends and ticks of its axes: whole numbers for cells."""
+    x, y = (
+        replace(axis, low=low, high=high, ticks=tuple(ticks(axis, low, high, has_cells(panel))))
+        for axis, (low, high) in zip((panel.x, panel.y), limits(panel))
     )
+    return replace(panel, x=x, y=y)
 
 
 def _power(exponent: int) -> tuple[float, str]:
@@ -146,50 +144,44 @@ def _power(exponent: int) -> tuple[float, str]:
 
 def described(panels) -> tuple[dict[str, np.ndarray], list[dict]]:
     """Return (arrays by name, descriptions that name them), the panels' data for the browser."""
-    arrays, text = {}, []
-    for panel in panels:
-        ends = limits(panel)
-        axes = {
-            name: {
-                "label": axis.label,
-                "low": low,
-                "high": high,
-                "scale": axis.scale,
-                "ticks": places,
-            }
-            for name, axis, (low, high), places in zip(
-                "xy", (panel.x, panel.y), ends, _all_ticks(panel, ends)
-            )
-        }
-        marks = []
-        for at, mark in enumerate(panel.marks):
-            one = {"mark": type(mark).__name__}
-            for field, kind in _fields(type(mark)):
-                value = getattr(mark, field)
-                if kind is np.ndarray:
-                    one[field] = name = f"{panel.name}.{at}.{field}"
-                    arrays[name] = np.asarray(value)
-                else:
-                    one[field] = value if type(value) is str else _plain(kind(value))
-            marks.append(one)
-        plain = {
-            entry.name: _plain(getattr(panel, entry.name))
-            for entry in fields(panel)
-            if entry.name not in ("marks", "x", "y")
-        }
-        text.append(plain | {"marks": marks, **axes})
-    return arrays, text
+    form = Form()
+    return form.arrays, [form.panel(fitted(panel)) for panel in panels]
+
+
+class Form:
+    """Panels and marks as JSON, with names in the places of their `arrays`."""
+
+    def __init__(self):
+        self.arrays = {}
+
+    def array(self, value) -> str:
+        name = f"a{len(self.arrays)}"
+        self.arrays[name] = np.asarray(value)
+        return name
+
+    def plain(self, value):
+        """Return a value as JSON; a number that is not finite becomes None."""
+        if isinstance(value, (tuple, list)):
+            return [self.plain(one) for one in value]
+        if isinstance(value, Axis):
+            return {name: self.plain(getattr(value, name)) for name, _ in _fields(Axis)}
+        if isinstance(value, (np.generic, np.ndarray)):
+            value = value.item()
+        return None if isinstance(value, float) and not isfinite(value) else value
+
+    def mark(self, one):
+        made = {"mark": type(one).__name__}
+        for name, is_array in _fields(type(one)):
+            made[name] = (self.array if is_array else self.plain)(getattr(one, name))
+        return made
+
+    def panel(self, one: Panel) -> dict:
+        names = [name for name, _ in _fields(Panel) if name != "marks"]
+        marks = [self.mark(each) for each in one.marks]
+        return {name: self.plain(getattr(one, name)) for name in names} | {"marks": marks}
 
 
 @cache
-def _fields(mark: type) -> list[tuple[str, type]]:
-    return [(entry.name, entry.type) for entry in fields(mark)]
-
-
-def _plain(value):
-    """Return a value as JSON; a number that is not finite becomes None."""
-    if isinstance(value, tuple):
-        return tuple(map(_plain, value))
-    if isinstance(value, np.generic | np.ndarray):
-        value = value.item()
-    return None if isinstance(value, float) and not isfinite(value) else value
+def _fields(kind: type) -> list[tuple[str, bool]]:
+    """Return the name of each field of a class, and whether the field is an array."""
+    return [(entry.name, entry.type is np.ndarray) for entry in fields(kind)]

@@ -12,7 +12,7 @@ from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
 from aclnn_viz.explorers.tiles_stage import Scene, laid
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Image, Line, Spots
-from aclnn_viz.pictures.panels import all_ticks, has_cells, limits
+from aclnn_viz.pictures.panels import fitted, has_cells, limits
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
@@ -269,7 +269,7 @@ def named_by(axis, value):
 
 def wanted(panel, mark):
     """Yield (x, y, texts or numbers that are said there) of each datum of a mark."""
-    across, up = all_ticks(panel)
+    across, up = (axis.ticks for axis in (fitted(panel).x, fitted(panel).y))
     counts = bool(panel.x.label and _of(panel, Bars))  # between two whole numbers there is no datum
     if isinstance(mark, Spots):
         for text, x0, y0, x1, y1 in zip(mark.texts, mark.x0, mark.y0, mark.x1, mark.y1):

@@ -85,24 +85,9 @@ def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
     for panel in picture.panels:
         used += panel.span * panel.rows * (not panel.more)
     assert used % 20 == 0
-    arrays, _ = described(picture.panels)
-    assert all(
-        np.isfinite(array).all()
-        for name, array in arrays.items()
-        if name.partition(".")[0]
-        not in (
-            "forward",
-            "slope",
-            "norm",
-            "weights",
-            "row",
-            "map",
-            "scores",
-            "volume",
-            "back",
-            "planes",
-        )
-    )
+    gaps = "forward slope norm weights row map scores volume back planes".split()
+    arrays, _ = described([panel for panel in picture.panels if panel.name not in gaps])
+    assert all(np.isfinite(array).all() for array in arrays.values())
 
 
 def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():

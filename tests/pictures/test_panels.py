@@ -9,7 +9,7 @@ from unpacking import unpack
 
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.pictures.marks import Arrows, Band, Bars, Box, Dots, Heat, Line, Note, Rule
-from aclnn_viz.pictures.panels import Axis, Panel, all_ticks, described, limits, ticks
+from aclnn_viz.pictures.panels import Axis, Panel, described, fitted, limits, ticks
 
 INF = float("inf")
 
@@ -100,10 +100,9 @@ def test_ticks_of_a_log_axis_are_powers_of_ten(low, high, texts):
 
 
 def test_cells_are_counted_in_whole_numbers():
-    columns, rows = all_ticks(Panel("p", "", (Heat(np.zeros((3, 15)), "grey", 0.0, 1.0),)))
-    assert [text for _, text in rows] == ["0", "1", "2"] and [
-        text for _, text in columns
-    ] == "0 3 6 9 12".split()
+    panel = fitted(Panel("p", "", (Heat(np.zeros((3, 15)), "grey", 0.0, 1.0),)))
+    assert [text for _, text in panel.y.ticks] == ["0", "1", "2"]
+    assert [text for _, text in panel.x.ticks] == "0 3 6 9 12".split()
 
 
 def test_given_ticks_are_kept():
@@ -137,7 +136,8 @@ def test_lists_and_numpy_scalars_are_taken_too():
     arrays, text = described(
         [Panel("p", "", (Line([0, 1], [2, 3], np.int64(1)), Rule("x", np.float32(0.5))))]
     )
-    assert arrays["p.0.y"].tolist() == [2, 3] and text[0]["marks"][1]["at"] == 0.5
+    assert arrays[text[0]["marks"][0]["y"]].tolist() == [2, 3]
+    assert text[0]["marks"][1]["at"] == 0.5
     json.dumps(text)
 
 
