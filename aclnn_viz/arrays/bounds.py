@@ -39,7 +39,7 @@ from functools import partial
 import numpy as np
 
 from aclnn_viz.arrays.elementary import ULPS, carried, in_numpy_arrays
-from aclnn_viz.arrays.functions import ArrayOfParts, is_float, moved_part
+from aclnn_viz.arrays.functions import ArrayOfParts, is_float, moved_part, spread
 from aclnn_viz.arrays.local_errors import (
     SLACK,
     TINY,
@@ -157,12 +157,13 @@ class BoundedArray(ArrayOfParts):
         return self.xp._move(lambda a: a[index], self)
 
     def applied(self, ufunc, *inputs):
-        floats = [x.dtype for x in inputs if isinstance(x, BoundedArray) and is_float(x)]
-        dtype = common(*floats) if floats else None
-        inputs = [lift(self.xp, x, dtype) for x in inputs]
-        value = ufunc(*(x.value for x in inputs))
-        decisions = either(*(x.decisions for x in inputs))
-        if all(x.exact for x in inputs) and ufunc is not np.exp and ufunc not in ULPS:
+        if not all([isinstance(x, BoundedArray) for x in inputs]):
+            floats = [x.dtype for x in inputs if isinstance(x, BoundedArray) and is_float(x)]
+            dtype = common(*floats) if floats else None
+            inputs = [lift(self.xp, x, dtype) for x in inputs]
+        value = ufunc(*[x.value for x in inputs])
+        decisions = either(*[x.decisions for x in inputs])
+        if all([x.error is None for x in inputs]) and ufunc is not np.exp and ufunc not in ULPS:
             others = elsewhere(
                 lambda *there: plain(ufunc(*map(self.xp.planned, there))), value.ndim, *inputs
             )
@@ -171,6 +172,8 @@ class BoundedArray(ArrayOfParts):
             result = trimmed(self.xp, value, error, variance, decisions, others)
         else:
             result = _RULES[ufunc](self.xp, value, decisions, *inputs)
+        if not self.xp.plan.saturate:
+            return result
         return saturated(
             result, lambda: in_numpy_arrays(ufunc)(*(np.asarray(x.wide) for x in inputs))
         )
@@ -233,6 +236,8 @@ def saturated(result, before):
 
 def rounding(data, exact, ulps=0.5):
     """Return the error and the variance of rounding to numbers of a format, 0 where exact."""
+    if np.count_nonzero(exact) == exact.size:
+        return None, None
     half = np.where(exact, 0.0, half_ulp(data) * (2.0 * ulps))
     return (half, half * half / 3.0) if half.any() else (None, None)
 
@@ -630,8 +635,8 @@ class BoundedArrays(PlannedArrays):
         value = super()._total(x, axis, keepdims)
         inner, leading = sum_axes(x.ndim, axis)
 
-        def add(part, function=np.sum):
-            return function(np.broadcast_to(part, x.shape), axis=inner + leading, keepdims=keepdims)
+        def add(part, function=np.add):
+            return function.reduce(spread(part, x.shape), axis=inner + leading, keepdims=keepdims)
 
         def add_up(part):
             # the factor covers any order in which NumPy adds
@@ -643,7 +648,7 @@ class BoundedArrays(PlannedArrays):
         orders = self.plan.order, self.plan.leading or self.plan.order
         longest = sum(depth(n, order, self.plan) for n, order in zip(counts, orders))
         error, variance = self._sum_error(x, value, add_up, longest, SEQUENTIAL in orders)
-        decisions = None if x.decisions is None else add(x.decisions, np.bitwise_or.reduce)
+        decisions = None if x.decisions is None else add(x.decisions, np.bitwise_or)
         return trimmed(self, value.value, error, variance, decisions)
 
     def _sum_error(self, x, value, add, longest, sequential):
@@ -654,7 +659,7 @@ class BoundedArrays(PlannedArrays):
         unit = float_format(x.dtype).unit_roundoff
         sizes, squares = add(np.abs(x.wide)), add(np.square(x.wide))
         additions = np.maximum(np.floor(add(x.wide != 0.0)) - 1.0, 0.0)  # adding 0 is exact
-        if np.max(sizes, initial=0.0) * unit <= 1.0 and np.array_equal(x.wide, np.rint(x.wide)):
+        if sizes.max(initial=0.0) * unit <= 1.0 and (x.wide == np.rint(x.wide)).all():
             additions = np.zeros_like(additions)  # sums of small integers are exact
         steps = np.minimum(longest, additions)
         growth = np.log1p(unit)

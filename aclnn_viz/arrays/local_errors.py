@@ -6,6 +6,8 @@ float64 numbers and are rounded, too. `SLACK` restores their relative loss where
 what a product or a quotient loses to underflow.
 """
 
+from functools import cache
+
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT64, float_format
@@ -22,16 +24,19 @@ def half_ulp(data: np.ndarray) -> np.ndarray:
 
     Clearing fraction and sign bits of a number leaves the power of two below it.
     """
-    fmt = float_format(data)
+    integer, mask, unit, least = _exponent(data.dtype)
+    power = (data.view(integer) & mask).view(data.dtype)
+    return np.maximum(power.astype(np.float64) * unit, least)
+
+
+@cache
+def _exponent(dtype: np.dtype) -> tuple[np.dtype, int, float, float]:
+    """Return the integers of a format's size, the mask of its exponent, its unit roundoff and half its least spacing."""
+    fmt = float_format(dtype)
     fraction = fmt.significand_bits - 1
     mask = ((1 << (fmt.bits - 1 - fraction)) - 1) << fraction
-    power = (
-        (np.ascontiguousarray(data).view(f"i{fmt.bits // 8}") & mask)
-        .view(fmt.numpy)
-        .reshape(data.shape)
-    )
     least = fmt.smallest_subnormal if fmt is FLOAT64 else fmt.smallest_subnormal / 2
-    return np.maximum(power.astype(np.float64) * fmt.unit_roundoff, least)
+    return np.dtype(f"i{fmt.bits // 8}"), mask, fmt.unit_roundoff, least
 
 
 def times(size, error):
@@ -46,15 +51,18 @@ def over(error, size):
 
 def _lifted(result, a, b):
     low = result < _SAFE
-    return (
-        np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result) if np.any(low) else result
-    )
+    if not np.count_nonzero(low):
+        return result
+    return np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result)
 
 
 def plus(*terms):
     """Return the sum of the bounds that are not None."""
-    given = [term for term in terms if term is not None]
-    return sum(given[1:], given[0]) if given else None
+    total = None
+    for term in terms:
+        if term is not None:
+            total = term if total is None else total + term
+    return total
 
 
 def exact_sum(result, a, b) -> np.ndarray:
