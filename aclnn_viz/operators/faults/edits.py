@@ -509,7 +509,8 @@ def _used(texts: list[tuple[ModuleType, str]]) -> set[str]:
     return found
 
 
-def sources(page: ModuleType) -> list[tuple[ModuleType, str]]:
+@cache
+def sources(page: ModuleType) -> tuple[tuple[ModuleType, str], ...]:
     """Return the modules of a page with their texts, the page last, so that imports from a family are defined before it.
 
     Blank lines replace an import from a family, so that each line keeps its number.
@@ -520,7 +521,7 @@ def sources(page: ModuleType) -> list[tuple[ModuleType, str]]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(FAMILIES):
             taken += sources(sys.modules[node.module])
             lines[node.lineno - 1 : node.end_lineno] = ["\n"] * (node.end_lineno - node.lineno + 1)
-    return [*dict.fromkeys(taken), (page, "".join(lines))]
+    return (*dict.fromkeys(taken), (page, "".join(lines)))
 
 
 @cache

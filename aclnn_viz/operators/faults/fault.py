@@ -3,6 +3,7 @@
 A fault changes the right page, the kernel's inputs, or its formats.
 """
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import unified_diff
@@ -119,13 +120,35 @@ def _lines(text: str) -> list[str]:
 
 @cache
 def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
-    return page_from(rewritten(right, changes), right)
+    page = page_from("", right)
+    for part in _rewritten(right, changes):
+        exec(_compiled(part, page.__name__), page.__dict__)
+    return page
+
+
+_compiled = cache(lambda source, name: compile(source, f"<a wrong {name}>", "exec"))
+
+
+@cache
+def _statements(right: ModuleType) -> tuple[str, ...]:
+    """Return the texts of the statements of a module's source, so that a change compiles one of them alone."""
+    source = "\n\n".join(text for _, text in sources(right))
+    lines, starts = source.splitlines(keepends=True), [0]
+    for node in ast.parse(source).body[1:]:
+        starts.append(min(n.lineno for n in (node, *getattr(node, "decorator_list", ()))) - 1)
+    return tuple("".join(lines[at:end]) for at, end in zip(starts, [*starts[1:], None]))
 
 
 def rewritten(right: ModuleType, changes) -> str:
     """Return a module's source with texts changed; raise ValueError for a text that does not occur exactly once."""
-    source = "\n\n".join(text for _, text in sources(right))
+    return "".join(_rewritten(right, changes))
+
+
+def _rewritten(right: ModuleType, changes) -> list[str]:
+    """Return the statements of a changed source; one text if a change is in several of them."""
+    parts = [*_statements(right)]
     for old, new in changes:
+        source = "".join(parts)
         if source.count(old) != 1:
             raise ValueError(
                 problem(
@@ -134,8 +157,9 @@ def rewritten(right: ModuleType, changes) -> str:
                     "quote more or less of the page",
                 )
             )
-        source = source.replace(old, new)
-    return source
+        parts = parts if any(old in part for part in parts) else [source]
+        parts = [part.replace(old, new) for part in parts]
+    return parts
 
 
 def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
