@@ -165,7 +165,7 @@ def shrink(run: CaseRun, tested: KernelUnderTest, budget: Budget) -> CaseRun:
     apart = bool(convention(run))
 
     def attempt(options: dict, its_seed: int) -> CaseRun | None:
-        smaller = tested.run_on(tested.scope.ready(options, its_seed, recipe.strided))
+        smaller = tested.run_on(tested.scope.ready(options, its_seed, recipe.strided), wrong=True)
         # do not shrink a mistake to a case in which only a convention differs, such as 0 / 0
         return (
             smaller

@@ -155,15 +155,10 @@ def _contents(case: Case) -> tuple[int, dict[str, list[str]], dict[str, int]]:
     """Return the size of a case's largest tensor, the kinds of numbers in each floating one, and lengths by letter (a starred
     letter as one product).
     """
-    tensors = case.arrays
-    numbers = {
-        name: [
-            kind
-            for kind, holds in NUMBERS.items()
-            if np.any(holds(tensors[name].astype(np.float64), float_format(tensors[name])))
-        ]
-        for name in case.floats()
-    }
+    tensors, numbers = case.arrays, {}
+    for name in case.floats():
+        wide, fmt = tensors[name].astype(np.float64), float_format(tensors[name])
+        numbers[name] = [kind for kind, holds in NUMBERS.items() if np.any(holds(wide, fmt))]
     lengths = {
         name: int(np.prod(value, dtype=np.int64))
         for name, value in case.operator.fitting(bound(case))[1].items()
@@ -363,11 +358,13 @@ class KernelUnderTest:
         self.lost |= outcome.fatal
         return outcome
 
-    def run_on(self, ready: Ready, most: float = float("inf")) -> CaseRun | None:
+    def run_on(
+        self, ready: Ready, most: float = float("inf"), wrong: bool = False
+    ) -> CaseRun | None:
         """Run the kernel on a case and judge its outputs.
 
-        Return None if the operator or the scope refuses the case, if its outputs have more than `most` elements, or if the
-        kernel returns nothing. The kernel runs first, because computing the truth takes longer.
+        Return None if the operator or the scope refuses the case, if its outputs have more than `most` elements, if the
+        kernel returns nothing, or, with `wrong`, if its outputs are right. The kernel runs first, because computing the truth takes longer.
         """
         if self.lost or not ready.counts(most):
             return None
@@ -376,8 +373,10 @@ class KernelUnderTest:
             return None
         METER.add(CASE, ready.case)
         try:
-            prepared = ready.prepare()
+            prepared = ready.prepare(outputs if wrong else None)
         except UNTAKEN:
+            return None
+        if prepared is None:
             return None
         seen = CaseRun.of(prepared, outputs)
         self.wrong += [seen] * bool(seen.misses)

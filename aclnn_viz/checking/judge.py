@@ -169,15 +169,19 @@ def prepared(
     case: Case,
     plan: Plan | None = None,
     signs: bool = False,
-    around: Callable = lambda page: page,
-) -> Prepared:
+    around: Callable | None = None,
+    right: dict[str, np.ndarray] | None = None,
+) -> Prepared | None:
     """Return a case with the results that are right for a kernel under `plan` (None: any that computes in float32).
 
     `signs` includes the signs of zeros where every order of products agrees. If the caller has changed the
-    operator's page, `around(page)` makes the same change in each page of the plan.
+    operator's page, `around(page)` makes the same change in each page of the plan. Return None where the bounds of a few
+    plans already show the outputs `right`: the bounds of further plans, which take time, only allow more.
     """
 
     def adapted(plan: Plan) -> Plan:
+        if around is None:
+            return plan
         return replace(
             plan,
             **{
@@ -188,42 +192,48 @@ def prepared(
     start = time.monotonic()
     op, inputs = case.operator, case.inputs
     truth = op.truth(**inputs)
-    arranged = op.arrange_backward(**op.bind(inputs))
+    arranged = op.arranged(inputs)[1]
     narrow = float_format(case.dtype).bits == 16
-    plans = (
-        [plan]
-        if plan
-        else [
-            replace(FLOAT32, storage="float32" if narrow else None, page=page) for page in pages(op)
-        ]
-    )
-    envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
-    expected = {}
-    for name, exact in truth.items():
-        bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
-        undecided = np.any([each[name].undecided for each in envelopes] or [exact != exact], axis=0)
-        allowed = FREEDOM * np.max(bounds, axis=0)
-        if own("faults", op.name, "CANCELLING", False):
-            unit = 2.0**-53 if case.dtype == "float64" else 2.0**-24
-            allowed = np.maximum(
-                allowed,
-                FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
+    plans = (plan,) if plan else _in_float32(op, narrow)
+    cancelling = own("faults", op.name, "CANCELLING", False)
+
+    def expected() -> dict[str, Expected]:
+        """Return what the envelopes of the plans so far allow."""
+        found = {}
+        for name, exact in truth.items():
+            bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
+            undecided = np.any(
+                [each[name].undecided for each in envelopes] or [exact != exact], axis=0
             )
-        if narrow:  # a tie may round either way: Atlas A2 rounds some outputs away from zero
-            allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
-        if case.dtype != "float64":
-            allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)
-        undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
-        expected[name] = Expected(
-            exact,
-            np.where(np.isfinite(exact), allowed, 0.0),
-            arranged.results[name].format.numpy,
-            undecided,
-        )
+            allowed = FREEDOM * np.max(bounds, axis=0)
+            if cancelling:
+                unit = 2.0**-53 if case.dtype == "float64" else 2.0**-24
+                allowed = np.maximum(
+                    allowed,
+                    FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
+                )
+            if narrow:  # a tie may round either way: Atlas A2 rounds some outputs away from zero
+                allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
+            if case.dtype != "float64":
+                allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)
+            undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
+            found[name] = Expected(
+                exact,
+                np.where(np.isfinite(exact), allowed, 0.0),
+                arranged.results[name].format.numpy,
+                undecided,
+            )
+        return found
+
+    envelopes = []
+    for plan in () if arranged.empty else plans:
+        if right is not None and not judge(Prepared(recipe, case, expected(), start, 0.0), right):
+            return None
+        envelopes.append(envelope(op, adapted(plan), **inputs))
     return Prepared(
         recipe,
         case,
-        loosened(op, inputs, expected, adapted(preset(op, SOC)), signs),
+        loosened(op, inputs, expected(), adapted(_device(op)), signs),
         start,
         time.monotonic() - start,
     )
@@ -234,7 +244,7 @@ def explained(
     ready: Prepared,
     output: str,
     actual: np.ndarray,
-    around: Callable = lambda page: page,
+    around: Callable | None = None,
 ) -> np.ndarray:
     """Return the mask of elements that a peer's documented `difference` explains; `around` is that of `prepared`."""
     if difference.plan is not None:
@@ -252,7 +262,19 @@ def explained(
 
 def pages(op) -> set:
     """Return the arrangements of the formula that a kernel may use: None (the textbook's), the device's, the peers'."""
-    return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
+    return {None, _device(op).page, *own("peer", op.name, "ARRANGEMENTS", ())}
+
+
+@lru_cache
+def _device(op) -> Plan:
+    return preset(op, SOC)
+
+
+@lru_cache
+def _in_float32(op, narrow: bool) -> tuple[Plan, ...]:
+    """Return the plans of all kernels that compute in float32, by arrangement."""
+    storage = "float32" if narrow else None
+    return tuple(replace(FLOAT32, storage=storage, page=page) for page in pages(op))
 
 
 @lru_cache

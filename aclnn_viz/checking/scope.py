@@ -377,11 +377,12 @@ class Ready:
         except UNTAKEN:
             return False
 
-    def prepare(self) -> Prepared:
+    def prepare(self, right: dict | None = None) -> Prepared | None:
+        """Return the case ready to judge; None for outputs that are `right` without doubt."""
         plan = self.scope.judged_by
         if self.number is not None and plan is None:
             return prepared_at(self.scope.op.name, self.number, self.seed)
-        return prepared(self.recipe, self.case, plan)
+        return prepared(self.recipe, self.case, plan, right=right)
 
 
 def nothing_left(scope: Scope) -> ValueError:

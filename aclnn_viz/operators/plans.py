@@ -59,7 +59,7 @@ def run(op, plan: Plan, /, **inputs) -> dict[str, np.ndarray]:
 def trace(op, plan: Plan, namespace: type, page, inputs: dict) -> Traced:
     """Evaluate `page` (None: the textbook page) over `namespace(plan, format of the inputs)`: on whole arrays, or in
     the blocks of the kit's driver if the plan says so."""
-    arranged = op.arrange_backward(**op.bind(inputs))
+    arranged = op.arranged(inputs)[1]
     main = next(
         (result.format for result in arranged.results.values()), float_format(arranged.compute)
     )
