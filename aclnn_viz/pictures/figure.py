@@ -366,9 +366,10 @@ def _heat(axes, mark, look):
 
     values = np.asarray(mark.values, np.float64)
     rows, columns = values.shape
+    colours = f"{mark.map} dark" if look.index and mark.map == "diverging" else mark.map
     axes.imshow(
         np.ma.masked_invalid(values),
-        ListedColormap(MAPS[mark.map] / 255),
+        ListedColormap(MAPS[colours] / 255),
         Normalize(mark.low, mark.high),
         aspect="auto",
         interpolation="nearest",
@@ -387,7 +388,7 @@ def _heat(axes, mark, look):
             if min(wide, tall) >= 8
             else []
         )
-    light = coloured(values, mark.map, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
+    light = coloured(values, colours, mark.low, mark.high) @ (0.3, 0.6, 0.1) > 128
     inks = np.where(np.isnan(values), look.ink, np.where(light, CELL["dark"], CELL["light"]))
     for row, column in np.ndindex(np.shape(texts)):
         axes.text(

@@ -174,8 +174,8 @@ def test_lightness_of_the_maps_is_monotone():
     assert (np.diff(lightness["sequential"]) >= -0.5).all() and (
         np.diff(lightness["grey"]) >= 0
     ).all()
-    half = lightness["diverging"]
-    assert (np.diff(half[:128]) >= 0).all() and (np.diff(half[128:]) <= 0).all()
+    for half in (lightness["diverging"], -lightness["diverging dark"]):
+        assert (np.diff(half[:128]) >= 0).all() and (np.diff(half[128:]) <= 0).all()
 
 
 def test_colours_beyond_the_ends_and_of_nan():

@@ -33,12 +33,14 @@ class Panel {
     this.figure = element("figure", { class: `ae-panel ae-${name}` }, this.caption, this.stage);
     this.probe = () => "";
     this.top.addEventListener("pointermove", (event) => this.point(event.offsetX, event.offsetY));
-    this.top.addEventListener("pointerleave", () => { this.hint.hidden = true; });
+    this.top.addEventListener("pointerleave", () => this.leave());
     kit.panels.append(this.figure);
     kit.all.push(this);
   }
 
+  // The place stays, so that the words are those of each picture that is drawn while the pointer is there.
   point(x, y) {
+    this.over = [x, y];
     const text = this.ready ? this.probe(x, y) : "";
     this.hint.hidden = !text;
     if (!text) return;
@@ -47,6 +49,11 @@ class Panel {
     const room = this.sideways ? left + seen : this.room;  // to the end of the explorer, or of what is scrolled to
     this.hint.style.left = `${Math.max(left, Math.min(x + 12 + wide > room ? x - 12 - wide : x + 12, room - wide))}px`;
     this.hint.style.top = `${y + 12 + tall > this.height && y > tall + 12 ? y - 12 - tall : y + 12}px`;
+  }
+
+  leave() {
+    this.over = null;
+    this.hint.hidden = true;
   }
 
   // The sizes are read once in a repaint, not at every redraw: reading them forces a layout.
@@ -103,7 +110,7 @@ function sheet(values, rows, columns, table, low, high) {
 
 const tables = new WeakMap();
 function colourTable(theme, name) {
-  const view = theme.maps[name];
+  const view = theme.maps[theme.dark && `${name} dark` in theme.maps ? `${name} dark` : name];
   if (!tables.has(view)) tables.set(view, new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return tables.get(view);
 }

@@ -13,10 +13,11 @@ class Frame extends Marks {
     const across = x.ticks.map(([value, text]) => [this.sx(value), text]).sort(([a], [b]) => a - b)
       .filter(([at]) => at >= box.left - 1 && at <= box.right + 1);
     let free = -Infinity;
+    const last = across.at(-1), kept = last && last[0] - widthOf(context, last[1]) / 2 - 4;  // the end is always named
     for (const [at, text] of across) {
       const half = widthOf(context, text) / 2;
       if (!plain) { context.moveTo(at, box.top); context.lineTo(at, box.bottom); }
-      if (at - half < free) continue;
+      if (at - half < free || (at !== last[0] && at + half > kept)) continue;
       free = at + half + 4;
       write(context, text, Math.max(half, Math.min(at, this.panel.width - half)), box.bottom + LINE / 2 + 2, theme.text);
     }
@@ -33,7 +34,7 @@ class Frame extends Marks {
     if (x.label && !this.shared) {
       const kept = shortened(context, x.label, this.panel.width);
       const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, kept) / 2);
-      write(context, kept, middle, this.panel.height - LINE / 2, theme.text);
+      write(context, kept, middle, box.bottom + (x.ticks.length ? LINE + 2 : 2) + LINE / 2, theme.text);
     }
     context.save();
     context.translate(LINE / 2, (box.top + box.bottom) / 2);

@@ -45,9 +45,10 @@ function grab(drawing, node, start, move, end = () => {}) {
   });
   node.addEventListener("pointermove", (event) => {
     if (event.pointerId !== pointer) return;
+    drawing.panel.over = at(event);  // the next picture has its hint there
     move(...at(event));
-    drawing.panel.point(...at(event));  // the hint came before the movement
   });
+  node.addEventListener("pointerleave", () => { if (pointer === null) drawing.panel.leave(); });
   for (const name of ["pointerup", "pointercancel"]) {
     node.addEventListener(name, (event) => {
       if (event.pointerId !== pointer) return;

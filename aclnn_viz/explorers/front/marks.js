@@ -142,7 +142,7 @@ class Marks {
       if (texts) continue;
       if (values[k] < low / 128) {
         context.fillStyle = light ? cell.dark : cell.light;
-        context.fillRect(x - room / 4, y - 0.5, room / 2, 1);
+        context.fillRect(x - Math.min(room / 4, 3.5), y - 0.75, Math.min(room / 2, 7), 1.5);  // a minus, not a strike
       }
     }
   }
@@ -150,8 +150,10 @@ class Marks {
   // The numbers of all cells with as many digits as fit, or null.
   digits(values, wide, tall) {
     if (tall < 13 || values.length > 1500) return null;
-    for (const many of [4, 3, 2]) {
-      const written = (value) => (Number.isFinite(value) ? number(Number(value.toPrecision(many))) : String(value));
+    const rounded = values.some((value) => Math.abs(value) >= 0.1) ? [2, 1] : [];  // places after the point, where digits do not fit
+    const ways = [...[4, 3, 2].map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
+    for (const way of ways) {
+      const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
       if (Math.max(...texts.map((text) => text.length)) * 7.4 + 3 <= wide) return texts;
     }

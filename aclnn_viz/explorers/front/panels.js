@@ -124,6 +124,8 @@ class Drawing extends Frame {
     context.setLineDash([]);
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
+    const { panel } = this;
+    if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
   }
 
@@ -152,9 +154,9 @@ class Drawing extends Frame {
       if (!this.handle.choose[0]) return [tr("element {k}", { k: point[1] }), ...at].join("\n");
       return tr("row {row}, column {column}: x {x}, y {y}", { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) });
     }
-    const lines = [], [row, column] = [Math.round(up), Math.round(at)];
+    const lines = [];
     for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
-      const [r, c] = [row - top, column - first];
+      const [r, c] = [Math.round(up - top), Math.round(at - first)], [row, column] = [top, first].every(Number.isInteger) ? [r + top, c + first] : [r, c];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
       if (value === "NaN" && (mark === "Image" || !named || lines.length)) continue;  // nothing is drawn there, or what lies below

@@ -151,10 +151,10 @@ class Player {
     if (this.opened || still.matches || !this.plays.length) return;
     this.opened = true;
     const { values } = this.kit, touches = ["pointerdown", "keydown", "wheel", "touchstart"];
-    const end = () => {
+    const end = (event) => {
       touches.forEach((name) => el.removeEventListener(name, end, true));
       seen.disconnect();
-      if (this.chosen === null) return;
+      if (this.chosen === null || this.bar.contains(event?.target)) return;  // its buttons stop it, and go on from there
       this.halt();
       this.chosen = null;
       this.steps.forEach((one) => { one.hidden = true; });
@@ -164,7 +164,7 @@ class Player {
       if (!isIntersecting || this.chosen !== null) return;
       this.begin(0);
       this.seconds *= 2;
-      this.go(end);
+      this.go(() => end());
     }, { threshold: 0.4 });
     seen.observe(el.querySelector(".ae-panels > .stage"));
     touches.forEach((name) => el.addEventListener(name, end, { capture: true, passive: true }));
