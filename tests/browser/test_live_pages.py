@@ -159,6 +159,12 @@ def test_the_first_opening_shows_itself_and_ends_at_a_touch(browser, sampler):
     assert page.locator(".ae-plays [aria-label='one step ahead']").is_hidden()
 
 
+def test_one_press_stops_the_first_opening(browser, sampler):
+    play = moving(browser, sampler).locator(".ae-plays [aria-label='slide the point']")
+    play.filter(has_text="■").click()
+    assert play.text_content().startswith("▶")
+
+
 def test_what_plays_is_stepped_and_ends_where_it_began(browser, sampler):
     page = Page(browser, sampler)
     before = page.said()
