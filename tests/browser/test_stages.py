@@ -26,14 +26,13 @@ def saved(tmp_path_factory):
     made, folder = {}, tmp_path_factory.mktemp("stages")
 
     def save(name, **values):
-        key = f"{name}{len(made)}" if values else name
-        if key not in made:
+        if (key := f"{name}{sorted(values.items())}") not in made:
             subject = subject_of(name)
             state = build(subject.state, values)
             data = subject.compute(
                 state, lambda state, given: (subject.operator(state).backward(**given), ())
             )
-            path = folder / f"{key}.html"
+            path = folder / f"{name}{len(made)}.html"
             path.write_text(live.saved(subject, state, data), "utf-8")
             assert path.stat().st_size <= 3_000_000, name
             made[key] = path, data
@@ -45,17 +44,20 @@ def saved(tmp_path_factory):
 @pytest.fixture
 def opened(browser, saved):
     """Return (page, data, hint) of a saved explorer; hint returns the text at a place in units of a panel's axes."""
+    contexts = []
 
     def show(name, width=1280, **values):
         path, data = saved(name, **values)
         phone = width == 390
-        page = browser.new_context(
+        context = browser.new_context(
             viewport={"width": width, "height": 844},
             reduced_motion="reduce",
             locale="en-GB",
             has_touch=phone,
             is_mobile=phone,
-        ).new_page()
+        )
+        contexts.append(context)
+        page = context.new_page()
         page.goto(path.as_uri())
         page.wait_for_selector("canvas[data-axes]")
 
@@ -70,12 +72,14 @@ def opened(browser, saved):
 
         return page, data, hint
 
-    return show
+    yield show
+    for context in contexts:
+        context.close()
 
 
 @pytest.mark.parametrize("name", STAGES)
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(9)
 def test_the_picture_comes_first_with_few_controls(name, width, opened):
     page, _, _ = opened(name, width)
     stage = page.locator(".stage").bounding_box()
@@ -105,7 +109,7 @@ STATE = "document.querySelector('.aclnn-explorer').dataset.revision"
 
 
 @pytest.mark.parametrize("name", STAGES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 def test_all_that_a_hand_moves_goes_by_keys(name, opened):
     page, _, _ = opened(name)
     page.evaluate(UNFOLDED)
@@ -318,7 +322,7 @@ def is_said(text, values):
     + [("numeric_error", {"fault": "none"}), ("tiles", {"buffers": 2, "at": 0.32})],
     ids=str,
 )
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(7)
 def test_every_panel_of_a_page_says_what_lies_below_the_pointer(name, values, opened):
     """The list of panels is the page's, so a new one is compared as well. What stands below has more of the pointer."""
     page, data, _ = opened(name, **values)
