@@ -26,7 +26,6 @@ TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses and numbers that are no error codes
 VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
 AROUND = 500_000  # a tensor is searched within so many characters of its operator's name
-UNKNOWN = 20  # most unknown lines that are kept
 # A six-digit number is an error code only behind such a word or alone: process ids and sizes have
 # six digits, too.
 NAMED = re.compile(
@@ -226,7 +225,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
             problem("a code or a log has text", "an empty text", "pass a code or a log")
         )
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
-    hits, functions, unknown = _read(text, alone and alone[1])
+    hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
     near = text[max(0, at - AROUND) : at + AROUND]
@@ -258,7 +257,7 @@ def _lines(text: str):
                 yield time, at.start(), line
 
 
-def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
+def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
     function: its first position}; and the unknown lines that report failures.
     """
@@ -268,11 +267,11 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         for name, entry in known.items()
         if "pattern" in entry
     ]
-    for time, at, line in [("", 0, text)] if code else _lines(text):
+    for time, at, line in _lines(text):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
         raised = RAISED.search(line)
-        named = [code] if code else [number or word for number, word in NAMED.findall(line)]
+        named = [number or word for number, word in NAMED.findall(line)]
         here = [
             name
             for name, signs, find in patterns
@@ -290,7 +289,7 @@ def _read(text: str, code) -> tuple[dict, dict, tuple[str, ...]]:
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
             functions.setdefault(name, at)
-        if not (here or named or calls) and len(unknown) < UNKNOWN and WORD.search(line):
+        if not (here or named or calls) and len(unknown) < 20 and WORD.search(line):
             unknown.append(line)
     if not (hits or functions or unknown):
         unknown = [_plain(text.strip()[:200]).splitlines()[0]]

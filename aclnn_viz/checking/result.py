@@ -26,7 +26,7 @@ from aclnn_viz.checking.explanation import (
     of_fault,
 )
 from aclnn_viz.checking.judge import judge
-from aclnn_viz.checking.kernel_call import fault_of_memory
+from aclnn_viz.checking.kernel_call import fault_of_memory, filled, run
 from aclnn_viz.checking.mends import FreshCases, Mend, mend
 from aclnn_viz.checking.meter import METER, Budget
 from aclnn_viz.checking.nan import NanOrigin, nan_origin
@@ -496,7 +496,7 @@ def conclude(
         explanation=explanation,
         counterexample=Counterexample(small) if small else None,
         nan=nan_origin(
-            tested.kernel, [small, *wrong] if wrong else _despite_hazards(tested, evidence)
+            tested.kernel, [small, *wrong] if wrong else _despite_faults(tested, evidence)
         )
         if tested and not tested.lost
         else None,
@@ -509,13 +509,17 @@ def conclude(
     )
 
 
-def _despite_hazards(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
-    """Yield the run of a tile program's outputs on the first case that shows a hazard."""
-    for blamed in evidence.blamed[:1] if tested.tiles else ():
-        prepared = blamed.prepare()
-        with suppress(Exception):  # a program may raise anything
-            outputs = tested.kernel.left(**blamed.case.inputs)
-            yield CaseRun.of(prepared, outputs)
+def _despite_faults(tested: KernelUnderTest, evidence: Evidence) -> Iterator[CaseRun]:
+    """Yield a run of the first case with a hazard of tiles or another fault, such as unwritten memory."""
+    for blamed in evidence.blamed[:1]:
+        with suppress(Exception):  # a kernel may raise anything
+            kernel, case = tested.kernel, blamed.case
+            yield CaseRun.of(
+                blamed.prepare(),
+                kernel.left(**case.inputs)
+                if tested.tiles
+                else run(filled(kernel, case, 63), case, None).outputs,
+            )
 
 
 def smallest(wrong: Sequence[CaseRun]) -> CaseRun | None:
