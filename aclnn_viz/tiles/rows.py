@@ -33,9 +33,6 @@ NAMES = vars(np) | {
     "spread": lambda x, rows, columns, each: (
         x.reshape(rows, columns).repeat(each[0], 0).repeat(each[1], 1)
     ),
-    "part_means": lambda x, parts: np.repeat(
-        x.reshape(len(x), parts, -1).mean(2), x.shape[1] // parts, 1
-    ),
 }
 
 

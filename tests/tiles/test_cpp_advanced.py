@@ -1,6 +1,10 @@
 """Calls of the library on rows: each against loops over single numbers that share nothing with the machine, in each format."""
 
+import tomllib
+from itertools import permutations
 from math import exp, fsum, log10, sqrt
+from operator import truediv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +13,8 @@ import aclnn_viz as av
 from aclnn_viz.tiles.cpp import cpp
 
 pytestmark = pytest.mark.needs("g++")
+FORMULAS = tomllib.loads(Path(__file__).with_name("formulas.toml").read_text("utf-8"))
+PLACES, FLASH = FORMULAS["places"], FORMULAS["flash"]
 M, H, REAL = 3, 32, 29  # rows, elements of a row, and how many of them count
 EPSILON = 1e-3
 SOURCE = """#include "kernel_operator.h"
@@ -53,10 +59,11 @@ extern "C" __global__ __aicore__ void in_half(GM_ADDR x, GM_ADDR y, int32_t whic
 """
 
 
-def softmax(row):
+def softmax(row, of=lambda x, whole: x):
     top = max(row)
     powers = [exp(x - top) for x in row]
-    return powers, fsum(powers), top
+    whole = fsum(powers)
+    return {"o": [of(x, whole) for x in powers], "p": [whole], "q": [top]}
 
 
 def moments(row):
@@ -100,17 +107,34 @@ def columns(function, real=REAL):
     return lambda t: [{"o": [function(column) for column in zip(*t.rows("a", real))]}]
 
 
+def alone(function):
+    return lambda t: [{"1o": [function(row)]} for row in t.rows("a", REAL)]
+
+
+def marked(function):
+    return lambda t: [
+        {"o": list(map(function, t.marks[i * H :], row))} for i, row in enumerate(t.rows("a", H))
+    ]
+
+
 def sorted_row(row, k, largest=True):
     order = sorted(range(len(row)), key=lambda i: -row[i] if largest else row[i])[:k]
     return [row[i] for i in order], order
 
 
+def top_four(largest):
+    return lambda t: [
+        dict(zip((f"{16 if t.size == 2 else 8}o", "8s"), sorted_row(row, 4, largest)))
+        for row in t.rows("a", REAL)
+    ]
+
+
 # A call, and its result at the start of each row of the tensors; one number per row may be 32 bytes wide.
 CALLS = [
-    ("SoftMax<T>(o, p, q, a, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
-    ("SoftMax<T>(o, a, bytes, soft, real)", each_row(lambda r: {"o": [x / softmax(r)[1] for x in softmax(r)[0]]}, "a")),
-    ("LogSoftMax<T>(o, p, q, a, bytes, soft, real)", each_row(lambda r: {"o": [log10(x / softmax(r)[1]) for x in softmax(r)[0]], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
-    ("SoftmaxFlashV2<T>(o, p, q, a, d, c, b, soft, real)", each_row(lambda r: {"o": softmax(r)[0], "p": [softmax(r)[1]], "q": [softmax(r)[2]]}, "a")),
+    ("SoftMax<T>(o, p, q, a, soft, real)", each_row(lambda r: softmax(r, truediv), "a")),
+    ("SoftMax<T>(o, a, bytes, soft, real)", each_row(lambda r: {"o": softmax(r, truediv)["o"]}, "a")),
+    ("LogSoftMax<T>(o, p, q, a, bytes, soft, real)", each_row(lambda r: softmax(r, lambda x, whole: log10(x / whole)), "a")),
+    ("SoftmaxFlashV2<T>(o, p, q, a, d, c, b, soft, real)", each_row(softmax, "a")),
     ("Abs(c, c, 24 * 2); SoftmaxFlashV2<T, true>(o, p, q, a, d, c, b, bytes, soft, real)", lambda t: flash(t, False)),
     ("Abs(c, c, 24 * 2); SoftmaxFlash<T>(o, p, q, a, d, c, b, soft, true, real)", lambda t: flash(t, True)),
     ("SoftmaxGrad<T>(o, a, b, soft, false, real)", each_row(lambda g, y: {"o": [(u - fsum(x * z for x, z in zip(g, y))) * v for u, v in zip(g, y)]}, "a", "b")),
@@ -120,21 +144,21 @@ CALLS = [
     ("RmsNorm<T>(o, a, b, bytes, eps, rms)", lambda t: [{"o": [x / sqrt(fsum(z * z for z in row) / REAL + EPSILON) * g for x, g in zip(row, t["b"])]} for row in t.rows("a", REAL)]),
     ("Abs(c, c, 16); LayerNormGrad<T>(o, p, a, b, c, d, e, bytes, eps, back)", gradients),
     ("LayerNormGradBeta<T>(o, p, a, b, beta)", lambda t: [{"o": [fsum(x * z for x, z in zip(u, v)) for u, v in zip(zip(*t.rows("a", H)), zip(*t.rows("b", H)))], "p": [fsum(v) for v in zip(*t.rows("b", H))]}]),
-    ("ReduceSum<T, Pattern::Reduce::AR>(o, a, shape, true)", lambda t: [{"1o": [fsum(row)]} for row in t.rows("a", REAL)]),
-    ("ReduceMax<T, Pattern::Reduce::AR>(o, a, bytes, shape, true)", lambda t: [{"1o": [max(row)]} for row in t.rows("a", REAL)]),
+    ("ReduceSum<T, Pattern::Reduce::AR>(o, a, shape, true)", alone(fsum)),
+    ("ReduceMax<T, Pattern::Reduce::AR>(o, a, bytes, shape, true)", alone(max)),
     ("ReduceMin<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(min)),
     ("ReduceMean<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(lambda c: fsum(c) / M)),
     ("ReduceProd<T, Pattern::Reduce::RA>(o, a, shape, true)", columns(lambda c: c[0] * c[1] * c[2])),
-    ("Sum<T>(o, a, SumParams{3, 32, 29})", lambda t: [{"1o": [fsum(row)]} for row in t.rows("a", REAL)]),
-    ("Mean<T>(o, a, bytes, MeanParams{3, 32, 29})", lambda t: [{"1o": [fsum(row) / REAL]} for row in t.rows("a", REAL)]),
+    ("Sum<T>(o, a, SumParams{3, 32, 29})", alone(fsum)),
+    ("Mean<T>(o, a, bytes, MeanParams{3, 32, 29})", alone(lambda r: fsum(r) / REAL)),
     ("CumSum<T>(o, p, a, bytes, CumSumInfo{3, 32})", each_row(lambda r: {"o": [fsum(r[: k + 1]) for k in range(H)]}, "a", real=H)),
     ("Sort32(p, a, indices, 1); Extract(o, found = t[7].template ReinterpretCast<uint32_t>(), p, 1)", lambda t: [{"o": sorted_row(t["a"][:H], H)[0]}]),
     ("Sort<T, true>(p, a, indices, q, 2); Extract(o, found = t[7].template ReinterpretCast<uint32_t>(), p, 2)", lambda t: [{"o": sorted_row(t["a"][:64], 64)[0]}]),
-    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), 4, TopkTiling(), TopKInfo{3, 32, 29})", lambda t: [{f"{16 if t.size == 2 else 8}o": sorted_row(row, 4)[0], "8s": sorted_row(row, 4)[1]} for row in t.rows("a", REAL)]),
-    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), bytes, 4, TopkTiling(), TopKInfo{3, 32, 29}, false)", lambda t: [{f"{16 if t.size == 2 else 8}o": sorted_row(row, 4, False)[0], "8s": sorted_row(row, 4, False)[1]} for row in t.rows("a", REAL)]),
-    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, a, T(7.0f), marks, bytes, of)", lambda t: [{"o": [7 if t.marks[i * H + k] else x for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
-    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, T(7.0f), a, marks, bytes, of)", lambda t: [{"o": [x if t.marks[i * H + k] else 7 for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
-    ("DropOutShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; DropOut(o, a, marks, bytes, 0.5f, of)", lambda t: [{"o": [2 * x if t.marks[i * H + k] else 0 for k, x in enumerate(row)]} for i, row in enumerate(t.rows("a", H))]),
+    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), 4, TopkTiling(), TopKInfo{3, 32, 29})", top_four(True)),
+    ("TopK<T>(o, places, a, places, LocalTensor<bool>(), bytes, 4, TopkTiling(), TopKInfo{3, 32, 29}, false)", top_four(False)),
+    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, a, T(7.0f), marks, bytes, of)", marked(lambda m, x: 7 if m else x)),
+    ("SelectWithBytesMaskShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; Select(o, T(7.0f), a, marks, bytes, of)", marked(lambda m, x: x if m else 7)),
+    ("DropOutShapeInfo of; of.firstAxis = 3, of.srcLastAxis = 32, of.maskLastAxis = 32; DropOut(o, a, marks, bytes, 0.5f, of)", marked(lambda m, x: 2 * m * x)),
     ("WelfordUpdate<T, T>(o, p, b, c, a, WelfordUpdateParam{1, 32, 32, 0.25f})", lambda t: [{"o": [m + (x - m) / 4 for x, m in zip(t["a"][:H], t["b"])], "p": [v + (x - m) * (x - m - (x - m) / 4) for x, m, v in zip(t["a"][:H], t["b"], t["c"])]}]),
     ("Exp<T, 10>(o, a, bytes, 96)", each_row(lambda r: {"o": [exp(x) for x in r]}, "a", real=H)),
 ]  # fmt: skip
@@ -245,6 +269,94 @@ def test_steps_that_a_page_names_are_rounded_each_in_their_format(tmp_path):
     assert av.tiles.run(cpp(file)["welford"], values, shift, scale, made).hazards == ()
     middle = mean + (new - mean) * np.float32(0.1)
     assert np.array_equal(made, [middle, square + (new - mean) * (new - middle)])
+
+
+WIDE = """#include "kernel_operator.h"
+using namespace AscendC;
+template <DataFormat from, DataFormat to> constexpr TransDataConfig turn = {from, to};
+template <class T> __aicore__ inline void wide_calls(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t which) {
+    TPipe pipe;
+    TBuf<> held[4];
+    GlobalTensor<uint8_t> from, more, to;
+    from.SetGlobalBuffer(x), more.SetGlobalBuffer(y), to.SetGlobalBuffer(z);
+    for (auto &one : held) pipe.InitBuffer(one, 32768);
+    auto a = held[0].Get<uint8_t>(), b = held[1].Get<uint8_t>(), o = held[2].Get<uint8_t>(), tmp = held[3].Get<uint8_t>();
+    DataCopy(a, from, 32768), DataCopy(b, more, 2048), Duplicate(o.ReinterpretCast<float>(), 0.0f, 8192);
+    PipeBarrier<PIPE_ALL>();
+    auto in = a.ReinterpretCast<T>(), out = o.ReinterpretCast<T>();
+    auto state = b.ReinterpretCast<float>(), made = o[10240].ReinterpretCast<float>();
+    DropOutShapeInfo drop;
+    drop.firstAxis = 4, drop.srcLastAxis = 256, drop.maskLastAxis = 32;
+    ConfusionTransposeTiling turning{{2, 2, 32, 32}};
+    SoftMaxTiling soft;
+    constexpr auto N = DataFormat::NCDHW, C = DataFormat::NDC1HWC0, F = DataFormat::FRACTAL_Z_3D;
+    auto flat = MakeLayout(MakeShape(18, 20, 2, 3, 1), MakeStride());
+    auto five = MakeLayout(MakeShape(18, 2, 2, 3, 1, 16), MakeStride());
+    auto seven = MakeLayout(MakeShape(2, 2, 3, 1, 2, 16, 16), MakeStride());
+    TransDataParams<decltype(flat), decltype(five)> to_five{flat, five};
+    TransDataParams<decltype(flat), decltype(seven)> to_seven{flat, seven};
+    TransDataParams<decltype(five), decltype(flat)> of_five{five, flat};
+    TransDataParams<decltype(seven), decltype(flat)> of_seven{seven, flat};
+    if (which == 0) DropOut<T, false, 3>(out, in, b, tmp, 0.5f, drop);
+    if (which == 1) DropOut(out, in, b, 0.5f, drop);
+    if (which == 2) Transpose(out, in, TransposeType::TRANSPOSE_NZ2ND_0213, turning);
+    if constexpr (sizeof(T) == 2) {
+        if (which == 3) TransData<turn<N, C>>(out, in, tmp, to_five);
+        if (which == 4) TransData<turn<C, N>>(out, in, of_five);
+        if (which == 5) TransData<turn<N, F>>(out, in, to_seven);
+        if (which == 6) TransData<turn<F, N>>(out, in, tmp, of_seven);
+    }
+    if constexpr (std::is_same_v<T, half>) {
+        SoftMaxParams params{8, 640, 8, 640, uint32_t(which - 6), 8, 0.75f};
+        auto scale = o[12288].ReinterpretCast<half>();
+        if (which == 7) SoftmaxFlashV3<T, float>(out, made, made[64], made[128], in, scale, state, state[64], state[128], soft, params);
+        if (which == 8) SoftmaxFlashV3<T, float, true>(out, made, made[64], made[128], in, scale, state, state[64], state[128], tmp, soft, params);
+    }
+    PipeBarrier<PIPE_ALL>(), DataCopy(to, o, 32768);
+}
+extern "C" __global__ __aicore__ void float32(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t which) { wide_calls<float>(x, y, z, which); }
+extern "C" __global__ __aicore__ void float16(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t which) { wide_calls<half>(x, y, z, which); }
+extern "C" __global__ __aicore__ void int16(GM_ADDR x, GM_ADDR y, GM_ADDR z, int32_t which) { wide_calls<int16_t>(x, y, z, which); }
+"""
+
+
+WAYS = [("nz", "nd"), *permutations(("flat", "split")), *permutations(("flat", "fractal"))]
+
+
+def test_forms_bits_and_parts_of_many_elements(tmp_path):
+    (file := tmp_path / "wide.cpp").write_text(WIDE, "utf-8")
+    source, rng = cpp(file), np.random.default_rng(3)
+    more = rng.standard_normal(64).astype(np.float32).repeat(8)
+
+    def made(x, which):
+        run = av.tiles.run(source[x.dtype.name], x, more, z := np.zeros_like(x), which)
+        assert run.hazards == (), which
+        return z
+
+    for dtype in (np.float32, np.float16, np.int16):
+        x = rng.integers(-2000, 2000, 32768 // dtype().itemsize).astype(dtype)
+        bits = np.unpackbits(more.view(np.uint8)[:128], bitorder="little")
+        for which in (0, 1) if dtype != np.int16 else ():
+            assert np.array_equal(made(x, which), np.pad(2 * x[:1024] * bits, (0, x.size - 1024)))
+        for which, ways in enumerate(WAYS[: 1 if dtype == np.float32 else 5], 2):
+            at = np.indices((2, 32, 2, 32) if which == 2 else (18, 20, 2, 3))
+            before, after = (eval(PLACES[way], dict(zip("abcd", at))) for way in ways)
+            want = np.zeros_like(x)
+            want[after] = x[before]
+            assert np.array_equal(made(x, which), want), (dtype, ways)
+    x = rng.standard_normal(16384).astype(np.float16)
+    for turn in (1, 2):
+        known = vars(np) | {"x": x[:5120].reshape(8, 640).astype(float), "turn": turn}
+        before = more[:192].reshape(3, 8, 8)[:, :, :1] if turn > 1 else (0, 0, -np.inf)
+        known |= zip(("mean", "sums", "top"), before)
+        for name, text in FLASH.items():
+            known[name] = eval(text, known)
+        z = made(x, turn + 6)
+        got = z[:5120].reshape(8, 640), *z.view(np.float32)[2560:2752].reshape(3, 8, 8)
+        got = *got, *[z[6144:6272].reshape(8, 16)] * (turn > 1)
+        for name, values in zip(("p", "mixed", "total", "highest", "scale"), got):
+            want = np.broadcast_to(known[name], values.shape)
+            np.testing.assert_allclose(values, want, np.finfo(values.dtype).eps, 1e-7)
 
 
 def test_what_is_behind_the_first_k_is_left_as_it_was(tmp_path):

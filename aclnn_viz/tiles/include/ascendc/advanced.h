@@ -5,6 +5,7 @@
 #include "library.h"
 
 #include <algorithm>
+#include <array>
 
 namespace AscendC {
 
@@ -502,6 +503,41 @@ void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, TransposeTy
 template <class T>
 void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &, TransposeType type,
                const ConfusionTransposeTiling &tiling, AT) { Transpose(dst, src, type, tiling, at); }
+// Layouts of the host: sizes alone, as arrays.
+template <class... N>
+constexpr std::array<int64_t, sizeof...(N)> MakeShape(N... sizes) { return {int64_t(sizes)...}; }
+template <class... N>
+constexpr std::array<int64_t, sizeof...(N)> MakeStride(N... steps) { return {int64_t(steps)...}; }
+template <class S, class D>
+struct Layout {
+    S shape;
+    D stride;
+};
+template <class S, class D>
+constexpr Layout<S, D> MakeLayout(const S &shape, const D &stride) { return {shape, stride}; }
+struct TransDataConfig {
+    DataFormat srcFormat, dstFormat;
+};
+template <class S, class D>
+struct TransDataParams {
+    S srcLayout;
+    D dstLayout;
+};
+// NCDHW, whose planes are filled up to 16 elements, to or from a form with channels (and batches) by 16.
+ASCENDC_BOTH((const TransDataConfig &config, class T, class S, class D), TransData, (const LocalTensor<T> &dst, const LocalTensor<T> &src),
+             (const TransDataParams<S ASCENDC_COMMA D> &of),
+             static_assert(sizeof(T) == 2, "TransData takes formats of 16 bits");
+             constexpr bool into = config.srcFormat == DataFormat::NCDHW;
+             constexpr DataFormat other = into ? config.dstFormat : config.srcFormat;
+             static_assert((into || config.dstFormat == DataFormat::NCDHW) && (other == DataFormat::NDC1HWC0 || other == DataFormat::FRACTAL_Z_3D),
+                           "TransData turns NCDHW into NDC1HWC0 or FRACTAL_Z_3D, or back");
+             constexpr bool fractal = other == DataFormat::FRACTAL_Z_3D;
+             const int64_t *size = into ? of.srcLayout.shape.data() : of.dstLayout.shape.data();
+             uint32_t n = size[0]; uint32_t c = size[1]; uint32_t d = size[2]; uint32_t plane = size[3] * size[4];
+             uint32_t flat = n * c * d * ((plane + 15) / 16 * 16);
+             uint32_t split = (fractal ? (n + 15) / 16 * 16 : n) * ((c + 15) / 16 * 16) * d * plane;
+             library(fractal ? into ? "ToFractal" : "FromFractal" : into ? "ToNdc1hwc0" : "FromNdc1hwc0", at, tmp, 1, 1,
+                     first(dst, into ? split : flat), first(src, into ? flat : split), n, c, d, plane))
 template <class T, TPosition>
 bool PopStackBuffer(LocalTensor<T> &buffer, AT) {
     return buffer = LocalTensor<T>(make("TPipe.Stack", at, Handle{TPipe::newest->handle}, Format<T>())), true;
