@@ -16,7 +16,6 @@ from aclnn_viz.explorers.arrays import double, element, only, placed, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
-from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, told, written
@@ -30,19 +29,16 @@ TALL, LOW = 320, 122
 
 @cache
 def parts(op) -> tuple[str, str] | tuple:
-    """Return the names of the saved log-probabilities and of the targets of a loss
-    of softmax; an empty tuple for other operators.
+    """Return the names of the log-probabilities, (N, C), and of the targets of a loss that can ignore a row; an empty tuple
+    for other operators.
     """
+    if "ignoreIndex" not in op.attributes:
+        return ()
     given = case(op).inputs
-    saved = [
-        name
-        for name in op.saved
-        if np.ndim(given[name]) == 2 and np.max(given[name]) <= 0.0
-        if np.allclose(np.exp(given[name]).sum(axis=1), 1.0, 1e-5)
-    ]
-    classes = [name for name, one in given.items() if getattr(one, "dtype", "") in ("i4", "i8")]
-    fits = saved and classes and "ignoreIndex" in op.attributes
-    return (saved[0], classes[0]) if fits else ()
+    (logs,) = (
+        name for name in (*op.saved, op.gradient_of[op.main]) if np.ndim(given.get(name)) == 2
+    )
+    return logs, next(name for name, one in given.items() if getattr(one, "dtype", "") == "i8")
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -51,7 +47,8 @@ def fields_with(op, others: list) -> list[tuple]:
     """
     order = {"labelSmoothing": 0, "reduction": 1}
     others = sorted(others, key=lambda pair: order.get(pair[0], 2))
-    return [*others[:2], *listed("losses"), *others[2:]]
+    target = int(case(op).inputs[parts(op)[1]][1])  # of the row that is shown first
+    return [*others[:2], *listed("losses", column={"start": target}), *others[2:]]
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
@@ -71,14 +68,17 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     rest = xp.sum(xp.where(free, xp.exp(logits), 0.0), axis=1, keepdims=True)
     left = 1.0 - xp.sum(share, axis=1, keepdims=True)
     held = xp.log(xp.where(free, 1.0, share) * xp.where(rest == 0.0, 1.0, rest / left))
-    logits = xp.round_to(xp.where(free, logits, held), state.dtype)
+    logits, own = xp.where(free, logits, held), name not in op.saved
+    if own:  # forward takes log-probabilities
+        logits = logits - xp.log(xp.sum(xp.exp(logits), axis=1, keepdims=True))
+    logits = xp.round_to(logits, state.dtype)
     found = given | {op.gradient_of[op.main]: logits, classes: target}
     made = forward(**{key: value for key, value in found.items() if key in op.takes})
-    # keep the other saved tensors: they would only show a shift that all logits share
-    saved = {name: made[op.saved[name]]}
+    # other tensors saved with the probabilities stay: they would only show a shift that all logits share
+    saved = {one: made[output] for one, output in op.saved.items() if own or one == name}
     upstream = next(iter(op.upstream))  # the incoming gradient of a loss is 1
     ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)
-    return given | saved | {classes: target, upstream: ones}
+    return given | {name: logits} | saved | {classes: target, upstream: ones}
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +89,14 @@ class Loss:
     output: str
     softmax: np.ndarray
     wanted: np.ndarray  # values of the target; nan where nothing pulls
-    away: np.ndarray  # distance of the softmax from `wanted`
+    away: (
+        np.ndarray
+    )  # distance of the softmax from `wanted`; of a loss of log-probabilities always that of 0
     gradient: np.ndarray
     strength: np.ndarray
     target: np.ndarray
     counted: np.ndarray
+    own: bool  # the log-probabilities are an input of the loss
     state: object
 
     @property
@@ -101,6 +104,12 @@ class Loss:
         """Return row and column of the chosen class."""
         places = (self.state.row, self.state.column)
         return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
+
+    @property
+    def most(self):
+        """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
+        pull = self.xp.where(self.counted, self.strength, 0.0)
+        return reach(self.xp, 0.01, self.xp.concat([pull, self.gradient.reshape(-1)]))
 
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])
@@ -118,7 +127,7 @@ class Loss:
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
         off = xp.abs(xp.sum(away)) > NEAR
         which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, xp.where(own > 0.0, 1, 0))
-        which = xp.where(off, 3, which)
+        which = 6 if self.own else xp.where(off, 3, which)
         which = xp.where(strength == 0.0, 4, which)
         return told(
             xp.where(xp.isnan(strength), 5, which),
@@ -140,8 +149,12 @@ class Loss:
             message(
                 "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN,] on the device as well."
             ),
+            message(
+                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, whatever its probability is."
+            ),
             row=written(self.chosen[0], "d"),
             t=written(target, "d"),
+            pull=number(-strength),
         )
 
 
@@ -164,6 +177,7 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
         strength,
         target,
         target != given["ignoreIndex"],
+        name not in op.saved,
         state,
     )
 
@@ -186,7 +200,7 @@ def _row(xp, found: Loss) -> Panel:
             threads(at, at),
             threads(wanted, wanted + away),
             GRADIENT,
-            tr("distance to the target"),
+            told(found.own, message("distance to the target"), message("pull of the target")),
             6.0,
         ),
         Line(
@@ -197,8 +211,8 @@ def _row(xp, found: Loss) -> Panel:
             3.5,
         ),
         Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
-        _said(found, at, softmax, wanted, away),
-        *only(xp, ~counted, Note((classes - 1) / 2, 0.5, tr("ignored row: no target pulls"))),
+        _said(found, at, softmax, wanted, found.of_row(found.gradient)),
+        *only(xp, ~counted, Note((classes - 1) / 2, 0.97, tr("ignored row: no target pulls"))),
         Handles(
             np.broadcast_to(at, (rows, classes)),
             xp.where(here, softmax, np.nan),
@@ -220,9 +234,11 @@ def _said(found: Loss, at, *values) -> Spots:
     """Return a text for each class under the pointer."""
     texts = tuple(
         tr(
-            "class {k}\nsoftmax {softmax}\ntarget {wanted}\ndistance {away}",
+            "class {k}\nsoftmax {softmax}\ntarget {wanted}\ngradient {gradient}",
             k=k,
-            **{name: number(one[k]) for name, one in zip(("softmax", "wanted", "away"), values)},
+            **{
+                name: number(one[k]) for name, one in zip(("softmax", "wanted", "gradient"), values)
+            },
         )
         for k in range(at.size)
     )
@@ -235,19 +251,20 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     values = found.of_row(found.gradient)
-    high = reach(xp, 0.01, values, 2.0)
     at = np.arange(values.size, dtype=np.float64)
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(at, values, GRADIENT, "", 0.7),
         Rule("x", found.chosen[1], kind=MOVED),
     )
-    title = tr(
-        "{output} of the chosen row: distance to the target times {strength}",
+    title = told(
+        found.own,
+        message("{output} of the chosen row: distance to the target times {strength}"),
+        message("{output} of the chosen row: at the target −{strength}, else 0"),
         output=found.output,
         strength=number(found.of_row(found.strength)),
     )
-    up = Axis(found.output, -high, high)
+    up = Axis(found.output, -found.most, found.most)
     return Panel("gradient", title, marks, _over(found), up, 12, LOW, ("column",), below="row")
 
 
@@ -260,8 +277,8 @@ def _map(xp, found: Loss) -> Panel:
         frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=READ)
         frames += only(xp, found.counted[k], frame)
     marks = (
-        Heat(found.gradient, *scale(found.gradient, xp)),
-        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), READ, "", 2.5),
+        Heat(found.gradient, "diverging", -found.most, found.most),
+        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), GUIDE, "", 2.5),
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),

@@ -12,27 +12,29 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element
+from aclnn_viz.explorers.arrays import double, element, point
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
-from aclnn_viz.pictures.text import told, written
+from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 LOUD = 0.9  # a larger probability gets a caption of its own
 
 
 @cache
-def is_softmax(op) -> bool:
-    """Return whether backward takes only forward's output, with rows that sum to 1."""
+def is_softmax(op) -> str:
+    """Return "plain" or "log" if backward takes only forward's output, rows of probabilities or of their logarithms."""
     if {*op.saved.values()} != {*op.upstream.values()} or "." not in op.page.AXES[op.main]:
-        return False
-    arranged = op.arrange_backward(**case(op).inputs)
+        return ""
     name = next(iter(op.saved))
+    rows = op.arrange_backward(**case(op).inputs).arrays[name]
     axes = tuple(k for k, letter in enumerate(op.page.AXES[name]) if letter == ".")
-    return bool(np.allclose(arranged.arrays[name].sum(axis=axes), 1.0, atol=1e-5))
+    kinds = {"plain": rows, "log": np.exp(rows)}
+    sums = {kind: share.sum(axis=axes) for kind, share in kinds.items()}
+    return next((kind for kind, one in sums.items() if np.allclose(one, 1.0, atol=1e-5)), "")
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -51,11 +53,13 @@ class Softmax:
 
     xp: object
     output: str
-    upstream: str
     share: np.ndarray
     arriving: np.ndarray
-    level: np.ndarray  # mean of the incoming gradients, weighted by the probabilities
+    # what backward takes away: the mean of the incoming gradients, weighted by the probabilities; of logarithms each
+    # probability's share of their sum
+    level: np.ndarray
     gradient: np.ndarray
+    log: bool
     state: object
 
     @property
@@ -69,16 +73,27 @@ class Softmax:
         return take_away()
 
     def caption(self, xp):
-        k = xp.argmax(self.share)
+        k, t = xp.argmax(self.share), self.state.taken
+        if self.log:
+            return told(
+                t > 0.0,
+                message(
+                    "The gradients add up to {sum}. [b:Each element gives back its probability's] [5:share of this sum.] What remains is its [8:gradient]."
+                ),
+                message(
+                    "Each element gives back its probability's [5:share of the sum]. [b:What remains adds up to 0:] each [8:column] is the gradient of one element."
+                ),
+                sum=number(xp.sum(self.arriving)),
+            )
         most = xp.max(self.share)
         even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))
         return told(
-            xp.where(self.state.taken > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
+            xp.where(t > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
             message(
                 "Equal gradients change no probability, because the sum stays 1. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
             message(
-                "The [5:mean] is taken away, and areas above and below are equal. [b:Each] [8:area] [b:is the gradient of one element.]"
+                "Equal gradients change no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]"
             ),
             message(
                 "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
@@ -103,30 +118,42 @@ def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
             run(op.page.backward, part)[op.main],
         )
     )
-    level = xp.sum(share * arriving)
-    return Softmax(xp, op.main, upstream, share, arriving, level, gradient, state)
+    log = is_softmax(getattr(op, "_op", op)) == "log"
+    share = xp.exp(share) if log else share
+    level = share * xp.sum(arriving) if log else point(xp.sum(share * arriving))
+    level = level + np.zeros(share.size)
+    return Softmax(xp, op.main, share, arriving, level, gradient, log, state)
 
 
 def _columns(xp, found: Softmax) -> Panel:
     n, t, k = found.share.size, found.state.taken, found.chosen
-    ends = xp.sum(xp.reshape(found.share, (1, n)) * np.tril(np.ones((n, n))), axis=1)
-    start = ends - found.share
+    wide = np.full(n, 1.0 / n) if found.log else found.share
+    ends = xp.sum(xp.reshape(wide, (1, n)) * np.tril(np.ones((n, n))), axis=1)
+    start = ends - wide
     height, level = found.arriving - t * found.level, found.level * (1.0 - t)
     gap = np.full(n, np.nan)
-    tops = [
+    across, tops, levels = (
         xp.reshape(xp.stack(rows, axis=1), (-1,))
-        for rows in ((start, ends, gap), (height, height, gap))
+        for rows in ((start, ends, gap), (height, height, gap), (level, level, gap))
+    )
+    areas = [
+        Box(start[j], level[j], ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)
     ]
-    areas = [Box(start[j], level, ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)]
     high = 1.05 * reach(xp, 2.0, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
         Rule("y", 0.0, kind=GUIDE),
-        Line(*tops, INK, tr("gradient that arrives"), 2.5),
-        Line(np.array([0.0, 1.0]), xp.stack([level, level]), READ, tr("weighted mean"), 3.0),
+        Line(across, tops, INK, tr("gradient that arrives"), 2.5),
+        Line(
+            across,
+            levels,
+            READ,
+            told(found.log, message("weighted mean"), message("share of the sum")),
+            3.0,
+        ),
         Handles(
-            (start + found.share / 2)[None, :],
+            (start + wide / 2)[None, :],
             height[None, :],
             0,
             k,
@@ -138,13 +165,14 @@ def _columns(xp, found: Softmax) -> Panel:
         ),
     )
     title = tr("which part of the gradient is taken away? Drag a column.")
-    over = Axis(tr("probability, the width of a column"), 0.0, 1.0)
+    words = told(found.log, message("probability, the width of a column"), message("element"))
+    over = Axis(words, 0.0, 1.0, ticks=() if found.log else None)
     return Panel(
         "columns",
         title,
         marks,
         over,
-        Axis(tr("gradient that arrives"), -high, high),
+        Axis(tr("gradient"), -high, high),
         13,
         390,
         rows=3,
@@ -152,7 +180,12 @@ def _columns(xp, found: Softmax) -> Panel:
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:
-    areas = tr("= {output}: width times distance from the mean", output=found.output)
+    areas = told(
+        found.log,
+        message("= {output}: width times distance from the mean"),
+        message("= {output}: distance from the share of the sum"),
+        output=found.output,
+    )
     rows = (
         ("share", tr("probability"), found.share, INK, 0.1),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),

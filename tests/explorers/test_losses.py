@@ -28,7 +28,10 @@ opened = partial(stage, "cross_entropy_loss", dtype="float64")
 
 def test_losses_of_softmax_are_found():
     found = {op.name: losses.parts(op) for op in av.operators() if losses.parts(op)}
-    assert found == {"cross_entropy_loss": ("logProb", "target")}
+    assert found == {
+        "cross_entropy_loss": ("logProb", "target"),
+        "nll_loss": ("self", "target"),
+    }
 
 
 @STATES
@@ -68,7 +71,7 @@ def test_bars_targets_and_distances_are_those_of_a_loop(values):
         "class 3",
         f"softmax {found.softmax[row, 3]:.4g}",
         f"target {found.wanted[row, 3] + 0:.4g}",
-        f"distance {found.softmax[row, 3] - found.wanted[row, 3]:.4g}",
+        f"gradient {found.gradient[row, 3]:.4g}",
     ]
 
 
@@ -98,6 +101,21 @@ def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
     assert [box.x0 + 0.5 for box in frames] == data.inputs["target"][found.counted].tolist()
     _, _, fewer = opened(ignored=0.1)
     assert found.strength[1] > fewer.strength[1]  # the mean divides by less
+
+
+@pytest.mark.parametrize("values", [{}, {"lead": 3.0, "moved": [(1, 0, 0.0, 0.4)]}])
+def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values):
+    subject, data, found = stage("nll_loss", dtype="float64", ignored=0.3, **values)
+    weight, target = data.inputs["weight"], data.inputs["target"]
+    counted = [int(t) for t in target if t != -100]
+    assert len(counted) == found.counted.sum() == 7
+    wanted = np.zeros(found.gradient.shape)
+    for row, t in enumerate(counted):
+        wanted[row, t] = -weight[t] / sum(weight[k] for k in counted)
+    np.testing.assert_allclose(found.gradient, wanted)
+    np.testing.assert_allclose(found.softmax.sum(axis=1), 1.0)
+    assert found.softmax[1, 0] == pytest.approx(0.4) or not values
+    assert f"class 1 gets a gradient: {wanted[1, 1]:.4g}, what" in unmarked(subject.said(data))
 
 
 @pytest.mark.parametrize(

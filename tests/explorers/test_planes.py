@@ -10,7 +10,7 @@ from aclnn_viz.pictures.marks import Bars, Box, Heat, Image
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
-    "avg_pool embedding glu log_softmax max_pool_with_indices nll_loss reflection_pad_2d replication_pad_2d "
+    "avg_pool embedding glu max_pool_with_indices reflection_pad_2d replication_pad_2d "
     "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
 ).split()
 EVERY = pytest.mark.parametrize("name", PLANES)

@@ -26,9 +26,7 @@ def test_every_operator_has_a_stage_by_its_declaration():
         "embedding",
         "ge_glu",
         "glu",
-        "log_softmax",
         "max_pool_with_indices",
-        "nll_loss",
         "reflection_pad_2d",
         "replication_pad_2d",
         "rotary_position_embedding",
@@ -65,14 +63,14 @@ def test_kinks_are_those_of_the_declaration_and_move_with_it():
 
 
 def test_the_weights_are_the_jacobian_of_the_forward_operator():
-    op = av.operator("log_softmax")
+    op = av.operator("glu")
     x, made = np.random.default_rng(1).standard_normal((1, 6)), default.of(op)
 
     def forward(k, step):
-        return op.forward(self=x + step * np.eye(1, 6, k))["result"][0]
+        return op.forward(self=x + step * np.eye(1, 6, k))["y"][0]
 
     differences = [(forward(k, STEP) - forward(k, -STEP)) / (2 * STEP) for k in range(6)]
-    case = av.case(op, "float64", shape=(1, 6), output=op.forward(self=x)["result"])
+    case = av.case(op, "float64", shape=(1, 6), self=x)
     found = response.response(default.XP, op, case.inputs, made.state())
     np.testing.assert_allclose(found.weights[:, 0], np.transpose(differences), atol=1e-8)
     np.testing.assert_array_equal(found.gradient, case.inputs[found.upstream])

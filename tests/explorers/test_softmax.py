@@ -21,7 +21,7 @@ opened = partial(stage, dtype="float64")
 
 def test_the_operators_whose_rows_are_probabilities_are_found():
     found = {op.name for op in av.operators() if softmax.is_softmax(op)}
-    assert found == {"softmax", "scaled_masked_softmax"}
+    assert found == {"softmax", "scaled_masked_softmax", "log_softmax"}
 
 
 @EVERY
@@ -45,7 +45,20 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
         np.testing.assert_array_equal(mark(subject.show(data), name, Bars).y, values)
     level = mark(subject.show(data), "columns", Line, "weighted mean")
-    np.testing.assert_allclose(level.y, mean * (1 - taken), atol=1e-12)
+    heights = level.y[np.isfinite(level.y)]
+    np.testing.assert_allclose(heights, mean * (1 - taken), atol=1e-12)
+
+
+@pytest.mark.parametrize("taken", [0.0, 0.25])
+def test_of_logarithms_each_column_loses_its_share_of_the_sum(taken):
+    subject, data, found = opened("log_softmax", taken=taken)
+    shares, g = np.exp(data.inputs["output"][0]), data.inputs["gradOutput"][0]
+    back = [g.sum() * share for share in shares]
+    boxes = marks(subject.show(data), "columns", Box)
+    np.testing.assert_allclose([box.x1 - box.x0 for box in boxes], 1 / g.size)
+    np.testing.assert_allclose([box.y0 for box in boxes], np.multiply(back, 1 - taken))
+    np.testing.assert_allclose([box.y1 - box.y0 for box in boxes], data.outputs["out"][0])
+    assert ("adds up to 0" in subject.said(data)) == bool(taken)
 
 
 @EVERY
@@ -63,7 +76,7 @@ def test_the_caption_says_what_is_seen():
     subject, data, _ = opened("softmax")
     assert subject.said(data).startswith("Equal gradients")
     subject, data, _ = opened("softmax", taken=0.5)
-    assert "areas above and below are equal" in subject.said(data)
+    assert "so their [5:mean] is taken away" in subject.said(data)
     subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
     np.testing.assert_allclose(found.gradient, 0.0, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(
