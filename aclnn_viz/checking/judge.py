@@ -203,7 +203,8 @@ def prepared(
         for name, exact in truth.items():
             bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
             undecided = np.any(
-                [each[name].undecided for each in envelopes] or [exact != exact], axis=0
+                [each[name].undecided for each in envelopes] or [arranged.empty & (exact != exact)],
+                axis=0,
             )
             allowed = FREEDOM * np.max(bounds, axis=0)
             if cancelling:

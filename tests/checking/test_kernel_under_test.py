@@ -1,6 +1,5 @@
 """Repeated calls of a kernel keep its scope, its precision and its time limit."""
 
-from itertools import islice
 from threading import Event
 from types import SimpleNamespace
 
@@ -51,11 +50,10 @@ def test_what_does_not_count_is_neither_prepared_nor_asked(monkeypatch):
     assert refusing.run_on(single) is None
 
 
-@pytest.mark.parametrize("name", ["group_norm_swish", "cross_entropy_loss"])
-def test_outputs_without_doubt_right_are_right_by_all_bounds(name):
-    op = av.operator(name)
-    kernels, early = [op.backward, *(faulty_kernel(op, each) for each in faults(op)[:5])], set()
-    for recipe, case in islice(suite(op), 0, None, 6):
+def test_outputs_without_doubt_right_are_right_by_all_bounds():
+    op, early = av.operator("cross_entropy_loss"), set()
+    kernels = [op.backward, *(faulty_kernel(op, each) for each in faults(op)[-3:])]
+    for recipe, case in suite(op):
         whole = prepared(recipe, case)
         for kernel in kernels:
             outputs = kernel(**case.inputs)
