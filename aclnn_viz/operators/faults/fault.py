@@ -122,21 +122,19 @@ def _lines(text: str) -> list[str]:
 def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
     page = page_from("", right)
     for part in _rewritten(right, changes):
-        exec(_compiled(part, page.__name__), page.__dict__)
+        exec(_compiled(part), page.__dict__)
     return page
 
 
-_compiled = cache(lambda source, name: compile(source, f"<a wrong {name}>", "exec"))
+_compiled = cache(lambda source: compile(source, "<a wrong page>", "exec"))
 
 
 @cache
-def _statements(right: ModuleType) -> tuple[str, ...]:
+def _statements(right: ModuleType) -> list[str]:
     """Return the texts of the statements of a module's source, so that a change compiles one of them alone."""
     source = "\n\n".join(text for _, text in sources(right))
-    lines, starts = source.splitlines(keepends=True), [0]
-    for node in ast.parse(source).body[1:]:
-        starts.append(min(n.lineno for n in (node, *getattr(node, "decorator_list", ()))) - 1)
-    return tuple("".join(lines[at:end]) for at, end in zip(starts, [*starts[1:], None]))
+    lines, ends = source.splitlines(True), [node.end_lineno for node in ast.parse(source).body]
+    return ["".join(lines[at:end]) for at, end in zip([0, *ends], [*ends[:-1], None])]
 
 
 def rewritten(right: ModuleType, changes) -> str:
@@ -146,7 +144,7 @@ def rewritten(right: ModuleType, changes) -> str:
 
 def _rewritten(right: ModuleType, changes) -> list[str]:
     """Return the statements of a changed source; one text if a change is in several of them."""
-    parts = [*_statements(right)]
+    parts = _statements(right)
     for old, new in changes:
         source = "".join(parts)
         if source.count(old) != 1:
