@@ -182,7 +182,10 @@ def round_to(values, dtype) -> np.ndarray:
     >>> float(round_to(1 + 2**-8 + 2**-30, "bfloat16"))
     1.0078125
     """
-    fmt, values = float_format(dtype), numbers("values", values)
+    fmt = float_format(dtype)
+    if isinstance(values, np.ndarray) and values.dtype is fmt.numpy:
+        return values.copy("K")
+    values = numbers("values", values)
     values = values.astype(values.dtype.newbyteorder("="), copy=False)
     # a signalling nan sets the invalid flag
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):

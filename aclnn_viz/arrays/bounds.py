@@ -574,9 +574,9 @@ class BoundedArrays(PlannedArrays):
                 return trimmed(
                     self, x.data.astype(dtype), None, None, either(x.decisions, lost), others
                 )
-        value = self.planned(self.plan.settle(round_to(x.data, dtype)))
-        if x.dtype == value.dtype:
+        if x.dtype == dtype:
             return x
+        value = self.planned(self.plan.settle(round_to(x.data, dtype)))
         same = value.wide == x.wide
         error, variance = (None, None) if same.all() else rounding(value.data, same)
         others = None if x.others is None else round_to(x.others, dtype)

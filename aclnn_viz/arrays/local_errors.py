@@ -51,9 +51,11 @@ def over(error, size):
 
 def _lifted(result, a, b):
     low = result < _SAFE
-    if not np.count_nonzero(low):
-        return result
-    return np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result)
+    return (
+        np.where(low & (np.minimum(a, b) > 0.0), result + TINY, result)
+        if np.count_nonzero(low)
+        else result
+    )
 
 
 def plus(*terms):
