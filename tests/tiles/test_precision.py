@@ -5,6 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
+from machine import SOAK
 
 import aclnn_viz as av
 from aclnn_viz import cli
@@ -103,7 +104,7 @@ LOSSY = {
     "Muls(d, a, half(1.0f / C), 64); Mul(d, d, d, 64); Mul(d, d, d, 64); Muls(d, d, half(C), 64); Muls(d, d, half(C), 64); "
     "Muls(d, d, half(C), 64); Muls(d, d, half(C), 64)": lambda x: x**4,
 }  # fmt: skip
-CONSTANTS = 1024, 4096
+CONSTANTS = (1024, 4096) if SOAK else (4096,)
 WRONG = "Adds(a, a, half(0.25f), 64); "  # prefix of a right formula
 KERNELS = [
     (before + text.replace("C", f"{constant}.0f"), right, PRECISION if not before else FORMULA)
@@ -119,7 +120,7 @@ def test_sixteen_bit_kernels_are_told_apart_by_precision_and_formula(tmp_path, c
     rsqrt = "Rsqrt(d, a, 64)", lambda x: x**-0.5, DOCUMENTED
     rooted = "Sqrt(d, a, 64); Duplicate(b, half(1), 64); Div(d, b, d, 64)", lambda x: x**-0.5, None
     kernels = [*KERNELS, rsqrt, rooted, (WRONG + rsqrt[0], rsqrt[1], FORMULA)]
-    assert len(KERNELS) == 20 and sum(said is FORMULA for *_, said in KERNELS) == 10
+    assert 2 * sum(said is FORMULA for *_, said in KERNELS) == len(KERNELS) >= 10
     cases = "\n".join(f"    case {k}: {{ {text}; break; }}" for k, (text, *_) in enumerate(kernels))
     (tmp_path / "chosen.cpp").write_text(SOURCE.replace("CASES", cases), "utf-8")
     x = np.random.default_rng(1).uniform(0.6, 3, 64).astype(np.float16)
