@@ -288,9 +288,10 @@ def test_reset_leads_to_the_state_that_was_saved(browser, tmp_path):
 
 
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
-    explorer = explore("cross_entropy_loss")
-    explorer.save(tmp_path / "page.html")
-    explorer.close()
+    with patch.multiple(live, COMBINATIONS_HELD=1):
+        explorer = explore("cross_entropy_loss")
+        explorer.save(tmp_path / "page.html")
+        explorer.close()
     page = browser.new_context(offline=True, locale="en-GB").new_page()
     page.add_init_script(f"({legible.LISTEN})()")
     page.goto((tmp_path / "page.html").as_uri())
@@ -380,7 +381,7 @@ def test_what_is_no_state_in_an_address_is_left_out(browser, sampler):
         "moved=[[1]]",
         'rotate="x"',
         "row=null",
-    ):
+    )[:: 1 if SOAK else 2]:
         page.page.evaluate("text => { location.hash = text; }", text)
         page.becomes("location.hash === ''")  # the state's own, which is that of the page
         assert (page.said(), page.faults) == (before, []), text
@@ -390,10 +391,11 @@ def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
     """Within another page it leaves address and language unchanged."""
     anywidget = pytest.importorskip("anywidget")
     loader = Path(anywidget.__file__).parent / "nbextension" / "index.js"
-    explorer = explore("hardswish", x=1.0)
-    explorer.save(tmp_path / "one.mjs")
-    explorer.save(tmp_path / "one.mjs")  # over its own
-    explorer.close()
+    with patch.multiple(live, COMBINATIONS_HELD=1):
+        explorer = explore("hardswish", x=1.0)
+        explorer.save(tmp_path / "one.mjs")
+        explorer.save(tmp_path / "one.mjs")  # over its own
+        explorer.close()
     context = browser.new_context(offline=True, locale="en-GB", reduced_motion="reduce")
     page, faults = context.new_page(), []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
