@@ -26,7 +26,9 @@ enum aclDataType {
     ACL_DT_UNDEFINED = -1, ACL_FLOAT, ACL_FLOAT16, ACL_INT8, ACL_INT32, ACL_UINT8, ACL_INT16 = 6, ACL_UINT16, ACL_UINT32, ACL_INT64,
     ACL_UINT64, ACL_DOUBLE, ACL_BOOL, ACL_COMPLEX64 = 16, ACL_COMPLEX128, ACL_BF16 = 27
 };
-enum aclFormat { ACL_FORMAT_UNDEFINED = -1, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_ND };
+enum aclFormat {
+    ACL_FORMAT_UNDEFINED = -1, ACL_FORMAT_NCHW, ACL_FORMAT_NHWC, ACL_FORMAT_ND, ACL_FORMAT_NDHWC = 27, ACL_FORMAT_NCDHW = 30, ACL_FORMAT_NCL = 47
+};
 enum aclrtMemMallocPolicy { ACL_MEM_MALLOC_HUGE_FIRST, ACL_MEM_MALLOC_HUGE_ONLY, ACL_MEM_MALLOC_NORMAL_ONLY };
 enum aclrtMemcpyKind { ACL_MEMCPY_HOST_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_DEVICE_TO_DEVICE };
 enum aclrtRunMode { ACL_DEVICE, ACL_HOST };
@@ -88,8 +90,9 @@ struct Listed {
     std::vector<T> held;
 };
 using aclIntArray = Listed<int64_t>;
-struct aclFloatArray : Listed<float> {};
-struct aclBoolArray : Listed<char> {};
+using aclFloatArray = Listed<float>;
+using aclBoolArray = Listed<char>;
+using aclScalarList = Listed<const aclScalar *>;
 using aclTensorList = Listed<const aclTensor *>;
 struct aclOpExecutor {};
 
@@ -102,12 +105,18 @@ inline aclScalar *aclCreateScalar(void *value, aclDataType type) {
     return std::memcpy(made->bytes, value, aclDataTypeSize(type)), made;
 }
 inline aclIntArray *aclCreateIntArray(const int64_t *from, uint64_t count) { return new aclIntArray{{from, from + count}}; }
+inline aclFloatArray *aclCreateFloatArray(const float *from, uint64_t count) { return new aclFloatArray{{from, from + count}}; }
+inline aclBoolArray *aclCreateBoolArray(const bool *from, uint64_t count) { return new aclBoolArray{{from, from + count}}; }
+inline aclScalarList *aclCreateScalarList(const aclScalar *const *from, uint64_t count) { return new aclScalarList{{from, from + count}}; }
 inline aclTensorList *aclCreateTensorList(const aclTensor *const *from, uint64_t count) { return new aclTensorList{{from, from + count}}; }
 template <class T>
 int destroyed(const T *) { return 0; }
 #define aclDestroyTensor destroyed
 #define aclDestroyScalar destroyed
 #define aclDestroyIntArray destroyed
+#define aclDestroyFloatArray destroyed
+#define aclDestroyBoolArray destroyed
+#define aclDestroyScalarList destroyed
 #define aclDestroyTensorList destroyed
 
 // ---- The call: a line of JSON for each argument, a file for each tensor ------------------------------------------------------
@@ -116,10 +125,26 @@ inline std::vector<const aclTensor *> called_tensors;
 inline std::string called_lines;
 inline std::string call_path(const std::string &name) { return std::getenv("EXAMPLE_CALL") + ("/" + name); }
 
+template <class T>
+std::string written(T value) {
+    char text[64];
+    if constexpr (std::is_floating_point_v<T>) std::snprintf(text, sizeof text, "%.17g", double(value));
+    else std::snprintf(text, sizeof text, "%lld", (long long)value);
+    return text;
+}
+inline std::string written(const aclScalar *one) {
+    auto as = [&](auto value) { return std::memcpy(&value, one->bytes, sizeof value), written(value); };
+    switch (one->type) {
+    case ACL_FLOAT: return as(0.0f);
+    case ACL_DOUBLE: return as(0.0);
+    case ACL_INT32: return as(int32_t());
+    default: return as(int64_t());
+    }
+}
 template <class Values>
 std::string listed(const Values &values) {
     std::string text;
-    for (auto value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+    for (auto value : values) text += (text.empty() ? "" : ", ") + written(value);
     return text;
 }
 inline void take(const char *text) { called_lines += std::string("[\"value\", \"") + text + "\"]\n"; }
@@ -135,14 +160,10 @@ inline void take(const aclTensorList *list) {
 inline void take(const aclScalar *one) {
     called_lines += "[\"scalar\", " + std::to_string(one->type) + ", [" + listed(one->bytes) + "]]\n";
 }
-inline void take(const aclIntArray *one) { called_lines += "[\"value\", [" + listed(one->held) + "]]\n"; }
+template <class T>
+void take(const Listed<T> *one) { called_lines += "[\"value\", [" + listed(one->held) + "]]\n"; }
 template <class T, class = std::enable_if_t<std::is_arithmetic_v<T> || std::is_enum_v<T>>>
-void take(T value) {
-    char text[64];
-    if constexpr (std::is_floating_point_v<T>) std::snprintf(text, sizeof text, "%.17g", double(value));
-    else std::snprintf(text, sizeof text, "%lld", (long long)value);
-    called_lines += std::string("[\"value\", ") + text + "]\n";
-}
+void take(T value) { called_lines += "[\"value\", " + written(value) + "]\n"; }
 inline int take_all(uint64_t *workspace, aclOpExecutor **) { return *workspace = 0, 0; }
 template <class T, class... More>
 int take_all(T value, More... more) {

@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#undef assert  // with a text and its numbers, as on the device
+#define assert(condition, ...) ((condition) ? void() : __assert_fail(#condition, __FILE__, __LINE__, __func__))
 #define ASCENDC_ASSERT(condition, ...) assert(condition)
 #define ASSERT_MSG(condition, ...) assert(condition)
 #define ascendc_assert(condition, ...) assert(condition)
