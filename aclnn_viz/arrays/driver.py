@@ -72,7 +72,7 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
         with np.errstate(all="ignore"):
             arrays = arrays | arranged.prelude(namespace, arrays)
     given = {name: array for name, array in arrays.items() if array is not None}
-    outputs = _zeros(arranged.results)
+    outputs, summed = _zeros(arranged.results), sums(axes, given, arranged.results)
     wide = np.promote_types(compute, np.float64)
 
     def run(block, inputs):
@@ -84,7 +84,7 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
             namespace, **{name: widened.get(name) for name in arrays}, **arranged.attributes
         )
         for name in outputs:
-            if adds(axes, given, name):
+            if name in summed:
                 values[name] = values[name].astype(wide)
             else:
                 place, value = (
@@ -152,10 +152,11 @@ def in_blocks(
     xp, joined = namespace(), {}
     # smaller blocks, because arrays of `namespace` may hold several numbers per element
     parts = list(over_blocks(run, axes, given, max(1, BLOCK_ELEMENTS // 4)))
+    summed = sums(axes, given, outputs)
     found = {
         name: [(block, values[name]) for block, values in parts]
         for name in outputs
-        if not adds(axes, given, name)
+        if name not in summed
     }
     for name, place, total in combined(axes, given, outputs, widened(parts)):
         found.setdefault(name, []).append((place, total))
@@ -199,15 +200,16 @@ def over_blocks(
     )
 
 
-def adds(axes: Mapping[str, str], arrays: Mapping, name: str) -> bool:
-    """Return whether an output is a sum over an axis that blocks may cut."""
-    return not sizes_of(axes, arrays).keys() <= set(axes[name])
+def sums(axes: Mapping[str, str], arrays: Mapping, outputs: Iterable[str]) -> list[str]:
+    """Return the outputs that are sums over an axis that blocks may cut."""
+    letters = sizes_of(axes, arrays).keys()
+    return [name for name in outputs if not letters <= set(axes[name])]
 
 
 def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slice], object]]:
     """Add up the parts (block, {output: value}) of outputs that are sums; yield (output, place, sum)."""
-    summed = [name for name in outputs if adds(axes, arrays, name)]
-    sums: dict[tuple, PairwiseSum] = {}
+    summed = sums(axes, arrays, outputs)
+    totals: dict[tuple, PairwiseSum] = {}
     for block, values in parts:
         for name in summed:
             place = (
@@ -216,8 +218,8 @@ def combined(axes, arrays, outputs, parts) -> Iterator[tuple[str, dict[str, slic
                 if letter != "."
             )
             with np.errstate(all="ignore"):
-                sums.setdefault((name, *place), PairwiseSum()).add(values[name])
-    for (name, *place), running in sums.items():
+                totals.setdefault((name, *place), PairwiseSum()).add(values[name])
+    for (name, *place), running in totals.items():
         with np.errstate(all="ignore"):
             yield name, {letter: slice(*at) for letter, *at in place}, running.total()
 

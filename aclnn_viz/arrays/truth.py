@@ -15,7 +15,7 @@ import numpy as np
 from aclnn_viz.arrays.decisions import MarkedArrays
 from aclnn_viz.arrays.double_double import two_sum
 from aclnn_viz.arrays.double_double_arrays import PreciseArray, PreciseArrays
-from aclnn_viz.arrays.driver import adds, combined, over_blocks, place_of, sizes_of
+from aclnn_viz.arrays.driver import combined, over_blocks, place_of, sizes_of, sums
 from aclnn_viz.arrays.float64_arrays import SizedArray, SizedArrays
 from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.multiples import settled
@@ -205,7 +205,7 @@ class Certifier:
 
     def __post_init__(self):
         self.given = {name: array for name, array in self.arrays.items() if array is not None}
-        self.summed = {name for name in self.results if adds(self.axes, self.given, name)}
+        self.summed = {*sums(self.axes, self.given, self.results)}
         self.parts = {name: np.zeros((3, *result.shape)) for name, result in self.results.items()}
         self._preluded = {}
         self.narrow = all(
