@@ -11,7 +11,9 @@ earlier row's answer must win.
 import re
 import tomllib
 from ast import literal_eval
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -211,22 +213,27 @@ class Trial:
     product: str = "910b"
     cann: str = "9.1"
 
-    def disagreements(self) -> list[str]:
-        """Return answers of the contract that contradict the rows: each alone, the ordered ones also in pairs."""
+    @cached_property
+    def asked(self) -> list[tuple[Row, Call]]:
+        """Return each row with its call: the rows alone, the ordered ones also in pairs."""
         pairs = [
             row._replace(changes=later.changes | row.changes)
             for row, later in combinations(self.ordered, 2)
             if not row.changes.keys() & later.changes.keys()
         ]
         return [
-            f"{self.product} {self.cann}: expected {row}, got {outcome}"
+            (row, call(self.good | row.changes, self.product, self.cann))
             for row in (*self.ordered, *self.single, *pairs)
-            if row.differs(
-                outcome := self.contract.evaluate(
-                    call(self.good | row.changes, self.product, self.cann)
-                )
-            )
         ]
+
+    def contradicted(self, contract: Contract) -> Iterator[str]:
+        """Yield answers of a contract that contradict the rows."""
+        for row, asked in self.asked:
+            if row.differs(outcome := contract.evaluate(asked)):
+                yield f"{self.product} {self.cann}: expected {row}, got {outcome}"
+
+    def disagreements(self) -> list[str]:
+        return list(self.contradicted(self.contract))
 
     def unnoticed(self) -> list[str]:
         """Return the steps that can be removed, and the neighbours that can be exchanged, unnoticed by the rows."""
@@ -241,7 +248,6 @@ class Trial:
 
     def notices(self, steps: list) -> bool:
         try:
-            mutant = replace(self.contract, steps=tuple(steps))
-            return bool(replace(self, contract=mutant).disagreements())
+            return any(self.contradicted(replace(self.contract, steps=tuple(steps))))
         except (AttributeError, TypeError, IndexError, ValueError, ZeroDivisionError):
             return True  # a later check met what an earlier one keeps from it
