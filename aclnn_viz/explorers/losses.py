@@ -109,7 +109,7 @@ class Loss:
     def most(self):
         """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
         pull = self.xp.where(self.counted, self.strength, 0.0)
-        return reach(self.xp, 0.01, self.xp.concat([pull, self.gradient.reshape(-1)]))
+        return reach(self.xp, 0.01, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]))
 
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])

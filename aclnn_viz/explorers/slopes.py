@@ -116,7 +116,7 @@ class Slope:
                 "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]"
             ),
             message(
-                "Move the [7:dot] up by a step, and the output goes down by {share} % of it. [b:The] [8:gradient] [b:comes back with the other sign.]"
+                "Move the [7:dot] to the right by a step, and the output falls by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back, with the other sign.]"
             ),
             share=written(100.0 * xp.abs(slope), ".3g"),
         )
@@ -231,7 +231,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     high = xp.max(xp.where(finite, found.x, -np.inf))
     over, (x, y, slope) = _over(found, low, high), found.here
     kinks = [
-        Rule("x", found.kinks[k], tr("kink") * (not k), GUIDE) for k in range(found.kinks.size)
+        Rule("x", found.kinks[k], tr("kink") * (k < 3), GUIDE) for k in range(found.kinks.size)
     ]
     bare = [replace(kink, label="") for kink in kinks]
     grip = ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"
@@ -261,13 +261,14 @@ def _panels(xp, found: Slope) -> list[Panel]:
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
     curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
-    return [curve, lens, replace(under, below="forward"), _share(slope)]
+    return [curve, lens, replace(under, below="forward"), _share(xp, found)]
 
 
 def _lens(xp, found: Slope, height: int) -> Panel:
     steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
     # height of the panel's range: at least 0.1, so that rounding errors stay small
-    wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1)
+    wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1) + 0.125
+    middle = 0.25 * xp.floor(4.0 * slope + 0.5)  # moves in steps, so that the dots are seen to move
     marks = (
         Dots(steps, found.beside, GRADIENT, "", 4.0),
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
@@ -277,11 +278,15 @@ def _lens(xp, found: Slope, height: int) -> Panel:
     name = tr("steps of {dtype} from {name}", dtype=found.dtype, name=found.name)
     over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
     return Panel(
-        "beside", title, marks, over, Axis(tr("slope"), slope - wide, slope + wide), 7, height
+        "beside", title, marks, over, Axis(tr("slope"), middle - wide, middle + wide), 7, height
     )
 
 
-def _share(slope) -> Panel:
+def _share(xp, found: Slope) -> Panel:
+    slope, every = found.here[2], xp.where(xp.isfinite(found.slope), found.slope, 0.0)
+    # the axis holds all slopes up to 3, and stays while the dot moves
+    low = xp.minimum(xp.clip(xp.min(every), -3.0, 0.0), slope) - 0.1
+    high = xp.maximum(xp.clip(xp.max(every), 1.0, 3.0), slope) + 0.1
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(np.zeros(1), np.ones(1), INK, "", 0.6),
@@ -289,5 +294,11 @@ def _share(slope) -> Panel:
     )
     ticks = ((0.0, tr("arrives")), (1.0, tr("comes back")))
     return Panel(
-        "share", tr("for a gradient of 1"), marks, Axis("", -0.6, 1.6, ticks=ticks), Axis(), 7, LOW
+        "share",
+        tr("for a gradient of 1"),
+        marks,
+        Axis("", -0.6, 1.6, ticks=ticks),
+        Axis("", low, high),
+        7,
+        LOW,
     )

@@ -11,6 +11,7 @@ import numpy as np
 
 from aclnn_viz.explorers.arrays import point, sweep
 from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -47,7 +48,8 @@ class Volume:
     inside: np.ndarray
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("push the point through the slices"), "z", ends=(-1.0, 1.0))
+        end = 1.0 - 1.0 / len(self.voxels)  # beyond it, the cell is partly outside
+        return sweep(tr("push the point through the slices"), "z", ends=(-end, end))
 
     def caption(self, xp):
         n, total = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), xp.sum(self.weights)
@@ -137,11 +139,11 @@ def _slices(xp, found: Volume) -> Panel:
         px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
     px, py = seen(x, y, z)
-    ends = seen(edge[0], edge[1], np.array([0.0, depth - 1.0]))
+    ends = seen(edge[0], edge[1], np.array([-0.5, depth - 0.5]))
     needle = seen(x, y, xp.floor(z) + np.arange(2.0))
     marks += [Line(*ends, PALE, "", 4.0), Line(*needle, INK, "", 1.2)]
     marks += [*_arrows(xp, found, seen, (px, py)), *_named(found, seen)]
-    marks.append(Note(ends[0][-1] + 0.3, ends[1][-1], tr("depth"), "left"))
+    marks.append(Note(ends[0][-1], ends[1][-1] - 0.4, tr("depth"), "right"))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
     label = tr("the point within its slice")
@@ -153,8 +155,8 @@ def _slices(xp, found: Volume) -> Panel:
         "volume",
         tr("input, slice after slice: drag the point, and at its side its depth"),
         tuple(marks),
-        Axis("", -0.8, width + rest + 1.9, ticks=()),
-        Axis("", height, up * (depth - 1) - 1.1, ticks=()),
+        Axis("", -1.6, width + rest + 1.9, ticks=()),
+        Axis("", height + 0.6, up * (depth - 1) - 1.1, ticks=()),
         13,
         0,
         square=True,
@@ -194,25 +196,25 @@ def _grad(xp, found: Volume) -> Panel:
     row = np.arange(depth * (height + 1) - 1.0)
     there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
     back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
-    most, ground = xp.max(found.weights) + 1e-30, np.zeros((row.size, width))
+    ground = np.zeros((row.size, width))
     ground[height :: height + 1] = np.nan
-    ticks = ((k * (height + 1.0) + r, f"{k}, {r}") for k in range(depth) for r in range(height))
+    ticks = ((k * (height + 1.0) + (height - 1) / 2, f"{k}") for k in range(depth))
     return Panel(
         "back",
-        tr("inputGrad for a gradient of 1: the same shares as in forward"),
+        tr("inputGrad for a gradient of 1"),
         (
             Image(ground, "diverging", -1.0, 1.0),
-            Heat(xp.where(back == 0.0, np.nan, back), "diverging", -most, most, digits=True),
+            Heat(xp.where(back == 0.0, np.nan, back), "diverging", -1.0, 1.0, digits=True),
         ),
         Axis(tr("column")),
-        Axis(tr("slice and row of the voxel"), ticks=tuple(ticks)),
+        Axis(tr("slice"), ticks=tuple(ticks)),
         7,
         260,
     )
 
 
 def _point(xp, found: Volume) -> Panel:
-    at, high = np.arange(3.0), 1.2 * xp.max(xp.abs(found.gradient)) + 1e-30
+    at, high = np.arange(3.0), reach(xp, 1.8, found.gradient, 2.0)
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),

@@ -329,7 +329,9 @@ def test_no_picture_looks_at_a_number_that_moves_but_where_it_is_said(name, valu
 def test_a_panel_that_looks_is_noticed(monkeypatch):
     right = slopes._share
     for look in (float, "{:.3g}".format, lambda x: 1 if x > 0 else 2):
-        monkeypatch.setattr(slopes, "_share", lambda slope: (look(slope), right(slope))[1])
+        monkeypatch.setattr(
+            slopes, "_share", lambda *given: (look(given[1].here[2]), right(*given))[1]
+        )
         assert "x" in looked_at("hardswish", seed=1)
 
 

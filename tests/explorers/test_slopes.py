@@ -69,7 +69,7 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
     ("name", "values", "starts", "holds"),
     [
         ("hardswish", {"x": -4.0}, "The curve is flat here", "no gradient comes back"),
-        ("hardswish", {"x": -2.0}, "Move the dot up by a step", "down by 16.7 % of it"),
+        ("hardswish", {"x": -2.0}, "Move the dot to the right by a step", "falls by 16.7 %"),
         ("elu", {}, "Move the dot by a step", "So 100 % of the gradient comes back"),
         ("hardswish", {"x": 2.5}, "Move the dot by a step", "by 133 % of it. More gradient"),
         (

@@ -42,7 +42,7 @@ def test_shares_and_what_a_step_changes_are_those_of_hats(place):
 
 def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
     made, data, found = opened()
-    assert found.count(XP) == 8 and np.abs(found.gradient).min() > 0.5
+    assert (found.weights > 0).sum() == 8 and np.abs(found.gradient).min() > 0.5
     grips = [mark for mark in made.panels(data)[0].marks if type(mark).__name__ == "Grip"]
     assert [grip.sets for grip in grips] == [("x", "y"), ("z",)]
     for grip in grips:  # a grip's place is the value that it would set
