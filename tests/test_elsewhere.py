@@ -62,9 +62,10 @@ def test_two_files_have_at_most_110_lines(op):
 
 @pytest.mark.sampled(1)
 def test_the_right_kernel_passes_and_mistakes_are_named(op):
-    assert av.check(op, op.backward).passed
+    depth = "normal" if SOAK else "quick"
+    assert av.check(op, op.backward, depth=depth).passed
     for before, after in MISTAKES[op.name]:
-        found = av.check(op, mistaken(op, before, after), depth="normal" if SOAK else "quick")
+        found = av.check(op, mistaken(op, before, after), depth=depth)
         assert not found.passed and found.counterexample is not None, before
         assert found.explanation is not None and "aclnn_viz" not in str(found), before
 
