@@ -62,28 +62,14 @@ def test_a_wrong_kernel_is_named_at_its_line(edit, tmp_path):
     assert found.file == str(file) and edit["at"] in line
 
 
-@pytest.mark.parametrize(
-    "before, after, said",
-    [
-        ("op.Process();", "op.Process()", r"add_custom\.cpp:52:\d+: error: expected .;."),
-        ("Add(zLocal, xLocal", "Mmad(zLocal, xLocal", "Mmad: the matrix unit is not offered"),
-        ("{\n    KernelAdd op;", "{\n    #error stop here\n    KernelAdd op;", "stop here"),
-    ],
-)
+@pytest.mark.parametrize("before, after, said", TEXTS["refused"])
 @pytest.mark.sampled(1)
 def test_what_does_not_compile_says_so_in_the_compilers_words(before, after, said, tmp_path):
     with pytest.raises(ValueError, match=said):
         cpp(edited(tmp_path, before, after))
 
 
-@pytest.mark.parametrize(
-    "text, said",
-    [
-        ("static int none = *(volatile int *)8;", "SIGSEGV before the first"),
-        ("static int none = (exit(0), 1);", r"exit\(0\) before the first"),
-        ("static int none = []{ for (;;); return 1; }();", "more than 1 s before the first"),
-    ],
-)
+@pytest.mark.parametrize("text, said", TEXTS["objects"])
 @pytest.mark.sampled(1)
 def test_objects_outside_of_functions_that_crash_exit_or_never_end(
     text, said, tmp_path, monkeypatch
@@ -114,22 +100,11 @@ int size = Tree<30, 1>::size;
     ]
 
 
-@pytest.mark.parametrize(
-    "name, defines, said",
-    [
-        ('a "b".cpp', {}, 'has no " and no line break'),
-        ("two\nlines.cpp", {}, 'has no " and no line break'),
-        ("add.cpp", {'"': "1"}, "macro name"),
-        ("add.cpp", {"3/N": "1"}, "macro name"),
-        ("add.cpp", {"BUFFER_NUM": '"'}, "missing terminating"),
-        ("it's $(a) `b` \\ %s.cpp", {}, None),
-        ("-o.cpp", {"N": "1", "M": "2"}, None),
-    ],
-)
+@pytest.mark.parametrize("name, defines, said", TEXTS["names"])
 @pytest.mark.sampled(1)
 def test_names_with_quotes_and_slashes(name, defines, said, tmp_path):
     (file := tmp_path / name).write_text(ADD.read_text("utf-8"), "utf-8")
-    if said is None:
+    if not said:
         assert cpp(file, defines).names == ("add_custom",)
     else:
         with pytest.raises(ValueError, match=said):

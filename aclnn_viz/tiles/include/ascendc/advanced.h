@@ -170,6 +170,16 @@ ASCENDC_BOTH((class T, bool reuse = false, bool basic = false), DeepNorm,
 ASCENDC_BOTH((class T, bool basic = false), RmsNorm, (const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<T> &gamma),
              (T epsilon, const RmsNormTiling &tiling), uint32_t m = tiling.bLength * tiling.sLength; uint32_t h = tiling.hLength;
              library("RmsNorm", at, tmp, 1, 2, first(dst, m * h), first(src, m * h), first(gamma, h), h, tiling.originalHLength, epsilon))
+ASCENDC_BOTH((class T, bool reuse = false, bool basic = false), BatchNorm,
+             (ASCENDC_NORM(variance), const LocalTensor<T> &gamma, const LocalTensor<T> &beta), (T epsilon, const BatchNormTiling &tiling),
+             uint32_t m = tiling.originalBLength; uint32_t h = tiling.meanVarSize;
+             library("BatchNorm", at, tmp, 3, 3, first(dst, m * h), first(mean, h), first(variance, h), first(src, m * h), first(gamma, m),
+                     first(beta, m), h, epsilon))
+ASCENDC_BOTH((class T, bool reuse = false), GroupNorm,
+             (ASCENDC_NORM(variance), const LocalTensor<T> &gamma, const LocalTensor<T> &beta), (T epsilon, const GroupNormTiling &tiling),
+             uint32_t m = tiling.n * tiling.g; uint32_t h = tiling.d * tiling.hw;
+             library("GroupNorm", at, tmp, 3, 3, first(dst, m * h), first(mean, m), first(variance, m), first(src, m * h),
+                     first(gamma, tiling.c), first(beta, tiling.c), h, tiling.hw, tiling.g, epsilon))
 struct LayerNormGradShapeInfo {
     DataFormat dataFormat = DataFormat::ND;
 };

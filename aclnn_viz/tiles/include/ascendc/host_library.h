@@ -46,6 +46,9 @@ public:
     void see(tiling::BatchNormTiling &to) {  // B, S, H and what B was
         to.originalBLength = at(3), to.meanVarSize = to.shCurLength = at(1) * at(2), to.bshCurLength = at(0);
     }
+    void see(tiling::GroupNormTiling &to) {  // N, C, H, W; the number of groups came last
+        to.n = at(0), to.c = at(1), to.hw = at(2) * at(3), to.g = latest, to.d = latest ? to.c / latest : 0;
+    }
     void see(tiling::TopkTiling &to) { to.allDataSize = rows * columns, to.innerDataSize = columns; }
     void see(tiling::PadTiling &to) { to.srcHeight = rows, to.srcWidth = columns, to.srcOriWidth = real ? real : columns; }
     void see(tiling::UnPadTiling &to) { to.srcHeight = rows, to.srcWidth = columns; }
@@ -57,9 +60,11 @@ public:
 
 private:
     bool flags = false;
+    uint32_t latest = 0;
     static int64_t last(const ge::Shape &shape) { return shape.GetDimNum() ? shape.GetDim(shape.GetDimNum() - 1) : 1; }
     int64_t at(size_t place) const { return place < sizes.size() ? sizes[place] : 1; }
     void count(int64_t number) {
+        latest = uint32_t(number);
         if (!flags && number > 0) numbers = (numbers ? numbers : 1) * number;
     }
     template <class T>
@@ -121,7 +126,8 @@ ASCENDC_TILES(SoftMaxTilingFunc) ASCENDC_TILES(SoftMaxFlashTilingFunc) ASCENDC_T
 ASCENDC_TILES(SoftMaxFlashV3TilingFunc) ASCENDC_TILES(SoftMaxGradTilingFunc) ASCENDC_TILES(LogSoftMaxTilingFunc)
 ASCENDC_TILES(GetLayerNormNDTilingInfo) ASCENDC_TILES(GetLayerNormNDTillingInfo) ASCENDC_TILES(GetLayerNormGradNDTilingInfo)
 ASCENDC_TILES(GetLayerNormGradBetaNDTilingInfo) ASCENDC_TILES(GetRmsNormTilingInfo) ASCENDC_TILES(GetDeepNormTilingInfo)
-ASCENDC_TILES(GetBatchNormNDTilingInfo) ASCENDC_TILES(GetTransposeTilingInfo) ASCENDC_TILES(GetConfusionTransposeTilingInfo)
+ASCENDC_TILES(GetBatchNormNDTilingInfo) ASCENDC_TILES(GetGroupNormNDTilingInfo)
+ASCENDC_TILES(GetTransposeTilingInfo) ASCENDC_TILES(GetConfusionTransposeTilingInfo)
 ASCENDC_TILES(PadTilingFunc) ASCENDC_TILES(UnPadTilingFunc)
 template <class P, class D>
 bool TopKTilingFunc(const P &, int32_t inner, int32_t outter, int32_t, D, bool, TopKMode, bool, tiling::TopkTiling &to) {
