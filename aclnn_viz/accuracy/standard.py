@@ -21,7 +21,8 @@ PASS, FAIL, NOT_APPLICABLE = message("pass"), message("fail"), message("not appl
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """A decision: `outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence.
+    """A decision: `outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence;
+    `strain` is the used share of the allowance.
 
     A verdict equals its outcome as a string, and is true only when it is a pass.
     """
@@ -30,6 +31,7 @@ class Verdict:
     number: float
     limit: float
     reason: str
+    strain: float = math.nan
 
     def __eq__(self, other) -> bool:
         if isinstance(other, Verdict):
@@ -85,9 +87,8 @@ def _comparison(
             number=f"{number:.{digits}g}",
             limit=f"{limit:.{digits}g}",
         )
-        return Criterion(
-            number, limit, holds(number, limit), used / allowed if allowed else math.inf, sentence
-        )
+        strain = used / allowed if allowed else math.inf if used else 1.0
+        return Criterion(number, limit, holds(number, limit), strain, sentence)
 
     return criterion
 
@@ -134,7 +135,7 @@ def all_of(*criteria: Criterion) -> Verdict:
 def by(outcome: str, criterion: Criterion, remark: str = "") -> Verdict:
     """Return the verdict of a criterion; a remark is a message with a placeholder {sentence}."""
     sentence = message(remark, sentence=criterion.sentence) if remark else criterion.sentence
-    return Verdict(outcome, criterion.number, criterion.limit, sentence)
+    return Verdict(outcome, criterion.number, criterion.limit, sentence, criterion.strain)
 
 
 def not_applicable(reason: str) -> Verdict:

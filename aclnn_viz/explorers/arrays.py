@@ -50,6 +50,11 @@ def point(value):
     return value + np.zeros(1)
 
 
+def strokes(xp, *ends):
+    """Return a coordinate of a line through each element of `ends` in turn, with a nan behind each element."""
+    return xp.reshape(xp.stack([*ends, np.full(ends[0].shape, np.nan)], axis=-1), (-1,))
+
+
 def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tuple[dict, ...]:
     """Return the animation that moves a field from one end to the other."""
     return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]},)

@@ -91,9 +91,26 @@ class Attention:
             for one in only(self.xp, at[k] < count - 0.5, Rule(axis, at[k], kind=GUIDE))
         ]
 
+    def ground(self, tile, high) -> tuple:
+        """Return what lies below the bars of a sweep: borders of tiles, the tile at work, the axis."""
+        left, right = self.ends(tile)
+        return (
+            *self.borders("x", self.tile.size),
+            Box(left, -high, right, high, kind=MOVED, filled=0.08),
+            Rule("y", 0.0, kind=GUIDE),
+        )
+
     def panels(self, xp) -> list[Panel]:
-        weights, dS, n = _map(xp, self), _dmap(xp, self), self.tile.size
-        return [_sweep(xp, self, n), weights, _kept(xp, self, n), dS, _backward(xp, self, n)]
+        n = self.tile.size
+        weights = tr("P: the weights of each query add up to 1")
+        slopes = tr("dS: the gradient of each query adds up to 0")
+        return [
+            _sweep(xp, self, n),
+            _table(xp, self, "map", weights, self.P, self.now, 1),
+            _kept(xp, self, n),
+            _table(xp, self, "gradients", slopes, self.dS, self.back, 2),
+            _backward(xp, self, n),
+        ]
 
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("sweep the tiles, there and back"), "swept", 14.0, (0.0, 2.0))
@@ -192,7 +209,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     """Return the panel of the forward pass: the chosen query's scores, and their
     maximum so far, which a tile may raise.
     """
-    at, (left, right), (before, top) = np.arange(float(n)), found.ends(found.now), found.top
+    at, left, (before, top) = np.arange(float(n)), found.ends(found.now)[0], found.top
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
     # each place occurs twice, for a step function with vertical edges
@@ -207,9 +224,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     )
     start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
-        *found.borders("x", n),
-        Box(left, -high, right, high, kind=MOVED, filled=0.08),
-        Rule("y", 0.0, kind=GUIDE),
+        *found.ground(found.now, high),
         Bars(at, xp.where(come, np.nan, score), PALE, tr("score in a later tile"), 0.6),
         Bars(at, xp.where(come, score, np.nan), INK, tr("score in a tile already read"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
@@ -234,16 +249,6 @@ def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int)
     )
     over, up = Axis(tr("key")), Axis(tr("query"))
     return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)
-
-
-def _map(xp, found: Attention) -> Panel:
-    title = tr("P: the weights of each query add up to 1")
-    return _table(xp, found, "map", title, found.P, found.now, 1)
-
-
-def _dmap(xp, found: Attention) -> Panel:
-    title = tr("dS: the gradient of each query adds up to 0")
-    return _table(xp, found, "gradients", title, found.dS, found.back, 2)
 
 
 def _kept(xp, found: Attention, n: int) -> Panel:
@@ -280,11 +285,8 @@ def _backward(xp, found: Attention, n: int) -> Panel:
         ]
     back = xp.maximum(found.state.swept - 1.0, 0.0)
     swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("progress of the backward pass"), MOVED
-    left, right = found.ends(found.back)
     marks = (
-        *found.borders("x", n),
-        Box(left, -high, right, high, kind=MOVED, filled=0.08),
-        Rule("y", 0.0, kind=GUIDE),
+        *found.ground(found.back, high),
         *bars,
         Rule("x", found.column, kind=MOVED),
         Grip(back * n - 0.5, -0.8 * high, *swept, look="move"),

@@ -16,7 +16,7 @@ import numpy as np
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.explorers import attention, fields, lift, losses, norms, planes, response, slopes
-from aclnn_viz.explorers.arrays import XP, double
+from aclnn_viz.explorers.arrays import XP, double, sheet
 from aclnn_viz.explorers.state import (
     StateError,
     check_indices,
@@ -30,7 +30,6 @@ from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import STILL, unmarked
-from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # limits of one axis, and of all elements
@@ -65,7 +64,7 @@ def of(op) -> Subject:
         lambda state, backward=None: compute(op, state),
         panels,
         None,
-        lambda data: text(op, data),
+        lambda data: around(op, data),
         lambda subject, state: lift.pytest_of_case(op, options(op, state) | _by_hand(op, state)),
         caption=_said,
         plays=lambda data: data.answer.plays() if _has_stage(data) else (),
@@ -376,34 +375,30 @@ def _has_stage(data: Data) -> bool:
 
 def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
     """Return the matrix of a shown tensor, with at most one row and column per pixel."""
-    xp, shape = data.xp, (1, 1, *values.shape)[-2:]
+    xp, which = data.xp, list(values.shape)
     if not values.size:
-        shape, values = (1, 1), np.full(1, np.nan)
-    stack = xp.reshape(double(xp, values), (-1, *shape))
-    shown = min(getattr(data.state, "plane", 0), len(stack) - 1)
-    outer = [int(k) for k in np.unravel_index(shown, values.shape[:-2])] if values.ndim > 2 else ""
-    cut = tr(CUT, n=LONGEST) if max(shape) > LONGEST else ""
-    heat = Heat(stack[shown][:LONGEST, :LONGEST], *colours, digits=True)
+        values = np.full(1, np.nan)
+    elif values.ndim > 2:
+        places = np.arange(values.size).reshape(values.shape)
+        first = sheet(xp, places, data.state)[0, 0]
+        which = [int(k) for k in np.unravel_index(first, values.shape)[:-2]]
+    cells = sheet(xp, double(xp, values), data.state)
+    cut = tr(CUT, n=LONGEST) if max(cells.shape) > LONGEST else ""
+    heat = Heat(cells[:LONGEST, :LONGEST], *colours, digits=True)
     over, up = Axis(tr("column")), Axis(tr("row"))
-    return Panel(name, f"{name} {outer or list(values.shape)}{cut}", (heat,), over, up, 5, TALL)
+    return Panel(name, f"{name} {which}{cut}", (heat,), over, up, 5, TALL)
 
 
 # The picture in words
 
 
-def text(op, data: Data) -> str:
-    """Return the whole picture in words and numbers."""
+def around(op, data: Data) -> tuple:
+    """Return the lines before and after the panels in words."""
     asked = ", ".join(
         f"{name} {value}"
         for name, value in data.inputs.items()
         if not isinstance(value, np.ndarray)
     )
     first = tr("{name} in {dtype}", name=op.aclnn_name, dtype=data.state.dtype)
-    return "\n".join(
-        [
-            tr("{output}: {text}", output=first, text=asked) if asked else first,
-            unmarked(_said(data)),
-            *in_words(panels(data)),
-            *map(tr, data.notices),
-        ]
-    )
+    first = tr("{output}: {text}", output=first, text=asked) if asked else first
+    return [first, unmarked(_said(data))], map(tr, data.notices)

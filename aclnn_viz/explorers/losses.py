@@ -6,16 +6,16 @@ row is its strength: 0 if it is ignored. The lesson: the gradient is the distanc
 strength; classes gain what others lose, so a row sums to 0.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, only, placed, sweep
+from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Rule, Spots
+from aclnn_viz.explorers.norms import bars, reach
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, told, written
@@ -188,24 +188,19 @@ def _row(xp, found: Loss) -> Panel:
     softmax, wanted, away = (
         found.of_row(values) for values in (found.softmax, found.wanted, found.away)
     )
-    here, gap = np.arange(rows)[:, None] == row, np.full(classes, np.nan)
-
-    def threads(*ends):
-        return xp.reshape(xp.stack([*ends, gap], axis=1), (-1,))
-
-    counted = found.of_row(found.counted)
+    here, counted = np.arange(rows)[:, None] == row, found.of_row(found.counted)
     marks = (
         Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
         Line(
-            threads(at, at),
-            threads(wanted, wanted + away),
+            strokes(xp, at, at),
+            strokes(xp, wanted, wanted + away),
             GRADIENT,
             told(found.own, message("distance to the target"), message("pull of the target")),
             6.0,
         ),
         Line(
-            threads(at - 0.44, at + 0.44),
-            threads(wanted, wanted),
+            strokes(xp, at - 0.44, at + 0.44),
+            strokes(xp, wanted, wanted),
             READ,
             tr("target: the wanted probability"),
             3.5,
@@ -251,12 +246,6 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     values = found.of_row(found.gradient)
-    at = np.arange(values.size, dtype=np.float64)
-    marks = (
-        Rule("y", 0.0, kind=GUIDE),
-        Bars(at, values, GRADIENT, "", 0.7),
-        Rule("x", found.chosen[1], kind=MOVED),
-    )
     title = told(
         found.own,
         message("{output} of the chosen row: distance to the target times {strength}"),
@@ -264,21 +253,22 @@ def _gradient(xp, found: Loss) -> Panel:
         output=found.output,
         strength=number(found.of_row(found.strength)),
     )
-    up = Axis(found.output, -found.most, found.most)
-    return Panel("gradient", title, marks, _over(found), up, 12, LOW, ("column",), below="row")
+    ends = -found.most, found.most
+    made = bars("gradient", title, values, GRADIENT, ends, found.chosen[1], 12, LOW)
+    return replace(made, x=_over(found), y=Axis(found.output, *ends), pick=("column",), below="row")
 
 
 def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
-    ends, at = np.array([-0.5, classes - 0.5, np.nan]), np.arange(rows, dtype=np.float64)
-    struck = xp.where(found.counted, np.nan, at)[:, None] + np.zeros(3)
+    at, edge = np.arange(rows, dtype=np.float64), np.full(rows, -0.5)
+    struck = xp.where(found.counted, np.nan, at)
     left, frames = double(xp, found.target) - 0.5, ()
     for k in range(rows):
         frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=READ)
         frames += only(xp, found.counted[k], frame)
     marks = (
         Heat(found.gradient, "diverging", -found.most, found.most),
-        Line(np.tile(ends, rows), xp.reshape(struck, (-1,)), GUIDE, "", 2.5),
+        Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),

@@ -12,7 +12,7 @@ from math import prod, sqrt
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers.arrays import double, element, placed, point, sweep
+from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -223,17 +223,19 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
         for k in range(size)
     ]
 
+    def flat(values):
+        return xp.reshape(values, (-1,))[:size]
+
     def each(name):
         return xp.stack([xp.sum(one[name]) for one in ones])
 
     slope = each(shifts[0]) if shifts else np.ones(size)
     xhat = each(scales[0][0]) / xp.where(slope == 0.0, 1.0, slope)
     weights = slope * _scaled(xp, op, arranged.attributes, known, scales[0][1], upstream)[:size]
-    gradient = xp.reshape(run(page.backward, known)[output], (-1,))[:size]
-    rstd = xp.reshape(known[[*op.saved][-1]], (-1,))[0]
-    arriving = weights * xp.reshape(known[upstream], (-1,))[:size]
+    gradient, arrives = flat(run(page.backward, known)[output]), flat(known[upstream])
+    rstd, arriving = flat(known[[*op.saved][-1]])[0], weights * arrives
     taken = arriving - gradient / rstd
-    own = xp.stack([xp.reshape(one[output], (-1,))[k] for k, one in enumerate(ones)])
+    own = xp.stack([flat(one[output])[k] for k, one in enumerate(ones)])
     pull = rstd * weights
     middle, off = xp.mean(taken), xhat - xp.mean(xhat)
     spread = xp.mean(off * off)
@@ -241,8 +243,8 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     return Norm(
         xp,
         output,
-        xp.reshape(known[x], (-1,))[:size],
-        xp.reshape(known[upstream], (-1,))[:size],
+        flat(known[x]),
+        arrives,
         xhat,
         weights,
         arriving,
@@ -289,21 +291,17 @@ def _scatter(xp, found: Norm) -> Panel:
     flat = 1.0 - t
     (start, steep), taken = found.line, found.taken * found.times
     ends = xp.stack([-wide, wide])
-    dots, low, gap = found.arriving - t * taken, flat * taken, np.full(found.n, np.nan)
-
-    def sticks(one, other):
-        x = xp.stack([found.xhat, found.xhat, gap], axis=1)
-        return xp.reshape(x, (-1,)), xp.reshape(xp.stack([one, other, gap], axis=1), (-1,))
-
+    dots, low = found.arriving - t * taken, flat * taken
+    sticks = strokes(xp, found.xhat, found.xhat)
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
     factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
     across = element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Rule("x", 0.0, kind=GUIDE),
-        Line(*sticks(low, 0.0 * low), READ, "", 1.0),
+        Line(sticks, strokes(xp, low, 0.0 * low), READ, "", 1.0),
         Line(ends, flat * found.times * (start + steep * ends), READ, tr("taken away"), 3.5),
-        Line(*sticks(low, dots), GRADIENT, tr("remains"), 5.0),
+        Line(sticks, strokes(xp, low, dots), GRADIENT, tr("remains"), 5.0),
         Handles(
             found.xhat[None, :],
             dots[None, :],

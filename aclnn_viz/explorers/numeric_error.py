@@ -7,9 +7,10 @@ from dataclasses import replace
 import numpy as np
 
 from aclnn_viz.accuracy.report import disagreements
-from aclnn_viz.accuracy.standard import FAIL, NOT_APPLICABLE, PASS
+from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers import lift
+from aclnn_viz.explorers.arrays import point
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
@@ -28,7 +29,6 @@ from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
 from aclnn_viz.pictures.text import number
-from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
 
@@ -173,8 +173,8 @@ def glass(data: Data) -> list[Panel]:
     marks += [
         Rule("x", 0.0, tr("truth"), INK),
         Dots(
-            np.array([off]),
-            np.array([0.25]),
+            point(off),
+            point(0.25),
             WRONG if missed else MOVED,
             tr("the kernel's number"),
             6.0,
@@ -188,7 +188,7 @@ def glass(data: Data) -> list[Panel]:
         low=low,
         high=high,
     )
-    marks.append(Spots(*(np.array([end]) for end in (-far, 0.0, far, 1.0)), (says,)))
+    marks.append(Spots(*map(point, (-far, 0.0, far, 1.0)), (says,)))
     title = tr(
         "element {place} magnified: {error} ulp off",
         place=e.where(at),
@@ -263,34 +263,18 @@ def histogram(data: Data) -> Panel:
     return replace(made, name="ulps", title=summary(counts), least=WORDED)
 
 
-def used(verdict) -> float:
-    """Return the used part of a standard's allowance: at most 1 if it passes; nan if it does not apply.
-
-    A share that must be large is measured by its distance to 1. A limit of zero has no measure.
-    """
-    if verdict == NOT_APPLICABLE:
-        return np.nan
-    number, limit = verdict.number, verdict.limit
-    if not limit:
-        return np.inf if number else 0.0
-    if (number > limit) == (verdict == FAIL) or number == limit:
-        return number / limit
-    return (1 - number) / (1 - limit) if limit != 1 else np.inf
-
-
 def standards(data: Data) -> Panel:
     """Return each standard on a line: the used part of its limit, the verdict, and its reason."""
     verdicts = data.report.verdicts
     marks = [Rule("x", 0.0, "", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
     for row, verdict in enumerate(verdicts.values()):
-        share = used(verdict)
-        if not np.isnan(share):
+        if not np.isnan(verdict.strain):
             with np.errstate(divide="ignore"):
-                at = float(np.clip(np.log10(share), -REACH, REACH))
+                at = float(np.clip(np.log10(verdict.strain), -REACH, REACH * (verdict == FAIL)))
             kind = 1 if verdict == FAIL else 0
             marks += [
                 Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=0.25),
-                Dots(np.array([at]), np.array([float(row)]), kind, "", 3.5),
+                Dots(point(at), point(row), kind, "", 3.5),
             ]
         word = tr(OUTCOMES.get(verdict.outcome, "—"))
         marks += [
@@ -409,17 +393,17 @@ def origin(data: Data) -> list[str]:
     return [tr(said, soc=state.soc, cann=state.cann, pieces=text)]
 
 
-def describe(data: Data) -> str:
-    """Return the text twin: the panels in words, and the plan."""
-    return "\n".join(
+def around(data: Data) -> tuple:
+    """Return the lines before and after the panels in words: the plan."""
+    return (
         [
             *headline(data),
             tr("Inputs: {shapes}; seed {seed}.", shapes=_shapes(data.inputs), seed=data.state.seed),
             tr("Plan: {plan}.", plan=tr(data.plan.name)),
             *(f"  {note}" for note in data.plan.notes),
             *origin(data),
-            *in_words(panels(data)),
-        ]
+        ],
+        [],
     )
 
 
@@ -477,7 +461,7 @@ def subject():
         compute,
         panels,
         headline,
-        describe,
+        around,
         pytest_case,
         notices=notices,
         caption=caption,

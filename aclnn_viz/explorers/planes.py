@@ -162,13 +162,9 @@ def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
     """Return the incoming gradients, and the gradients from the chosen output to the elements that it read."""
     k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
-
-    def padded(values, across: int):
-        below, beside = (tall - len(values), values.shape[1]), (tall, across - values.shape[1])
-        values = xp.concat([values, np.full(below, np.nan)], axis=0)
-        return xp.concat([values, np.full(beside, np.nan)], axis=1)
-
-    cells = xp.concat([padded(found.gradient, far), padded(arrived, wide)], axis=1)
+    both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
+    both[:height, :columns] = found.gradient
+    cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
     left, top, right, bottom = (end + far * (at in (0, 2)) for at, end in enumerate(window))
     beam = (
         (column + 0.5, left, np.nan, column + 0.5, left),

@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, point
+from aclnn_viz.explorers.arrays import double, element, point, strokes
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
@@ -131,11 +131,8 @@ def _columns(xp, found: Softmax) -> Panel:
     ends = xp.sum(xp.reshape(wide, (1, n)) * np.tril(np.ones((n, n))), axis=1)
     start = ends - wide
     height, level = found.arriving - t * found.level, found.level * (1.0 - t)
-    gap = np.full(n, np.nan)
-    across, tops, levels = (
-        xp.reshape(xp.stack(rows, axis=1), (-1,))
-        for rows in ((start, ends, gap), (height, height, gap), (level, level, gap))
-    )
+    across, tops = strokes(xp, start, ends), strokes(xp, height, height)
+    levels = strokes(xp, level, level)
     areas = [
         Box(start[j], level[j], ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)
     ]

@@ -11,6 +11,7 @@ from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.text import unmarked
+from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import tr
 
 
@@ -38,7 +39,8 @@ class Subject:
     headline: (
         Callable | None
     )  # makes the sentences beside the caption, from data; may be slower than `panels`, as `text`
-    text: Callable  # describes the whole picture in words, from data
+    # makes the lines before and after the panels in words, from data
+    around: Callable
     test: Callable = lift.pytest_case  # makes a test module from (subject, state)
     notices: Callable = lambda data: map(tr, data.notices)  # makes the small print from data
     # Describes the view in one to three sentences, from data. "[3:word]" has the colour of the
@@ -71,6 +73,11 @@ class Subject:
     def said(self, data):
         """Return the caption of the main picture: by default the first sentence."""
         return self.caption(data) if self.caption else self.headline(data)[0]
+
+    def text(self, data) -> str:
+        """Return the whole picture in words."""
+        before, after = self.around(data)
+        return "\n".join([*before, *in_words(self.panels(data)), *after])
 
     def told(self, data) -> list:
         """Return the sentences beside the caption."""

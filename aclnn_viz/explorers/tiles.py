@@ -17,7 +17,6 @@ from aclnn_viz.explorers.tiles_data import (
 from aclnn_viz.explorers.tiles_stage import Scene, machine, source, timeline
 from aclnn_viz.pictures.marks import Spots
 from aclnn_viz.pictures.panels import Panel
-from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, tr
 
 NO_HAZARD = message(
@@ -115,10 +114,9 @@ def described(data: Data, seen) -> list[str]:
     return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::-2]), *bounds]
 
 
-def describe(data: Data) -> str:
-    """Return the text twin: the panels in words, and further facts."""
-    seen = panels(data)
-    return "\n".join([*headline(data), *notices(data), *in_words(seen), "", *described(data, seen)])
+def around(data: Data) -> tuple:
+    """Return the lines before and after the panels in words."""
+    return [*headline(data), *notices(data)], ["", *described(data, panels(data))]
 
 
 def notices(data: Data) -> list[str]:
@@ -173,7 +171,7 @@ def subject():
         compute,
         panels,
         headline,
-        describe,
+        around,
         pytest_case,
         notices=notices,
         caption=caption,

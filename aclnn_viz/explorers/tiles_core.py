@@ -16,14 +16,13 @@ import numpy as np
 from aclnn_viz import tiles
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.tiles_data import (
-    MACHINE,
     Data,
-    Machine,
     State,
     Work,
     how,
     inputs,
     jobs_of,
+    machine_of,
     pipe_name,
     program_of,
     ran,
@@ -74,9 +73,9 @@ def gathered(state, *_) -> dict:
 
 def _other(state) -> "Core | None":
     """Return the core with one buffer instead of two, or the reverse; None if the program does not support that."""
-    values = {name: getattr(state, name) for name in MACHINE}
-    other = Machine(**values | {"buffers": 3 - state.buffers, "fault": "none"})
-    if program_of(other) is program_of(Machine(**values | {"fault": "none"})):
+    right = replace(machine_of(state), fault="none")
+    other = replace(right, buffers=3 - state.buffers)
+    if program_of(other) is program_of(right):
         return None
     work = ran(other)
     return core_of(work, times_of(work, state.time), state.core)

@@ -197,12 +197,17 @@ def _given(op: str, dtype: str, seed: int, given: tuple):
     return case(op, dtype, seed, **dict(given)).inputs
 
 
-def ran(state: Machine) -> Work:
-    """Return the run of a state's program."""
-    return _work(*(getattr(state, name) for name in MACHINE))
-
-
 MACHINE = [*Machine.__dataclass_fields__]
+
+
+def machine_of(state) -> Machine:
+    """Return the program and machine of an explorer's state."""
+    return Machine(**{name: getattr(state, name) for name in MACHINE})
+
+
+def ran(state) -> Work:
+    """Return the run of a state's program."""
+    return _work(machine_of(state))
 
 
 def how(state: State) -> dict:
@@ -211,8 +216,7 @@ def how(state: State) -> dict:
 
 
 @lru_cache(16)  # keeps programs and their faults while a reader switches between them
-def _work(*values) -> Work:
-    state = Machine(**dict(zip(MACHINE, values)))
+def _work(state: Machine) -> Work:
     given, program = inputs(state), program_of(state)
     try:
         schedule, wrote = watched(state.schedule)

@@ -26,7 +26,6 @@ from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spot
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GUIDE, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose
-from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
 MEANINGS = {
@@ -437,11 +436,10 @@ def headline(data: Data) -> list[str]:
     return [*lines, tr(none if data.workspace is None else asks, n=f"{data.workspace or 0:,}")]
 
 
-def describe(data: Data) -> str:
-    """Return the text twin: the panels, every call, and every report."""
+def around(data: Data) -> tuple:
+    """Return the lines before and after the panels in words: every call, and every report."""
     calls = ["  " + _said(row).replace("\n", "; ") for row in rows(data.calls)]
-    seen = in_words(panels(data))
-    return "\n".join([*headline(data), *notices(data), *seen, "", *calls])
+    return [*headline(data), *notices(data)], ["", *calls]
 
 
 def notices(data: Data) -> list[str]:
@@ -463,7 +461,7 @@ def subject():
         compute,
         panels,
         headline,
-        describe,
+        around,
         pytest_case,
         notices=notices,
         caption=caption,

@@ -10,7 +10,7 @@ synchronise; and the library misses mistakes that it does not check: all codes a
 chance. Strides and offset define the elements of a view, but some operators ignore them.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from math import prod
 
@@ -131,14 +131,11 @@ def _unwritten(size: int, dtype) -> np.ndarray:
     return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
 
 
-PROGRAM = ("operator", "mistake", "dtype", "soc", "cann", "layout", "tensor", "rows", "columns")
-
-
 def ran(state: State, mended: bool | None = None) -> Data:
     """Return the emulator's run of a state's program, with its mistake or without."""
     mended = state.mended if mended is None else mended
-    values = {name: getattr(state, name) for name in PROGRAM}
-    return _ran(State(**values | {"mistake": "none"} if mended else values))
+    mistake = "none" if mended else state.mistake
+    return _ran(replace(state, mistake=mistake, mended=False, call=0))
 
 
 @lru_cache(32)

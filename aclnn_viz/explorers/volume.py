@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import point, sweep
+from aclnn_viz.explorers.arrays import point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
@@ -181,12 +181,9 @@ def _arrows(xp, found: Volume, seen, at):
     step = xp.where(step == 0.0, np.nan, step)
     a, b = seen(0.0, 0.0, 0.6)
     dx, dy = (step * np.array(along) for along in ((1.0, 0.0, a), (0.0, 1.0, b)))
-    ends = (
-        xp.reshape(xp.stack([start + 0.0 * step, start + by, np.full(3, np.nan)], axis=-1), (-1,))
-        for start, by in zip(at, (dx, dy))
-    )
-    yield Line(*ends, GRADIENT, "", 3.0)
-    yield Arrows(at[0] + 0.0 * step, at[1] + 0.0 * step, dx, dy, GRADIENT, "gridGrad")
+    x, y = (start + 0.0 * step for start in at)
+    yield Line(strokes(xp, x, x + dx), strokes(xp, y, y + dy), GRADIENT, "", 3.0)
+    yield Arrows(x, y, dx, dy, GRADIENT, "gridGrad")
 
 
 def _grad(xp, found: Volume) -> Panel:

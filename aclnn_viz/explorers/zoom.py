@@ -20,7 +20,6 @@ from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
-from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = "formula", "tensor", "pipes"
@@ -297,9 +296,9 @@ def headline(data: Data) -> list[str]:
     return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]
 
 
-def text(data: Data) -> str:
-    said = [unmarked(caption(data)), *headline(data)]
-    return "\n".join([*said, *in_words(panels(data)), *notices(data)])
+def around(data: Data) -> tuple:
+    """Return the lines before and after the panels in words."""
+    return [unmarked(caption(data)), *headline(data)], notices(data)
 
 
 def notices(data: Data) -> list[str]:
@@ -320,7 +319,7 @@ def subject():
         lambda state, backward=None: data(XP, state, **gathered(state)),
         panels,
         headline,
-        text,
+        around,
         tiles.pytest_case,
         notices=notices,
         caption=caption,

@@ -18,7 +18,7 @@ from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import element
 from aclnn_viz.explorers.terms import Term, same_element, stepped
-from aclnn_viz.explorers.tiles_data import MACHINE, PROGRAMS, Machine
+from aclnn_viz.explorers.tiles_data import PROGRAMS, Machine
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 
@@ -113,7 +113,7 @@ class Data:
 
 
 def gathered(state, *_) -> dict:
-    return {"zoomed": zoomed(*(getattr(state, name) for name in MACHINE))}
+    return {"zoomed": zoomed(tiles_data.machine_of(state))}
 
 
 def data(xp, state, zoomed: Zoomed) -> Data:
@@ -202,9 +202,8 @@ def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
 
 
 @lru_cache(8)
-def zoomed(*machine) -> Zoomed:
-    """Return the numbers of a state of the tile machine, by the values of its fields."""
-    state = Machine(*machine)
+def zoomed(state: Machine) -> Zoomed:
+    """Return the numbers of a state of the tile machine."""
     op, given = tiles_data.operator_of(state), tiles_data.inputs(state)
     arranged, steps, outputs, inputs, shown, elements = read(op, given)
     exact, final = stepped(op, arranged, np.dtype(float))[1], op.backward(**given)

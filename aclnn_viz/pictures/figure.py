@@ -133,15 +133,15 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     """Draw a panel with its upper left corner in pixels from the figure's lower left corner."""
     whole = drawn.get_figwidth() * DPI
     wide, cells, titles = panel.span * whole / COLUMNS, has_cells(panel), _title(panel, whole)
-    heat = any(isinstance(mark, Heat) for mark in panel.marks)
-    places = [
-        [one for one in axis.ticks if sorted((axis.low, one[0], axis.high))[1] == one[0]]
-        for axis in (panel.x, panel.y)
-    ]
+    heats = [mark for mark in panel.marks if isinstance(mark, Heat)]
+    places = []
+    for axis in (panel.x, panel.y):
+        low, high = sorted((axis.low, axis.high))
+        places.append([tick for tick in axis.ticks if low <= tick[0] <= high])
     named = Line, Dots, Bars, Band, Arrows
     labels = [mark.label for mark in panel.marks if isinstance(mark, named) and mark.label]
     across = max(1, int(wide / (45 + LETTER * max(map(columns, labels), default=1))))
-    rows = -(-len(set(labels)) // across) + heat
+    rows = -(-len(set(labels)) // across) + bool(heats)
     inner = (
         GAP
         + LETTER
@@ -152,18 +152,13 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     above = LINE * (len(titles) + rows) + GAP
     # width and height of the axes, in pixels
     space = wide - inner - GAP - DIGIT, height - above - under
-    size = whole, drawn.get_figheight() * DPI
-    start, space = _squared(panel, left + inner, space) if panel.square else (left + inner, space)
-    axes = drawn.add_axes(
-        [
-            start / size[0],
-            (top - above - space[1]) / size[1],
-            space[0] / size[0],
-            space[1] / size[1],
-        ],
-        label=panel.name,
-    )
+    size = np.array([whole, drawn.get_figheight() * DPI] * 2)
+    corner = left + inner, top - above - space[1]
+    axes = drawn.add_axes([*corner, *space] / size, label=panel.name)
     _ticked(axes, panel, places)
+    if panel.square:
+        axes.set_aspect("equal", anchor="N")
+        axes.apply_aspect()
     axes.tick_params(length=0, labelsize=SMALL_PRINT)
     axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=WIDTH["axis"])
     if not cells:
@@ -171,7 +166,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     for mark in panel.marks:
         DRAW[type(mark)](axes, mark, look)
     axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
-    edge = (left + GAP - start) / space[0]  # the panel's left end, as a share of the axes
+    # the panel's left end, as a share of the axes
+    edge = (left + GAP - axes.bbox.x0) / axes.bbox.width
     if labels:
         _legend(axes, panel, labels, edge, across)
     axes.annotate(
@@ -185,9 +181,8 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         fontweight="bold",
         gid="title",
     )
-    if heat:
-        image = next(image for image in axes.images if image.get_label() == "heat")
-        _key(axes, image, edge, 0.72 * LINE * (rows - 1))
+    for mark in heats[:1]:
+        _key(axes, mark, _shades(mark, look), edge, 0.72 * LINE * (rows - 1))
 
 
 def _ticked(axes, panel: Panel, places: list) -> None:
@@ -242,23 +237,15 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
     )
 
 
-def _squared(panel: Panel, left: float, space) -> tuple[float, tuple[float, float]]:
-    """Return left end and size of axes with equal units, centred in their space."""
-    across, down = _lengths(panel)
-    unit = min(space[0] / across, space[1] / down)
-    return left + (space[0] - unit * across) / 2, (unit * across, unit * down)
-
-
-def _key(axes, image, left, above) -> None:
+def _key(axes, heat: Heat, shades: str, left, above) -> None:
     """Draw the colours of a heat map from its low to its high end, above the axes."""
     from matplotlib.offsetbox import AnnotationBbox, HPacker, OffsetImage, TextArea
 
     low, high = (
-        TextArea(number(end), textprops={"fontsize": SMALL_PRINT}) for end in image.get_clim()
+        TextArea(number(end), textprops={"fontsize": SMALL_PRINT}) for end in (heat.low, heat.high)
     )
-    colours = OffsetImage(
-        np.linspace(0, 1, 70)[None].repeat(8, 0), zoom=0.72, cmap=image.get_cmap()
-    )
+    colours = MAPS[shades][np.linspace(0, 255, 70).astype(int)]
+    colours = OffsetImage(colours[None].repeat(8, 0), zoom=0.72)
     row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
     axes.add_artist(
         AnnotationBbox(
@@ -361,22 +348,16 @@ def _arrows(axes, mark, look):
     )
 
 
-def _heat(axes, mark, look):
-    from matplotlib.colors import ListedColormap, Normalize
+def _shades(mark: Heat, look: Theme) -> str:
+    """Return the name of a matrix's colours in a theme."""
+    return f"{mark.map} dark" if look.index and mark.map == "diverging" else mark.map
 
+
+def _heat(axes, mark, look):
+    colours = _shades(mark, look)
+    _image(axes, Image(mark.values, colours, mark.low, mark.high), look)
     values = np.asarray(mark.values, np.float64)
     rows, columns = values.shape
-    colours = f"{mark.map} dark" if look.index and mark.map == "diverging" else mark.map
-    axes.imshow(
-        np.ma.masked_invalid(values),
-        ListedColormap(MAPS[colours] / 255),
-        Normalize(mark.low, mark.high),
-        aspect="auto",
-        interpolation="nearest",
-        extent=(-0.5, columns - 0.5, rows - 0.5, -0.5),
-        zorder=0,
-        label="heat",
-    )
     wide, tall = axes.bbox.width / columns, axes.bbox.height / rows
     texts = np.reshape(mark.words, values.shape) if mark.words else None
     if mark.digits:
@@ -411,7 +392,7 @@ def _image(axes, mark, look):
     (rows, columns), left, top = values.shape, mark.x - 0.5, mark.y - 0.5
     axes.imshow(
         colours,
-        aspect="auto",
+        aspect=axes.get_aspect(),
         interpolation="nearest",
         alpha=float(mark.opacity),
         zorder=0,

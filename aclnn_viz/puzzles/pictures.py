@@ -53,11 +53,12 @@ def picture(of) -> Picture:
 
 def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
     """Return a panel for each output and each set of the other inputs."""
-    wanted, found = puzzle.picture, []
+    wanted, panels = puzzle.picture, []
+    span = COLUMNS // (len(wanted.series) * len(puzzle.outputs))
     x, marked = np.linspace(wanted.low, wanted.high, POINTS), np.array(wanted.marks)
     for fixed in wanted.series:
         curves, at = (right_answer(puzzle, {wanted.over: xs} | fixed) for xs in (x, marked))
-        others = tr(", ").join(f"{name} = {value}" for name, value in fixed.items())
+        others = [f"{name} = {value}" for name, value in fixed.items()]
         for name in puzzle.outputs:
             marks = []
             for k, row in enumerate(np.atleast_2d(curves[name])):
@@ -65,27 +66,15 @@ def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
                 dots = np.atleast_2d(at[name])[k]
                 line = Line(x, _with_gaps(row), CURVES[k], label)
                 marks += [line, Dots(marked, dots, CURVES[k], "", 3.5)]
-            found.append((name, others, tuple(marks)))
-    panels = tuple(
-        Panel(
-            name + others,
-            tr(
-                "{output} over {input}",
-                output=name,
-                input=tr(", ").join(filter(None, [wanted.over, others])),
-            ),
-            marks,
-            Axis(wanted.over),
-            span=COLUMNS // len(found),
-        )
-        for name, others, marks in found
-    )
+            over = tr(", ").join([wanted.over, *others])
+            title = tr("{output} over {input}", output=name, input=over)
+            panels.append(Panel(name + over, title, tuple(marks), Axis(wanted.over), span=span))
     head = tr(
         "{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.",
         title=puzzle.title,
         function=puzzle.name,
     )
-    return (head,), panels
+    return (head,), tuple(panels)
 
 
 def _with_gaps(row: np.ndarray) -> np.ndarray:

@@ -10,7 +10,6 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
     MOVED,
     READ,
     caption,
-    describe,
     plays,
     subject,
 )
@@ -186,7 +185,7 @@ def test_colours_beyond_the_ends_and_of_nan():
 
 def test_the_words_tell_the_numbers():
     data = compute(State())
-    words = describe(data)
+    words = subject().text(data)
     for text in (
         f"column {data.read[0, 0]:.3g}",
         "16 x 16 points on 32 x 32 pixels",
@@ -194,7 +193,7 @@ def test_the_words_tell_the_numbers():
         unmarked(caption(data)),
     ):
         assert text in words
-    assert words != describe(compute(State(rotate=16.0)))
+    assert words != subject().text(compute(State(rotate=16.0)))
 
 
 @in_one

@@ -9,10 +9,10 @@ import pytest
 from machine import sampled
 from panelled_explorer import assert_fits, panel
 
-from aclnn_viz.accuracy.standard import Verdict
+from aclnn_viz.accuracy.standard import all_of, at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.numeric_error import _seen, subject, used
+from aclnn_viz.explorers.numeric_error import _seen, subject
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     INDICES,
@@ -184,19 +184,18 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "share"),
+    ("criterion", "share"),
     [
-        (Verdict("pass", 0.5, 2.0, ""), 0.25),
-        (Verdict("fail", 6.0, 2.0, ""), 3.0),
-        (Verdict("pass", 2.0, 2.0, ""), 1.0),
-        (Verdict("pass", 0.999, 0.99, ""), 0.1),
-        (Verdict("fail", 0.9, 0.99, ""), 10.0),
-        (Verdict("pass", 0, 0, ""), 0.0),
-        (Verdict("fail", 3, 0, ""), math.inf),
+        (at_most("", 0.5, 2.0), 0.25),
+        (at_most("", 6.0, 2.0), 3.0),
+        (at_least("", 0.999, 0.99), 0.1),
+        (at_least("", 0.9, 0.99), 10.0),
+        (none("", 0), 0.0),
+        (none("", 3), math.inf),
     ],
 )
-def test_the_part_of_a_limit_that_is_used(verdict, share):
-    assert used(verdict) == pytest.approx(share)
+def test_the_part_of_a_limit_that_is_used(criterion, share):
+    assert all_of(criterion).strain == pytest.approx(share)
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def line():
         lambda state, backward=None: state,
         panels,
         headline,
-        lambda state: "in words",
+        lambda state: (["before"], ["after"]),
         notices=lambda state: ("not measured",),
     )
 
@@ -48,7 +48,7 @@ def test_the_browser_gets_panels_words_and_notices(line):
     assert line.words(State()) == {
         "caption": "The slope is 3.0.",
         "headline": ["The slope is 3.0."],
-        "text": "in words",
+        "text": "before\n\na line\n  x  y\n  0  0\n  1  3\n  2  6\nafter",
         "notices": ["not measured"],
     }
 

@@ -23,9 +23,8 @@ from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Grip, Handles, Hea
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
-from aclnn_viz.pictures.text import choose, number, signed, unmarked, written
-from aclnn_viz.pictures.twin import in_words
-from aclnn_viz.words.messages import tr
+from aclnn_viz.pictures.text import choose, number, signed, told, unmarked, written
+from aclnn_viz.words.messages import message, tr
 
 FIRST = True  # the start page shows this explorer
 NOTHING = 0  # kind of dashed marks, which mean that no pixel is read
@@ -333,16 +332,14 @@ def _input_grad(data: Data) -> Panel:
 def caption(data: Data):
     """Return the caption: the chosen point, the effect of padding, and the effect of a move."""
     xp, state = data.xp, data.state
-    (column, row), (slope, _) = data.read
     taps, bicubic = data.taps, state.interpolationMode == BICUBIC
-    names = {"column": written(column, ".3g"), "row": written(row, ".3g"), "slope": signed(slope)}
     off, where = _where(data)
     lost = xp.sum(xp.abs(taps[:, 2]) * (1.0 - taps[:, 5]))
     share = 100.0 * lost / xp.sum(xp.abs(taps[:, 2]))
     if state.interpolationMode == NEAREST:
         rest = tr(
             "The point reads one whole pixel, [5:column {column}]. [b:A small move changes nothing:] its gradient is always 0.",
-            **names,
+            column=written(data.read[0, 0], ".3g"),
         )
     elif bicubic:
         rest = tr(
@@ -365,7 +362,7 @@ def caption(data: Data):
             ),
         )
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
-        rest = choose(xp.where(off > 0, 1, 0), rest, _padded(data, names))
+        rest = choose(off > 0, rest, _padded(data))
     said = tr("{where} {what}", where=where, what=rest)
     count = state.grid_height * state.grid_width
     arrived = xp.minimum(xp.floor(state.sent * count), float(count))
@@ -383,58 +380,60 @@ def caption(data: Data):
 def _where(data: Data):
     """Return a sentence on the point's place and its distance from the image."""
     xp, size = data.xp, (data.state.width, data.state.height)
-    u, v = data.hops[:, 0]
-    before, behind = zip(*((-0.5 - at, at - n + 0.5) for at, n in zip((u, v), size)))
-    which = xp.where(
-        before[0] > 0,
-        1,
-        xp.where(behind[0] > 0, 2, xp.where(before[1] > 0, 3, xp.where(behind[1] > 0, 4, 0))),
+    which, away = np.zeros((), int), 0.0
+    for k, (at, n) in enumerate(zip(data.hops[::-1, 0], size[::-1])):
+        for side, off in enumerate((at - n + 0.5, -0.5 - at)):
+            which, away = xp.where(off > 0, 4 - 2 * k - side, which), xp.where(off > 0, off, away)
+    where = told(
+        which,
+        message("The [7:point] lies on the image."),
+        message("The [7:point] is {n} pixels left of the image."),
+        message("The [7:point] is {n} pixels right of the image."),
+        message("The [7:point] is {n} pixels above the image."),
+        message("The [7:point] is {n} pixels below the image."),
+        n=written(away, ".1f"),
     )
-    texts = (
-        tr("The [7:point] is {n} pixels left of the image.", n=written(before[0], ".1f")),
-        tr("The [7:point] is {n} pixels right of the image.", n=written(behind[0], ".1f")),
-        tr("The [7:point] is {n} pixels above the image.", n=written(before[1], ".1f")),
-        tr("The [7:point] is {n} pixels below the image.", n=written(behind[1], ".1f")),
-    )
-    return which, choose(which, tr("The [7:point] lies on the image."), *texts)
+    return which, where
 
 
-def _padded(data: Data, names: dict):
+def _padded(data: Data):
     """Return a sentence on what border or reflection does to a point outside the image."""
     xp, across = data.xp, data.hops[0]
+    (column, row), (slope, _) = data.read
     if data.state.paddingMode != REFLECTION:
-        return choose(
-            across[0] != across[2],
-            tr(
-                "The point reads the edge, [5:row {row}]. [b:A move up or down changes nothing:] no [8:gradient] in y.",
-                **names,
+        which = across[0] != across[2]
+        texts = (
+            message(
+                "The point reads the edge, [5:row {row}]. [b:A move up or down changes nothing:] no [8:gradient] in y."
             ),
-            tr(
-                "The point reads the edge, [5:column {column}]. [b:A move left or right changes nothing:] slope 0, no [8:gradient] in x.",
-                **names,
+            message(
+                "The point reads the edge, [5:column {column}]. [b:A move left or right changes nothing:] slope 0, no [8:gradient] in x."
             ),
         )
-    hops = xp.where(across[1] != across[2], 2, xp.where(across[0] != across[1], 1, 0))
-    slope = data.read[1, 0]
-    near = (hops > 0) & ((slope == 0.0) | ((slope < 0.0) != (hops == 1)))
-    return choose(
-        xp.where(near, 3, hops),
-        tr(
-            "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]",
-            **names,
-        ),
-        tr(
-            "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}.",
-            **names,
-        ),
-        tr(
-            "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}.",
-            **names,
-        ),
-        tr(
-            "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}.",
-            **names,
-        ),
+    else:
+        hops = xp.where(across[1] != across[2], 2, xp.where(across[0] != across[1], 1, 0))
+        near = (hops > 0) & ((slope == 0.0) | ((slope < 0.0) != (hops == 1)))
+        which = xp.where(near, 3, hops)
+        texts = (
+            message(
+                "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]"
+            ),
+            message(
+                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}."
+            ),
+            message(
+                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
+            ),
+            message(
+                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
+            ),
+        )
+    return told(
+        which,
+        *texts,
+        row=written(row, ".3g"),
+        column=written(column, ".3g"),
+        slope=signed(slope),
     )
 
 
@@ -450,10 +449,10 @@ def plays(data: Data) -> tuple[dict, ...]:
     )
 
 
-def describe(data: Data) -> str:
-    """Return the whole picture in words and tables."""
+def around(data: Data) -> tuple:
+    """Return the lines before and after the panels in words."""
     state = data.state
-    return "\n".join(
+    return (
         [
             tr(
                 "{name}: {points} points on {pixels} pixels ({image}); {interpolation}, {mode}, alignCorners {aligned}, {dtype}",
@@ -472,8 +471,8 @@ def describe(data: Data) -> str:
                 column=state.column,
                 what=unmarked(caption(data)),
             ),
-            *in_words(panels(data)),
-        ]
+        ],
+        [],
     )
 
 
@@ -486,7 +485,7 @@ def subject():
         compute,
         panels,
         None,
-        describe,
+        around,
         notices=lambda data: (),
         caption=caption,
         plays=plays,
