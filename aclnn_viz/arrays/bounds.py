@@ -172,8 +172,6 @@ class BoundedArray(ArrayOfParts):
             result = trimmed(self.xp, value, error, variance, decisions, others)
         else:
             result = _RULES[ufunc](self.xp, value, decisions, *inputs)
-        if not self.xp.plan.saturate:
-            return result
         return saturated(
             result, lambda: in_numpy_arrays(ufunc)(*(np.asarray(x.wide) for x in inputs))
         )

@@ -6,8 +6,6 @@ float64 numbers and are rounded, too. `SLACK` restores their relative loss where
 what a product or a quotient loses to underflow.
 """
 
-from functools import cache
-
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT64, float_format
@@ -24,19 +22,12 @@ def half_ulp(data: np.ndarray) -> np.ndarray:
 
     Clearing fraction and sign bits of a number leaves the power of two below it.
     """
-    integer, mask, unit, least = _exponent(data.dtype)
-    power = (data.view(integer) & mask).view(data.dtype)
-    return np.maximum(power.astype(np.float64) * unit, least)
-
-
-@cache
-def _exponent(dtype: np.dtype) -> tuple[np.dtype, int, float, float]:
-    """Return the integers of a format's size, the mask of its exponent, its unit roundoff and half its least spacing."""
-    fmt = float_format(dtype)
+    fmt = float_format(data)
     fraction = fmt.significand_bits - 1
     mask = ((1 << (fmt.bits - 1 - fraction)) - 1) << fraction
+    power = (data.view(f"i{fmt.bits // 8}") & mask).view(fmt.numpy)
     least = fmt.smallest_subnormal if fmt is FLOAT64 else fmt.smallest_subnormal / 2
-    return np.dtype(f"i{fmt.bits // 8}"), mask, fmt.unit_roundoff, least
+    return np.maximum(power.astype(np.float64) * fmt.unit_roundoff, least)
 
 
 def times(size, error):

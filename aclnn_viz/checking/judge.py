@@ -175,8 +175,8 @@ def prepared(
     """Return a case with the results that are right for a kernel under `plan` (None: any that computes in float32).
 
     `signs` includes the signs of zeros where every order of products agrees. If the caller has changed the
-    operator's page, `around(page)` makes the same change in each page of the plan. Return None where the bounds of a few
-    plans already show the outputs `right`: the bounds of further plans, which take time, only allow more.
+    operator's page, `around(page)` makes the same change in each page of the plan. Return None where outputs are
+    `right` because they are the truth, rounded: bounds, which take time, only allow more.
     """
 
     def adapted(plan: Plan) -> Plan:
@@ -195,46 +195,40 @@ def prepared(
     arranged = op.arranged(inputs)[1]
     narrow = float_format(case.dtype).bits == 16
     plans = (plan,) if plan else _in_float32(op, narrow)
-    cancelling = own("faults", op.name, "CANCELLING", False)
-
-    def expected() -> dict[str, Expected]:
-        """Return what the envelopes of the plans so far allow."""
-        found = {}
-        for name, exact in truth.items():
-            bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
-            undecided = np.any(
-                [each[name].undecided for each in envelopes] or [arranged.empty & (exact != exact)],
-                axis=0,
-            )
-            allowed = FREEDOM * np.max(bounds, axis=0)
-            if cancelling:
-                unit = 2.0**-53 if case.dtype == "float64" else 2.0**-24
-                allowed = np.maximum(
-                    allowed,
-                    FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
-                )
-            if narrow:  # a tie may round either way: Atlas A2 rounds some outputs away from zero
-                allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
-            if case.dtype != "float64":
-                allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)
-            undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
-            found[name] = Expected(
-                exact,
-                np.where(np.isfinite(exact), allowed, 0.0),
-                arranged.results[name].format.numpy,
-                undecided,
-            )
-        return found
-
-    envelopes = []
-    for plan in () if arranged.empty else plans:
-        if right is not None and not judge(Prepared(recipe, case, expected(), start, 0.0), right):
+    if right is not None:
+        sharp = {
+            name: Expected(exact, 0.0, arranged.results[name].format.numpy, False)
+            for name, exact in truth.items()
+        }
+        if not judge(Prepared(recipe, case, sharp, start, 0.0), right):
             return None
-        envelopes.append(envelope(op, adapted(plan), **inputs))
+    envelopes = [] if arranged.empty else [envelope(op, adapted(plan), **inputs) for plan in plans]
+    expected = {}
+    for name, exact in truth.items():
+        bounds = [each[name].bound for each in envelopes] or [np.zeros(exact.shape)]
+        undecided = np.any([each[name].undecided for each in envelopes] or [exact != exact], axis=0)
+        allowed = FREEDOM * np.max(bounds, axis=0)
+        if own("faults", op.name, "CANCELLING", False):
+            unit = 2.0**-53 if case.dtype == "float64" else 2.0**-24
+            allowed = np.maximum(
+                allowed,
+                FREEDOM * unit * np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)),
+            )
+        if narrow:  # a tie may round either way: Atlas A2 rounds some outputs away from zero
+            allowed = np.maximum(allowed, 2.0**-40 * np.abs(exact))
+        if case.dtype != "float64":
+            allowed = np.where(allowed > 0, np.maximum(allowed, FLUSHED), allowed)
+        undecided |= np.isinf(allowed) & np.isfinite(exact) | np.isinf(exact.error)
+        expected[name] = Expected(
+            exact,
+            np.where(np.isfinite(exact), allowed, 0.0),
+            arranged.results[name].format.numpy,
+            undecided,
+        )
     return Prepared(
         recipe,
         case,
-        loosened(op, inputs, expected(), adapted(_device(op)), signs),
+        loosened(op, inputs, expected, lambda: adapted(preset(op, SOC)), signs),
         start,
         time.monotonic() - start,
     )
@@ -263,12 +257,7 @@ def explained(
 
 def pages(op) -> set:
     """Return the arrangements of the formula that a kernel may use: None (the textbook's), the device's, the peers'."""
-    return {None, _device(op).page, *own("peer", op.name, "ARRANGEMENTS", ())}
-
-
-@lru_cache
-def _device(op) -> Plan:
-    return preset(op, SOC)
+    return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
 
 
 @lru_cache
@@ -374,7 +363,7 @@ def in_float64(inputs: dict) -> dict[str, np.ndarray]:
 
 
 def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
-    """Return the expectation, wider where special inputs allow several results; `device` is a product's plan."""
+    """Return the expectation, wider where special inputs allow several results; `device()` is a product's plan."""
     floats = in_float64(inputs)
     nan = any(np.isnan(value).any() for value in floats.values())
     infinite = any(np.isinf(value).any() for value in floats.values())
@@ -396,7 +385,7 @@ def loosened(op, inputs: dict, expected: dict, device, signs: bool) -> dict:
 def _special(op, inputs, floats, expected, device, nan: bool) -> dict:
     with np.errstate(all="ignore"):
         rng, changed = np.random.default_rng(0), partial(_changed, op, inputs, floats)
-        on_device = plans.run(op, device, **inputs)
+        on_device = plans.run(op, device(), **inputs)
         right = [op.backward(**inputs), on_device] + [
             changed(lambda value: value * (1 + JITTER * rng.choice([-1, 1], value.shape)))
             for _ in range(2)

@@ -3,7 +3,6 @@
 A fault changes the right page, the kernel's inputs, or its formats.
 """
 
-import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import unified_diff
@@ -120,33 +119,13 @@ def _lines(text: str) -> list[str]:
 
 @cache
 def changed(right: ModuleType, changes: tuple[tuple[str, str], ...]) -> ModuleType:
-    page = page_from("", right)
-    for part in _rewritten(right, changes):
-        exec(_compiled(part), page.__dict__)
-    return page
-
-
-_compiled = cache(lambda source: compile(source, "<a wrong page>", "exec"))
-
-
-@cache
-def _statements(right: ModuleType) -> list[str]:
-    """Return the texts of the statements of a module's source, so that a change compiles one of them alone."""
-    source = "\n\n".join(text for _, text in sources(right))
-    lines, ends = source.splitlines(True), [node.end_lineno for node in ast.parse(source).body]
-    return ["".join(lines[at:end]) for at, end in zip([0, *ends], [*ends[:-1], None])]
+    return page_from(rewritten(right, changes), right)
 
 
 def rewritten(right: ModuleType, changes) -> str:
     """Return a module's source with texts changed; raise ValueError for a text that does not occur exactly once."""
-    return "".join(_rewritten(right, changes))
-
-
-def _rewritten(right: ModuleType, changes) -> list[str]:
-    """Return the statements of a changed source; one text if a change is in several of them."""
-    parts = _statements(right)
+    source = "\n\n".join(text for _, text in sources(right))
     for old, new in changes:
-        source = "".join(parts)
         if source.count(old) != 1:
             raise ValueError(
                 problem(
@@ -155,9 +134,8 @@ def _rewritten(right: ModuleType, changes) -> list[str]:
                     "quote more or less of the page",
                 )
             )
-        parts = parts if any(old in part for part in parts) else [source]
-        parts = [part.replace(old, new) for part in parts]
-    return parts
+        source = source.replace(old, new)
+    return source
 
 
 def page_from(source: str, right: ModuleType, name: str = "") -> ModuleType:
