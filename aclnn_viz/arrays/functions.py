@@ -28,7 +28,7 @@ def moved_part(f, name: str, arrays, nothing=ZERO):
     Return None if no array has that part.
     """
     parts = [getattr(x, name) for x in arrays]
-    if all(part is None for part in parts):
+    if all([part is None for part in parts]):
         return None
     return f(
         *(spread(nothing if part is None else part, x.shape) for part, x in zip(parts, arrays))
@@ -90,7 +90,7 @@ class Functions(Guards):
         return x if high is None else np.minimum(x, high)
 
     def reshape(self, x, shape):
-        return self._move(lambda a: np.reshape(a, shape), x)
+        return self._move(lambda a: a.reshape(shape), x)
 
     def moveaxis(self, x, source, destination):
         return self._move(lambda a: np.moveaxis(a, source, destination), x)
@@ -99,7 +99,7 @@ class Functions(Guards):
         return self._move(lambda a, b: np.where(condition, a, b), x, y)
 
     def take(self, x, index, axis=None):
-        return self._move(lambda part: np.take(part, index, axis=axis), x)
+        return self._move(lambda part: part.take(index, axis), x)
 
     def concat(self, arrays, axis=0):
         return self._move(lambda *parts: np.concatenate(parts, axis=axis), *arrays)

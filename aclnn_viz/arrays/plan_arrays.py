@@ -2,7 +2,7 @@
 numbers.
 """
 
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from aclnn_viz.arrays.sums import along, columns, sum_axes, tree
 from aclnn_viz.dtypes import float_format, round_to
 
 
+@cache
 def common(*dtypes) -> np.dtype:
     """Return the dtype of an operation on these formats: float32 if neither format holds all numbers of the other.
 
