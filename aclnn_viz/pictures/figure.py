@@ -350,7 +350,7 @@ def _arrows(axes, mark, look):
 
 def _shades(mark: Heat, look: Theme) -> str:
     """Return the name of a matrix's colours in a theme."""
-    return f"{mark.map} dark" if look.index and mark.map == "diverging" else mark.map
+    return "diverging_dark" if look.index and mark.map == "diverging" else mark.map
 
 
 def _heat(axes, mark, look):

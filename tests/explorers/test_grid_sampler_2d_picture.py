@@ -173,7 +173,7 @@ def test_lightness_of_the_maps_is_monotone():
     assert (np.diff(lightness["sequential"]) >= -0.5).all() and (
         np.diff(lightness["grey"]) >= 0
     ).all()
-    for half in (lightness["diverging"], -lightness["diverging dark"]):
+    for half in (lightness["diverging"], -lightness["diverging_dark"]):
         assert (np.diff(half[:128]) >= 0).all() and (np.diff(half[128:]) <= 0).all()
 
 

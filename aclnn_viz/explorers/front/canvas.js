@@ -110,7 +110,7 @@ function sheet(values, rows, columns, table, low, high) {
 
 const tables = new WeakMap();
 function colourTable(theme, name) {
-  const view = theme.maps[theme.dark && `${name} dark` in theme.maps ? `${name} dark` : name];
+  const view = theme.maps[theme.dark && `${name}_dark` in theme.maps ? `${name}_dark` : name];
   if (!tables.has(view)) tables.set(view, new Uint8Array(view.buffer, view.byteOffset, view.byteLength));
   return tables.get(view);
 }
