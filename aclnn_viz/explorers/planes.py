@@ -13,17 +13,14 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP, element, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.state import control, vendors
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # most outputs whose windows are computed
-GAP, WEIGHED = (
-    2,
-    64,
-)  # cells between the matrices; most elements of a window that show their weights
+GAP, WEIGHED = 2, 5  # cells between the matrices; most rows that show their weights
 LOW, TALL = 170, 390  # heights of panels in pixels
 
 
@@ -58,6 +55,9 @@ class Plane:
     weights: np.ndarray  # weight of each element in each output, shape (outputs, rows, columns)
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each element, summed over all outputs, shape (rows, columns)
+    windows: np.ndarray  # rectangle around what each output reads, (outputs, 4), nan for nothing
+    pooled: bool  # of its window, each output takes the largest element
+    places: tuple  # name of an index for each row of outputs, and the indices; else ()
     state: object
 
     def chosen(self, xp):
@@ -87,7 +87,7 @@ class Plane:
         low = np.where(read, self.weights, np.inf).min(axis=(1, 2))
         high = np.where(read, self.weights, -np.inf).max(axis=(1, 2))
         shared = np.array([readers[one].max(initial=0) for one in read])
-        kinds = np.where(counts > 1, np.where(high - low < 1e-12, 2, 3), counts)
+        kinds = np.where(counts > 1, np.where(high - low < 1e-12, 2, 3), counts + 3 * self.pooled)
         kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
         what = told(
             kind,
@@ -99,20 +99,23 @@ class Plane:
             message(
                 "The [7:output] reads [5:{n} elements] with weights from {low} to {high}, and each gets its gradient times the weight."
             ),
+            message(
+                "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
+            ),
             n=written(n, "d"),
             low=number(low),
             high=number(high),
         )
         then = told(
             m > 1,
-            message("[b:No other output reads this element,] so nothing is added."),
+            message("[b:No other output sends to this element,] so nothing is added."),
             message(
-                "Up to {m} outputs read the same element, [b:and it] [8:adds up] [b:what they send.]"
+                "Up to {m} outputs send to the same element, [b:and it] [8:adds up] [b:what they send.]"
             ),
             m=written(m, "d"),
         )
         sent = tr(
-            "{k} of {n} [7:outputs] have sent their gradients to the [5:elements] that they read. [b:Where windows overlap, they add up.]",
+            "{k} of {n} [7:outputs] have sent their gradients back. [b:An] [5:element] [8:adds up] [b:what several outputs send.]",
             k=written(self.sent(xp), ".0f"),
             n=len(read),
         )
@@ -133,42 +136,57 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
 
     own = sheet(XP, np.arange(whole.size).reshape(given[upstream].shape), state)
     weights = [brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]]
-    gradient = whole.reshape(-1)[own]
-    return Plane(upstream, op.main, np.stack(weights), gradient, brought(whole), state)
+    weights, gradient, arrived = np.stack(weights), whole.reshape(-1)[own], brought(whole)
+    pooled = "kernelSize" in given and bool((np.count_nonzero(weights, axis=(1, 2)) == 1).all())
+    windows = _pooled(given, own.shape, arrived.shape) if pooled else _windows(weights != 0.0)
+    named = (
+        (name, one)
+        for name, one in given.items()
+        if getattr(one, "dtype", np.dtype(float)).kind == "i" and one.shape == own.shape[:1]
+    )
+    places = next(named, ())
+    return Plane(upstream, op.main, weights, gradient, arrived, windows, pooled, places, state)
 
 
 def _panels(xp, found: Plane) -> list[Panel]:
-    k, many, (rows, columns) = found.chosen(xp), len(found.weights), found.weights.shape[1:]
+    k, many, columns = found.chosen(xp), len(found.weights), found.weights.shape[2]
     gone = xp.clip(found.state.sent * many - np.arange(float(many)), 0.0, 1.0)
     each = found.weights * found.gradient.ravel()[:many, None, None]
     sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
     arrived = xp.where(found.state.sent < 1.0, sending, found.arrived)
     most = max(np.abs(part).max(initial=0.0) for part in (found.arrived, found.gradient, each))
     read = found.weights != 0.0
-    window = [element(xp, _windows(read)[:, at], k) for at in range(4)]
-    readers = read.sum(axis=0).astype(float)
-    # for each window, the element that most outputs read
-    shared = element(xp, np.array([np.where(one, readers, -1.0).argmax() for one in read]), k)
-    parts = gone * element(xp, each.reshape(many, -1), shared, axis=1)
+    readers = read.sum(axis=0)
+    # for each output, the element that most outputs read among its own, and these outputs, then -1
+    shared = np.array([np.where(one, readers, -1).argmax() for one in read])
+    senders = np.full((many, max(1, readers.max(initial=0))), -1)
+    for row, at in zip(senders, shared):
+        who = np.flatnonzero(read.reshape(many, -1)[:, at])
+        row[: who.size] = who
+    sends = np.where(senders < 0, 0.0, each.reshape(many, -1)[senders, shared[:, None]])
+    who, shared = element(xp, senders, k), element(xp, shared, k)
+    parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
     high = 1.15 * np.abs(each).sum(axis=0).max(initial=0.0) or 1.0
     return [
-        _both(xp, found, arrived, most or 1.0, window),
-        _counts(readers, window, rows * columns <= WEIGHED),
-        _adds(xp, found, parts, (shared // columns, shared % columns), high),
+        _both(xp, found, arrived, most or 1.0),
+        _adds(xp, found, who, parts, (shared // columns, shared % columns), high),
     ]
 
 
-def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
+def _both(xp, found: Plane, arrived, most: float) -> Panel:
     """Return the incoming gradients, and the gradients from the chosen output to the elements that it read."""
     k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
     both[:height, :columns] = found.gradient
     cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
-    left, top, right, bottom = (end + far * (at in (0, 2)) for at, end in enumerate(window))
+    ends = (element(xp, found.windows[:, at], k) for at in range(4))
+    left, top, right, bottom = (end + far * (at in (0, 2)) for at, end in enumerate(ends))
+    # within a matrix the beam runs along borders of cells, so it strikes no number out
+    gap = columns + 0.2, far - 0.5
     beam = (
-        (column + 0.5, left, np.nan, column + 0.5, left),
-        (row - 0.5, top, np.nan, row + 0.5, bottom),
+        (column + 0.5, *gap, left, np.nan, column + 0.5, *gap, left),
+        (row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom),
     )
     marks = [
         Heat(cells, "diverging", -most, most, digits=True),
@@ -179,10 +197,14 @@ def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
     ]
     weights = element(xp, found.weights, k)
-    for r, c in np.ndindex(rows, wide) if rows * wide <= WEIGHED else ():
+    for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         tag = [xp.where(weights[r, c] != 0.0, c + far + side, np.nan) for side in (-0.42, 0.42)]
         share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
         marks.append(Box(tag[0], r + 0.14, tag[1], r + 0.48, share, READ, 0.9))
+    if found.places:
+        name, places = found.places
+        marks.append(Note(columns + 0.1, -0.85, name))
+        marks += [Note(columns - 0.4, float(r), f"→ {at}", "left") for r, at in enumerate(places)]
     known = [*np.ndindex(height, columns)][: len(found.weights)]
     r, c = np.array(known, float).reshape(-1, 2).T
     texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
@@ -199,22 +221,18 @@ def _both(xp, found: Plane, arrived, most: float, window) -> Panel:
     down = Axis(tr("row"), tall - 0.5, -1.2, ticks=tuple((y, f"{y}") for y in range(tall)))
     square = 0.3 <= tall / (far + wide) <= 0.75
     height = 0 if square else TALL
-    return Panel("planes", title, tuple(marks), over, down, 11, height, square=square)
+    return Panel("planes", title, tuple(marks), over, down, 13, height, square=square)
 
 
-def _counts(readers, window, few: bool) -> Panel:
-    shades = Image(readers, "sequential", 0.0, 2.0 * readers.max(initial=1.0), opacity=0.3)
-    words = [Note(c, r, f"{n:.0f}") for (r, c), n in np.ndenumerate(readers) if few]
-    marks, over, up = (shades, *words, Box(*window, kind=READ)), tr("column"), tr("row")
-    title = tr("outputs that read each element")
-    return Panel("counts", title, marks, Axis(over), Axis(up), 4, LOW, square=True)
+def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
+    """Return the gradients that the outputs `who` send to one of the chosen output's elements."""
+    many, columns = who.size, found.gradient.shape[1]
 
+    def place(row, column):
+        return tr("{row}, {column}", row=written(row, "d"), column=written(column, "d"))
 
-def _adds(xp, found: Plane, parts, shared, high: float) -> Panel:
-    """Return the gradients that all outputs send to one of the chosen output's elements."""
-    many, columns = len(found.weights), found.gradient.shape[1]
-    named = tuple((k, f"{k // columns},{k % columns}") for k in range(many))
-    row, column = (written(at, "d") for at in shared)
+    at = ((who[k] // columns, who[k] % columns) for k in range(many))
+    named = [(k, choose(who[k] < 0, place(*at), "")) for k, at in enumerate(at)]
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Bars(np.arange(float(many)), parts, INK, tr("gradient that an output sends"), 0.7),
@@ -226,11 +244,9 @@ def _adds(xp, found: Plane, parts, shared, high: float) -> Panel:
             0.7,
         ),
     )
-    title = tr(
-        "element {row}, {column} of {output} adds up", output=found.output, row=row, column=column
-    )
+    title = tr("element {place} of {output} adds up", output=found.output, place=place(*shared))
     over = Axis(tr("output"), -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum"))))
-    return Panel("adds", title, marks, over, Axis("", -high, high), 5, LOW)
+    return Panel("adds", title, marks, over, Axis("", -high, high), 7, LOW)
 
 
 def _windows(read: np.ndarray) -> np.ndarray:
@@ -241,3 +257,14 @@ def _windows(read: np.ndarray) -> np.ndarray:
         if rows.size:
             made[at] = columns.min() - 0.5, rows.min() - 0.5, columns.max() + 0.5, rows.max() + 0.5
     return made
+
+
+def _pooled(given: dict, outputs: tuple, inputs: tuple) -> np.ndarray:
+    """Return the windows of pooling, (outputs, 4), without what lies in the padding."""
+    names = ("kernelSize", "stride", "padding", "dilation")
+    kernel, stride, padding, dilation = (
+        np.resize(given[name] or given["kernelSize"], 2) for name in names
+    )
+    low = np.indices(outputs).reshape(2, -1).T[:KNOWN] * stride - padding
+    high = np.minimum(low + (kernel - 1) * dilation, np.array(inputs) - 1)
+    return np.hstack([np.maximum(low, 0)[:, ::-1] - 0.5, high[:, ::-1] + 0.5])

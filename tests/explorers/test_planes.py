@@ -6,7 +6,7 @@ from panelled_explorer import mark, marks
 from panelled_explorer import stage as opened
 
 from aclnn_viz.explorers import planes
-from aclnn_viz.pictures.marks import Bars, Box, Heat, Image
+from aclnn_viz.pictures.marks import Bars, Box, Heat
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
@@ -55,8 +55,9 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
     box, columns = marks(shown, "planes", Box)[1], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
-    *sent, got = (bars.y for bars in marks(shown, "adds", Bars))
-    assert got[0] == pytest.approx(sent[0].sum()) and not sent[0][whole + 1 :].any()
+    sent, got = (bars.y for bars in marks(shown, "adds", Bars))
+    assert got[0] == pytest.approx(sent.sum())
+    assert np.isclose(arrived, got[0]).any()
 
 
 @pytest.mark.parametrize(
@@ -83,20 +84,21 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     said = unmarked(subject.said(data))
     assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
     shared = (found.weights != 0).sum(axis=0)[read].max()
-    assert (f"Up to {shared} outputs" if shared > 1 else "No other output") in said
-    assert f"{found.weights[k][read].min():.4g}" in said
+    assert (f"Up to {shared} outputs send" if shared > 1 else "No other output") in said
+    assert found.pooled or f"{found.weights[k][read].min():.4g}" in said
     shown, rows, columns = subject.show(data), *np.nonzero(read)
-    window, far = mark(shown, "counts", Box), planes.GAP + found.gradient.shape[1]
-    assert (window.x0, window.y1) == (columns.min() - 0.5, rows.max() + 0.5)
-    np.testing.assert_array_equal(
-        mark(shown, "counts", Image).values, (found.weights != 0).sum(axis=0)
-    )
+    window, far = marks(shown, "planes", Box)[0], planes.GAP + found.gradient.shape[1]
+    wanted = columns.min() - 0.5, rows.max() + 0.5
+    if found.pooled:  # 2 x 2, steps (2, 1), a row of padding
+        wanted = column - 0.5, 2 * row + 0.5
+    assert (window.x0 - far, window.y1) == wanted
     tags = {
         (int(box.y0), int(box.x0 + 0.5) - far): box.label
         for box in marks(shown, "planes", Box)[2:]
         if np.isfinite(box.x0)
     }
-    assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
+    if max(found.gradient.shape[0], found.arrived.shape[0]) <= planes.WEIGHED:
+        assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
     sent, got = (bars.y for bars in marks(shown, "adds", Bars))
     pixel = np.flatnonzero(np.isclose(found.arrived, got[0]))
     assert pixel.size and sent.sum() == pytest.approx(got[0]) and (sent != 0).sum() <= shared
