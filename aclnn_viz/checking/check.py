@@ -306,7 +306,7 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
     op = operator(op)
     cases = Scope.of(op, **asked).cases(seed)
     return files.write_cases(
-        folder, op, (dumped(ready.prepare(), {}) for ready in cases), seed, force
+        folder, op, (dumped(ready, {}) for ready in cases), seed, force
     )
 
 

@@ -12,8 +12,9 @@ from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest
-from aclnn_viz.checking.judge import Prepared, bound
+from aclnn_viz.checking.judge import Prepared, bound, documented
 from aclnn_viz.checking.meter import Budget
+from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
@@ -32,13 +33,16 @@ SIMPLE = (
 )
 
 
-def dumped(ready: Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
+def dumped(ready: Ready | Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
     """Return a case with its known outputs in the form that is written to files."""
     return files.Dumped(
         ready.case,
         str(ready.recipe),
         outputs,
-        {name: (part.truth.shape, part.dtype) for name, part in ready.expected.items()},
+        {
+            name: (result.documented_shape, result.format.numpy)
+            for name, result in documented(ready.case).items()
+        },
     )
 
 
