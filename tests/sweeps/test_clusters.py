@@ -15,7 +15,7 @@ from aclnn_viz.sweeps.recipes import source
 
 OPS = ["hardswish", "rms_norm"]
 KILLS = 8 if SOAK else 1
-CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[:: 1 if SOAK else 5]
+CASES = list(source("suite", None if SOAK else OPS, seeds=98 if SOAK else 1))[:: 1 if SOAK else 12]
 DASK = pytest.mark.needs("dask")
 
 
