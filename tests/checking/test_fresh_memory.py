@@ -29,6 +29,7 @@ extern "C" void swish({SWISH}) {{
   }}
 }}
 """
+ASKED = {"dtypes": ["float32"], "depth": "quick"}
 ADDS, LEAVES = "adds to memory that it never cleared", "unwritten, the first out"
 
 
@@ -44,7 +45,7 @@ def test_of_a_c_function(tmp_path):
             ("swish", "hardswish", SWISH, LEAVES),
         ):
             prototype = f"void {name}({declared});"
-            result = check(op, f"{library}:{name}", dtypes=["float32"], signature=prototype)
+            result = check(op, f"{library}:{name}", signature=prototype, **ASKED)
             assert result.passed == bool(clear)
             assert clear or text in result.cause and result.counterexample
 
@@ -91,5 +92,5 @@ POOLED = {"out": "gradInput", "gradOutput": "gradOutput", "indices": "indices"}
     ],
 )
 def test_of_a_function(op, kernel, signature, text):
-    result = check(op, kernel, signature=signature, dtypes=["float32"])
+    result = check(op, kernel, signature=signature, **ASKED)
     assert result.passed == (not text) and text in result.cause

@@ -236,7 +236,7 @@ def rows_over_the_last_axis(
         ),
     ),
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_mean_over_too_few_axes_is_explained_with_its_source_and_by_numbers_alone(
     name, kernel, axes
 ):

@@ -86,7 +86,7 @@ def reason(mutant, equivalent=EQUIVALENT):
 
 
 @pytest.mark.parametrize("op", WITH_FAULTS, ids=lambda op: op.name)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_every_mutant_is_killed_or_equivalent(op, record_property):
     # no case kills an equivalent mutant
     some = of(op) if SOAK else [mutant for mutant in of(op) if reason(mutant) is None]

@@ -36,7 +36,7 @@ def with_none(**inputs):
 )
 @pytest.mark.sampled(1)
 def test_an_output_that_was_masked_out_may_be_there_and_is_not_judged(kernel):
-    result = av.check(SAMPLER, kernel, dtypes=("float32",), **MASKED)
+    result = av.check(SAMPLER, kernel, dtypes=("float32",), depth="quick", **MASKED)
     assert result.passed, str(result)
 
 

@@ -1,11 +1,12 @@
 """Progress in the puzzles: recorded line by line, never lost, and never an obstacle to a verdict."""
 
 import json
-import multiprocessing
+import os
 import sys
 
 import numpy as np
 import pytest
+from children import forked
 from machine import SOAK
 
 from aclnn_viz.puzzles import detective, progress, puzzle
@@ -134,13 +135,8 @@ TIMES = 200 if SOAK else 50
 
 
 def test_two_processes_lose_nothing(file):
-    spawned = multiprocessing.get_context("spawn")
-    both = [spawned.Process(target=add, args=(name, TIMES)) for name in ("rms_dx", "rms_xhat")]
-    for process in both:
-        process.start()
-    for process in both:
-        process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
+    both = [forked(add, name, TIMES) for name in ("rms_dx", "rms_xhat")]
+    assert [os.waitpid(child, 0)[1] for child in both] == [0, 0]
     assert kept().attempts == {"rms_dx": TIMES, "rms_xhat": TIMES} and kept().complaint == ""
 
 

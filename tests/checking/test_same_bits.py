@@ -59,7 +59,7 @@ def test_what_changes_the_bits_is_named_with_its_reason(operator, file, name, wh
 
 
 @pytest.mark.parametrize("operator, file, name", [*rows(STAYING)])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_bits_that_stay_are_no_fault(operator, file, name):
     kernel = f"{file}:{name}" if file else name
     result = av.same_bits(operator, av.tiles.programs(operator)[0] if name == "tiles" else kernel)

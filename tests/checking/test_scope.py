@@ -152,9 +152,9 @@ def bilinear(**inputs):
 
 
 def test_what_is_not_supported_is_counted_apart_and_described():
-    result = av.check(GRID, bilinear, dtypes="float32")
+    result = av.check(GRID, bilinear, dtypes="float32", depth="quick")
     assert not result.passed and result.failed == 0 and result.misbehaviour == {}
-    assert len(result.unsupported) > 10 and "interpolationMode other than 0" in str(
+    assert len(result.unsupported) >= 5 and "interpolationMode other than 0" in str(
         result.unsupported
     )
     assert json.loads(result.to_json())["unsupported"]["common"] == result.unsupported.common
@@ -167,7 +167,7 @@ def test_the_first_line_says_on_which_part_a_kernel_was_judged(allowed):
             raise NotImplementedError
         return bilinear(**inputs)
 
-    options = {"allow_unsupported": allowed, "dtypes": "float32"}
+    options = {"allow_unsupported": allowed, "dtypes": "float32", "depth": "quick"}
     head, rest = str(av.check(GRID, part, **options)).split("\n", 1)
     assert "cases: only interpolationMode=0, alignCorners=False (seed" in head
     assert ("pass with allow_unsupported" in rest) != allowed and "did not try" in rest
@@ -175,7 +175,7 @@ def test_the_first_line_says_on_which_part_a_kernel_was_judged(allowed):
     def wrong(**inputs):
         return {name: value * 2 for name, value in part(**inputs).items()}
 
-    assert "WRONG in " in str(av.check(GRID, wrong, **options, depth="quick")).split("\n")[0]
+    assert "WRONG in " in str(av.check(GRID, wrong, **options)).split("\n")[0]
 
 
 def test_what_is_right_is_found_out_for_supported_cases_alone(monkeypatch):
@@ -296,6 +296,7 @@ def test_a_folder_of_outputs_is_a_kernel(tmp_path):
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
+@pytest.mark.sampled(4)
 def test_every_operator_keeps_enough_cases_by_default(op):
     assert len(Scope.of(op).cases(0)) >= (15 if op.chapter else 12) and len(faults(op.name)) >= (
         15 if op.chapter else 8

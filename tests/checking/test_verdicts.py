@@ -20,7 +20,7 @@ def options(op):
 
 
 @pytest.mark.parametrize(("op", "depth"), CASES)
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_each_option_ends_in_a_verdict(op, depth, record_property):
     judged = cases = 0
     for where in options(op)[:: 1 if SOAK else 5]:
