@@ -305,9 +305,7 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
     """
     op = operator(op)
     cases = Scope.of(op, **asked).cases(seed)
-    return files.write_cases(
-        folder, op, (dumped(ready, {}) for ready in cases), seed, force
-    )
+    return files.write_cases(folder, op, (dumped(ready, {}) for ready in cases), seed, force)
 
 
 def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:

@@ -12,7 +12,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
 from types import CodeType, FunctionType, MethodType
@@ -52,7 +52,8 @@ def place_of(file: str, line: int) -> str:
 
 
 class _Handed(ast.NodeTransformer):
-    """A transformer of syntax that replaces each operation by a call of the watcher, with the operation's number."""
+    """A transformer of syntax that replaces each operation by a call of the watcher, with the operation's file and
+    number."""
 
     def __init__(self, file: str, operations: list[Operation]):
         self.file, self.operations = file, operations
@@ -62,9 +63,9 @@ class _Handed(ast.NodeTransformer):
         names, code = tuple(map(ast.unparse, texts)), ast.unparse(getattr(node, "read", node))
         at = self.file, node.lineno
         self.operations.append(Operation(*at, code, names, place_of(*at)))
-        number = ast.Constant(len(self.operations) - 1)
+        place = ast.Constant((self.file, len(self.operations) - 1))
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
-        parts = [number, called, *map(self._value, operands)]
+        parts = [place, called, *map(self._value, operands)]
         call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
         return ast.copy_location(call, node)  # the copy keeps the line of the original node
 
@@ -165,19 +166,30 @@ def _folder(code: CodeType) -> Path:
     return Path(code.co_filename).parent
 
 
+@lru_cache(maxsize=32)
+def _handed(file: str, source: str) -> tuple[list[Operation], dict[tuple, CodeType]]:
+    """Return the operations of a file, and its code that hands each to the watcher."""
+    operations: list[Operation] = []
+    tree = ast.fix_missing_locations(_Handed(file, operations).visit(ast.parse(source)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = compile(tree, file, "exec", dont_inherit=True)
+    return operations, {SAME(part): part for part in _codes(whole)}
+
+
 def watched(kernel: Callable, watch: Callable, **inputs):
     """Run a kernel so that `watch(operation, function, operands, call)` executes each operation by `call()`; return its result.
 
     Raises OSError without a source, KeyError if the source differs.
     """
-    operations: list[Operation] = []
+    operations: dict[str, list[Operation]] = {}
     known: dict[FunctionType, CodeType] = {}
-    codes, twins = {}, {}
+    twins = {}
 
-    def made(number: int, function, /, *args, **options):
+    def made(place: tuple[str, int], function, /, *args, **options):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
-        called, operands = operations[number], [*args, *options.values()]
+        called, operands = operations[place[0]][place[1]], [*args, *options.values()]
         if len(called.operands) > len(
             operands
         ):  # a method is called on an array: the first operand
@@ -187,16 +199,10 @@ def watched(kernel: Callable, watch: Callable, **inputs):
     made.index = np.s_
     _functions(kernel, known)
     for function, code in known.items():
-        file = code.co_filename
-        if _folder(code).is_relative_to(KIT):
-            continue
-        if file not in codes:
-            tree = _Handed(file, operations).visit(ast.parse("".join(inspect.findsource(code)[0])))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                whole = compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
-            codes[file] = {SAME(part): part for part in _codes(whole)}
-        twins[function] = codes[file][SAME(code)]
+        if not _folder(code).is_relative_to(KIT):
+            file = code.co_filename
+            operations[file], codes = _handed(file, "".join(inspect.findsource(code)[0]))
+            twins[function] = codes[SAME(code)]
     if not twins:
         raise OSError(kernel)
     try:
