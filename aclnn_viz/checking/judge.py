@@ -272,7 +272,7 @@ def suite_recipes(name: str) -> tuple[Recipe, ...]:
     return tuple(recipes(name))
 
 
-@lru_cache(maxsize=400)
+@lru_cache(maxsize=600)
 def case_at(name: str, number: int, seed: int) -> Case:
     """Return a case of the suite; each has its own seed, so numbers never repeat."""
     return suite_recipes(name)[number].case(1000 * seed + number)

@@ -38,7 +38,7 @@ def test_threads_change_no_bit(op, monkeypatch):
 
 
 @ALL
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 def test_blocks_change_only_the_last_digit(op, monkeypatch):
     whole = outputs(op, monkeypatch, 1 << 60, 1 << 60)
     for block in (*[1] * bool(op.chapter), 37, 400, 5000):

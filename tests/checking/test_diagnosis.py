@@ -88,7 +88,7 @@ def test_a_fault_does_not_explain_an_error():
         (lambda out: out * np.nan, "is not finite"),
     ],
 )
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_an_unknown_fault_is_described(change, words):
     result = check("hardswish", swish(lambda out: change(out).astype(out.dtype)))
     assert result.diagnosis.name is None and words in result.diagnosis.text

@@ -254,6 +254,7 @@ def test_a_sum_has_no_length_that_it_is_divided_by():
         ),
     ],
 )
+@pytest.mark.sampled(1)
 def test_errors_that_16_bits_do_not_make_are_not_said_to_be_theirs(name, edit, words, monkeypatch):
     monkeypatch.setitem(DEPTHS, "normal", replace(DEPTHS["normal"], shrinking=3000))
     text = check(name, opaque(edited(name, edit))).diagnosis.text

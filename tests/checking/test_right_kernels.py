@@ -171,7 +171,7 @@ def test_there_are_sixty_right_kernels_and_three_arrangements_of_most_operators(
 @pytest.mark.parametrize(
     ("name", "how", "kernel"), ALL, ids=[f"{name}-{how}" for name, how, _ in ALL]
 )
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 # NumPy's warning for the suites' rows of length 0
 @pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
 @pytest.mark.filterwarnings("ignore:invalid value encountered in:RuntimeWarning")

@@ -292,7 +292,7 @@ def off(gradient: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize("op, name", CALLS, ids=[name for _, name in CALLS])
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(5)
 def test_each_api_is_taken_as_pytorch_calls_it(op, name, tmp_path):
     for number, (dtype, change) in enumerate(
         (

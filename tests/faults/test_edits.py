@@ -85,6 +85,7 @@ def test_every_edit_changes_the_text_and_is_taken_back(op):
 
 
 @ALL
+@pytest.mark.sampled(4)
 def test_the_line_is_that_of_the_change(op):
     for edit in edits(op.page)[::5]:
         # it may lie in another page

@@ -56,7 +56,7 @@ def run(name, seed=0):
 
 
 @pytest.mark.parametrize("name", EVERY)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 def test_gradients_are_those_of_differences_at_60_digits(name):
     f, wrt, *_ = EVERY[name]
     (arrays, numbers), (got, upstream) = point(name), run(name)
@@ -78,7 +78,7 @@ def test_gradients_are_those_of_differences_at_60_digits(name):
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.soak if name in SLOW else ()) for name in EVERY]
 )
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(3)
 def test_each_is_proved(name):
     proof = derived(name).proof
     assert proof.holds and proof.theorems, proof
