@@ -64,7 +64,7 @@ def case(subject, state) -> Case:
 
 def pytest_case(subject, state) -> str:
     """Return a test module that runs a kernel on the inputs of this state."""
-    imports = f"\nfrom {subject.inputs.__module__} import State, inputs"
+    imports = f"\nfrom {type(state).__module__} import State, inputs"
     return _test(
         subject.operator(state), state.dtype, imports, f"inputs(State({arguments(state)}))"
     )

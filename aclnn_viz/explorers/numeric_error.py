@@ -9,7 +9,6 @@ import numpy as np
 from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.dtypes import ulp
-from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.arrays import point
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.numeric_error_data import (
@@ -107,7 +106,7 @@ def swarm(data: Data) -> Panel:
         Box(min(end, 0.0), 0.0, max(end, 0.0), top * 1.15, text, kind, 0.08)
         for end, kind, text in sides
     ]
-    if (one := _seen(data)) is not None:
+    if (one := data.focus) is not None:
         at = place[one : one + 1], height[one : one + 1] + 0.5
         dots.append(
             Dots(*at, MOVED, tr("element {place}", place=list(e.index(one))), max(size, 4.5))
@@ -134,21 +133,9 @@ def swarm(data: Data) -> Panel:
     )
 
 
-def _seen(data: Data) -> int | None:
-    """Return the position of the element that `glass` shows: the middle one of those beyond the bound, or else that
-    with the largest error.
-    """
-    behind = np.flatnonzero(data.cause == MISSED)
-    if not behind.size:
-        return data.focus
-    with np.errstate(all="ignore"):
-        used = np.nan_to_num(data.errors.ulps[behind] / data.errors.bound[behind], nan=np.inf)
-    return int(behind[np.argsort(used, kind="stable")[behind.size // 2]])
-
-
 def glass(data: Data) -> list[Panel]:
     """Return one element among its format's numbers: the truth, the range of rounding, and the kernel's output."""
-    e, at = data.errors, _seen(data)
+    e, at = data.errors, data.focus
     if e.nothing() or at is None or not (np.isfinite(e.ulps[at]) and np.isfinite(e.bound[at])):
         return []
     truth, got = float(e.truth[at]), float(e.actual[at])
@@ -424,34 +411,6 @@ def notices(data: Data) -> list[str]:
     return [*map(tr, data.notices), *origin(data)]
 
 
-TEST = '''"""{aclnn_name} in one state of the explorer of numeric error: put your kernel in the place of `kernel`."""
-
-import aclnn_viz as av
-from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.explorers.numeric_error_data import State, inputs, plan_of
-
-STATE = State({arguments})
-
-
-def kernel(**given):
-    return av.operator("{name}").backward(**given)
-
-
-def test_rounding_explains_the_errors():
-    op, given = av.operator("{name}"), inputs(STATE)
-    outputs, truth, bounds = kernel(**given), op.truth(**given), envelope(op, plan_of(STATE), **given)
-    for name, expected in truth.items():
-        found = explain(outputs[name], expected, bounds[name])
-        assert found.not_explained == 0, f"{{name}}: {{found}}"
-'''
-
-
-def pytest_case(subject, state) -> str:
-    """Return a test module that holds a kernel to the envelope of this state's precision plan."""
-    op = operator_of(state)
-    return TEST.format(aclnn_name=op.aclnn_name, name=op.name, arguments=lift.arguments(state))
-
-
 def subject():
     return Subject(
         "numeric_error",
@@ -462,7 +421,6 @@ def subject():
         panels,
         headline,
         around,
-        pytest_case,
         notices=notices,
         caption=caption,
         recorded=TABLES["numeric_error"]["pages"],

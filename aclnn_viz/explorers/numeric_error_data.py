@@ -140,7 +140,6 @@ class Data:
     rounding: np.ndarray  # error of the correctly rounded truth
     spread: np.ndarray  # effect on the truth of input changes within one ulp
     cause: np.ndarray  # index in CAUSES of the cause of each error
-    # the shown element: farthest beyond its bound, or else with the largest error
     focus: int | None
     notices: tuple[str, ...] = field(default=())
 
@@ -281,11 +280,10 @@ def _causes(found, moved) -> np.ndarray:
 
 
 def _focus(found) -> int | None:
-    if not found.size:
-        return None
-    missed = found.verdict == NOT_EXPLAINED
-    if not missed.any():
-        return found.worst
+    """Return the element to show: the middle one of those beyond the bound, or else that with the largest error."""
+    missed = np.flatnonzero(found.verdict == NOT_EXPLAINED)
+    if not missed.size:
+        return found.worst if found.size else None
     with np.errstate(all="ignore"):
-        excess = np.where(missed, np.nan_to_num(found.ulps / found.bound, nan=np.inf), -1.0)
-    return int(excess.argmax())
+        used = np.nan_to_num(found.ulps[missed] / found.bound[missed], nan=np.inf)
+    return int(missed[np.argsort(used, kind="stable")[missed.size // 2]])

@@ -234,33 +234,29 @@ def _panels(xp, found: Slope) -> list[Panel]:
         Rule("x", found.kinks[k], tr("kink") * (k < 3), GUIDE) for k in range(found.kinks.size)
     ]
     bare = [replace(kink, label="") for kink in kinks]
-    grip = ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"
     below = (
         *bare,
         Rule("y", 0.0, kind=GUIDE),
         Line(found.x, found.slope, GRADIENT, "", 3.0),
         *([Dots(found.kinks, found.at, INK, tr("on a kink"), 4.5)] if kinks else []),
         Rule("x", x, kind=MOVED),
-        *((Dots(point(x), point(slope), GRADIENT, "", 6.0),) if y is not None else ()),
-        *((Grip(x, slope, *grip),) if y is None else ()),
+        Dots(point(x), point(slope), GRADIENT, "", 6.0),
     )
     name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
-    under = Panel(
-        "slope", name, below, over, Axis(tr("slope")), 13, TALL if y is None else LOW, ("x",)
-    )
-    lens = _lens(xp, found, TALL)
+    under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
     if y is None:
-        return [under, lens]
+        return [under, _lens(xp, found, LOW)]
     aside = 0.14 * (high - low) * xp.stack([0.0 * x - 1.0, 0.0 * x + 1.0]) / xp.hypot(1.0, slope)
     marks = (
         *kinks,
         Line(found.x, found.y, READ, "", 3.0),
         Line(x + aside, y + slope * aside, GRADIENT, tr("slope"), 2.5),
         Rule("x", x, kind=MOVED),
-        Grip(x, y, *grip),
+        Grip(x, y, ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"),
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
     curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
+    lens = _lens(xp, found, TALL)
     return [curve, lens, replace(under, below="forward"), _share(xp, found)]
 
 

@@ -2,18 +2,11 @@
 measured) time, the hazards.
 """
 
-from aclnn_viz.explorers import lift, tiles_stage
+from aclnn_viz.explorers import tiles_stage
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_core import compute, data, gathered
-from aclnn_viz.explorers.tiles_data import (
-    MACHINE,
-    Data,
-    State,
-    inputs,
-    operator_of,
-    ran,
-)
+from aclnn_viz.explorers.tiles_data import Data, State, inputs, operator_of
 from aclnn_viz.explorers.tiles_stage import Scene, machine, source, timeline
 from aclnn_viz.pictures.marks import Spots
 from aclnn_viz.pictures.panels import Panel
@@ -127,41 +120,6 @@ def notices(data: Data) -> list[str]:
     return [where, tr(fixed)] if data.state.buffers == 1 and not data.other else [where]
 
 
-TEST = '''"""The tile program {name} in one state of its explorer: the same hazards, the same wrong numbers."""
-
-import aclnn_viz as av
-from aclnn_viz.accuracy.envelopes import envelope, explain
-from aclnn_viz.explorers.tiles_data import State, how, inputs, program_of
-
-STATE = State({arguments})
-PROGRAM = program_of(STATE)  # put yours in its place
-
-
-def test_the_program_in_this_state():
-    op, given = av.operator({operator!r}), inputs(STATE)
-    run = av.tiles.launch(PROGRAM, schedule={schedule!r}, **how(STATE), **given)
-    truth, bounds = op.truth(**given), envelope(op, PROGRAM.plan, **given)
-    wrong = {{name: explain(run.outputs[name], truth[name], bounds[name]).not_explained for name in truth}}
-    assert sorted({{hazard.kind for hazard in run.hazards}}) == {kinds!r}
-    assert wrong == {wrong!r}
-'''
-
-
-def pytest_case(subject, state: State) -> str:
-    """Return a test module that runs the program of this state and expects the same results."""
-    # of the state of another explorer, only the fields MACHINE are needed
-    state = State(**{name: getattr(state, name) for name in MACHINE})
-    work = ran(state)
-    return TEST.format(
-        name=state.program,
-        arguments=lift.arguments(state),
-        operator=work.program.operator,
-        schedule=state.schedule,
-        kinds=sorted({hazard.kind for hazard in work.run.hazards}),
-        wrong={part.name: int(part.wrong.sum()) for part in work.owned},
-    )
-
-
 def subject():
     return Subject(
         "tiles",
@@ -172,7 +130,6 @@ def subject():
         panels,
         headline,
         around,
-        pytest_case,
         notices=notices,
         caption=caption,
         plays=plays,

@@ -7,6 +7,7 @@ unchecked mistake.
 """
 
 from dataclasses import dataclass, replace
+from math import prod
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from aclnn_viz.explorers.two_phase_data import (
     State,
     inputs,
     operator_of,
-    pytest_case,
     ran,
 )
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
@@ -384,26 +384,20 @@ def _wrong(data: Data) -> np.ndarray:
     return ~((data.fetched == data.expected) | (np.isnan(got) & np.isnan(right)))
 
 
-def places(data: Data) -> np.ndarray:
-    """Return the places of the drawn view's elements: storage positions along the view's last two axes."""
-    layout = data.chosen.layout
-    (rows, columns), (down, across) = layout.shape[-2:], layout.strides[-2:]
-    return layout.offset + down * np.arange(rows)[:, None] + across * np.arange(columns)
-
-
 def storage(data: Data) -> Panel:
     """Return the storage, row by row; cells of the view show the number of their element."""
-    layout, at = data.chosen.layout, places(data)
-    cells = np.full(layout.storage[-2:], np.nan)
-    cells.reshape(-1)[at.reshape(-1)] = np.arange(at.size)
+    layout, (rows, columns) = data.chosen.layout, data.chosen.layout.shape[-2:]
+    cells = np.full(prod(layout.storage), np.nan)
+    layout.view(cells)[...] = np.arange(float(rows * columns)).reshape(rows, columns)
+    cells = cells.reshape(-1, *layout.storage[-2:])[0]
     title = tr(
         "Storage of {tensor}: which element of the view lies where; strides {strides}, offset {offset}",
         tensor=data.chosen.name,
         strides=list(layout.strides[-2:]),
         offset=layout.offset,
     )
-    heat = Heat(cells, "sequential", 0, at.size - 1, digits=True)
-    ticks = tuple((k, str(k * layout.storage[-1])) for k in range(cells.shape[0]))
+    heat = Heat(cells, "sequential", 0, rows * columns - 1, digits=True)
+    ticks = tuple((k, str(k * cells.shape[1])) for k in range(len(cells)))
     return Panel(
         "storage", title, (heat,), Axis(""), Axis(tr("position"), ticks=ticks), 20, 158, more=True
     )
@@ -462,7 +456,6 @@ def subject():
         panels,
         headline,
         around,
-        pytest_case,
         notices=notices,
         caption=caption,
         plays=plays,

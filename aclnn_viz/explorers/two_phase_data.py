@@ -19,11 +19,9 @@ import numpy as np
 from aclnn_viz.acl import HostAcl
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape
-from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
 from aclnn_viz.operators import operator
-from aclnn_viz.operators.codes import status_name
 from aclnn_viz.operators.contract import contiguous_strides
 from aclnn_viz.operators.registry import own
 
@@ -173,47 +171,3 @@ def _ran(state: State) -> Data:
         right,
         run.tensors,
     )
-
-
-TEST = '''"""{aclnn_name} call by call in one state of the explorer of the two-phase call, with the codes."""
-
-import aclnn_viz as av
-from aclnn_viz.explorers.two_phase_data import State, program
-
-STATE = State({arguments})
-
-
-def test_every_call_returns_this_code():
-    acl = av.acl.HostAcl(soc="{soc}", cann="{cann}")
-    host = program(STATE, acl).host  # the memory that the program copies from and to
-{calls}
-    assert len(acl.misuse) == {misuse}
-'''
-
-
-def pytest_case(subject, state) -> str:
-    """Return a test module that makes the same calls one by one and expects the same codes."""
-    data, lines = ran(state), []
-    for call in data.calls:
-        names = ", ".join(call.gives)
-        if call.status is None:
-            lines.append(f"{names} = {call.code}")
-        elif names:
-            lines += [
-                f"status, {names} = {call.code}",
-                f"assert status == {call.status}{_comment(call)}",
-            ]
-        else:
-            lines.append(f"assert {call.code} == {call.status}{_comment(call)}")
-    return TEST.format(
-        aclnn_name=operator_of(state).aclnn_name,
-        arguments=lift.arguments(state),
-        soc=state.soc,
-        cann=state.cann,
-        calls="\n".join(f"    {line}" for line in lines),
-        misuse=len(data.misuse),
-    )
-
-
-def _comment(call: Call) -> str:
-    return f"  # {status_name(call.status)}" if call.status else ""

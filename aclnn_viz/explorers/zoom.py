@@ -9,7 +9,6 @@ from functools import cache
 
 import numpy as np
 
-from aclnn_viz.explorers import tiles
 from aclnn_viz.explorers.arrays import XP, element
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.subject import Subject
@@ -320,7 +319,6 @@ def subject():
         panels,
         headline,
         around,
-        tiles.pytest_case,
         notices=notices,
         caption=caption,
         plays=plays,

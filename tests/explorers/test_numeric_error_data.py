@@ -11,8 +11,7 @@ from panelled_explorer import assert_fits, panel
 
 from aclnn_viz.accuracy.standard import all_of, at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
-from aclnn_viz.explorers import explore
-from aclnn_viz.explorers.numeric_error import _seen, subject
+from aclnn_viz.explorers.numeric_error import subject
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     INDICES,
@@ -140,7 +139,7 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     *marks, element = marks
     behind = next((mark for mark in marks if mark.kind == WRONG), None)
     dots = {mark.kind: mark for mark in marks if mark is not behind}
-    one, missed = _seen(data), int((data.cause == MISSED).sum())
+    one, missed = data.focus, int((data.cause == MISSED).sum())
     assert element.label == f"element {list(e.index(one))}"
     assert missed == 0 or data.cause[one] == MISSED
     assert (0 if behind is None else behind.x.size) == missed
@@ -174,7 +173,7 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
     assert min(counts) > 500
     said = [mark.label for mark in panel(show(data), "errors").marks if isinstance(mark, Box)]
     assert said == [f"rounding explains {counts[0]:,}", f"✗ a bug: {counts[1]:,}"]
-    glass, one, e = panel(show(data), "glass"), _seen(data), data.errors
+    glass, one, e = panel(show(data), "glass"), data.focus, data.errors
     band, numbers, got = (mark for mark in glass.marks if isinstance(mark, (Band, Dots)))
     assert band.low.max() == 0 and band.x.tolist() == [-e.bound[one], e.bound[one]]
     assert abs(got.x[0]) == pytest.approx(e.ulps[one]) and abs(got.x[0]) > band.x[1]
@@ -221,12 +220,14 @@ def test_every_standard_that_applies_has_a_bar_on_its_side_of_the_limit(state):
         assert bar.x1 >= 0 if outcome == "fail" else bar.x1 <= 0
 
 
-def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_farthest_outside():
+def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_middle_of_those_outside():
     data = compute(State())
     assert data.errors.ulps[data.focus] == data.errors.ulps.max()
     wrong = compute(State(fault="slight"))
-    excess = [float(ulps / bound) for ulps, bound in zip(wrong.errors.ulps, wrong.errors.bound)]
-    assert excess[wrong.focus] == max(excess) and wrong.focus != np.argmax(wrong.errors.ulps)
+    missed = np.flatnonzero(wrong.cause == MISSED)
+    excess = wrong.errors.ulps[missed] / wrong.errors.bound[missed]
+    beyond = excess > wrong.errors.ulps[wrong.focus] / wrong.errors.bound[wrong.focus]
+    assert wrong.focus in missed and abs(beyond.sum() - missed.size / 2) <= 1
     place = f"Element {list(wrong.errors.index(wrong.focus))} (dy = {wrong.inputs['dy'].reshape(-1)[wrong.focus]:.4g},"
     assert place in " ".join(show(wrong).headline)
 
@@ -300,20 +301,3 @@ def test_the_twin_tells_the_plan_the_standards_and_the_element():
     assert all(name in text for name in data.report.verdicts)
     assert all(str(note) in text for note in plan_of(State()).notes)
     assert f"{data.errors.ulps.max():.4g} ulp" in text and fault_of(State()) is None
-
-
-@pytest.fixture
-def explorer():
-    made = explore("numeric_error", operator="group_norm_swish", dtype="bfloat16", **SMALL)
-    yield made
-    made.close()
-
-
-def test_a_lifted_test_holds_a_kernel_to_the_envelope(explorer):
-    namespace = {}
-    exec(explorer.lifted("test"), namespace)
-    namespace["test_rounding_explains_the_errors"]()
-    right = namespace["kernel"]
-    namespace["kernel"] = lambda **given: right(**given | {"beta": 0 * given["beta"]})
-    with pytest.raises(AssertionError, match="not explained"):
-        namespace["test_rounding_explains_the_errors"]()

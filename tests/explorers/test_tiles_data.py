@@ -328,15 +328,6 @@ def explorer():
     made.close()
 
 
-def test_a_lifted_test_judges_a_program(explorer):
-    text, namespace = explorer.lifted("test"), {}
-    exec(text, namespace)
-    namespace["test_the_program_in_this_state"]()
-    namespace["PROGRAM"] = tiles.programs("rms_norm")[0]  # the right one shows no hazard
-    with pytest.raises(AssertionError):
-        namespace["test_the_program_in_this_state"]()
-
-
 def test_the_program_of_a_state_is_the_kits_own_unless_something_is_changed():
     assert program_of(State()) is tiles.programs("hardswish")[0]
     one, two = (compute(State(buffers=count)).work.run.tiling.tileLength for count in (1, 2))

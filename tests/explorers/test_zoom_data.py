@@ -315,10 +315,3 @@ def test_formulas_are_set_as_they_are_written():
         typeset(Term("row_grad", "exp", (fraction,)), True) == r"row_{grad} = e^{\frac{x + γ}{2}}"
     )
     assert typeset(Term("row_grad", "exp", (fraction,))) == "row_{grad}"
-
-
-def test_a_lifted_test_runs_the_program_of_the_state():
-    names = {}
-    exec(SUBJECT.test(SUBJECT, State(program="softmax", rows=3, columns=9, level="pipes")), names)
-    names["test_the_program_in_this_state"]()
-    assert names["STATE"].rows == 3 and names["STATE"].program == "softmax"
