@@ -210,7 +210,7 @@ def trimmed(xp, value, error=None, variance=None, decisions=None, others=None):
             decisions = np.where(
                 unknown(decisions) | np.any(others != plain(value), axis=0), decisions, 0
             )
-        if not np.any(decisions):
+        if not np.count_nonzero(decisions):
             decisions = others = None
     if decisions is None and not isinstance(value, PlannedArray):
         return value

@@ -79,7 +79,7 @@ def divide(a, b):
         cross = q * bl
         rest, inexact = rest - cross, inexact + np.abs(cross)
         small = (np.abs(cross) < RESIDUAL) & (q != 0.0) & (bl != 0.0)
-        lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.any(small) else None
+        lost = over(np.where(small, LOST, 0.0), np.abs(bh)) if np.count_nonzero(small) else None
     size = np.abs(bh)
     # The quotient of a tiny remainder loses digits to underflow, so its bound must not vanish.
     error = times(4.0 * UNIT * ROOM, over(np.abs(rest) + inexact, size))
@@ -87,7 +87,7 @@ def divide(a, b):
     if lost is not None:
         error = error + lost
     small = ((np.abs(ah) < RESIDUAL) | (np.abs(q) < RESIDUAL)) & (ah != 0.0)
-    if np.any(small):
+    if np.count_nonzero(small):
         error = error + np.where(small, LOST * (1.0 + 1.0 / size), 0.0)
     return two_sum(q, more), error
 
@@ -132,7 +132,7 @@ def exp(a):
     )
     error = np.where(tiny, error + 2.0**-1073, error)
     outside = ~(high <= 709.7) | (high < -745.2)
-    if np.any(outside):
+    if np.count_nonzero(outside):
         extreme = np.where(np.isnan(high), np.nan, np.where(high > 0.0, np.inf, 0.0))
         surely = np.isnan(high) | np.isinf(high)
         value = [np.where(outside, extreme, value[0]), np.where(outside, 0.0, value[1])]

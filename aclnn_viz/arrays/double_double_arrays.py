@@ -37,7 +37,7 @@ class PreciseArray(ArrayOfParts):
 
     @property
     def exact(self) -> bool:
-        return self.error is None or not np.any(self.error)
+        return self.error is None or not self.error.any()
 
     def __len__(self):
         return len(self.high)
@@ -130,7 +130,7 @@ def _scaled(xp, x, scale):
     """Return x times a power of two: exact, unless digits fall below the smallest number."""
     given = [part for part in (x.high, x.low, x.error) if part is not None]
     if scale.high < 1.0 and any(
-        np.any((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given
+        np.count_nonzero((np.abs(part * scale.high) < 2.0**-960) & (part != 0.0)) for part in given
     ):
         lost = np.full(x.shape, dd.LOST)
     else:

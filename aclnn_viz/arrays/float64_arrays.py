@@ -137,7 +137,7 @@ def _multiply(xp, a, b):
         if relative:
             units += relative * np.abs(data)
     grain = a.grain + b.grain
-    if grain < LEAST_EXPONENT and np.any(small := _small(data, a, b)):
+    if grain < LEAST_EXPONENT and np.count_nonzero(small := _small(data, a, b)):
         units, bits = (relative * np.abs(data) if units is None else units) + _FLOOR * small, None
     return SizedArray(xp, data, units, relative, max(grain, LEAST_EXPONENT), a.top + b.top, bits)
 
@@ -168,7 +168,7 @@ def _divide(xp, a, b):
         if b.absolute is not None:
             units = units + 1.01 * np.abs(data) * b.absolute / size
             units = np.where(b.absolute <= _LINEAR * size, units, np.inf)
-    if np.any(small := _small(data, a)):
+    if np.count_nonzero(small := _small(data, a)):
         units = (relative * np.abs(data) if units is None else units) + _FLOOR * small
     return SizedArray(xp, data, units, relative)
 
@@ -192,9 +192,9 @@ def _exp(xp, a):
     if not a.exact:
         near = a.units
         units = data * (1.01 * near + EXP)
-        if np.any(near > _LINEAR):
+        if np.count_nonzero(near > _LINEAR):
             units = np.where(near <= _LINEAR, units, np.inf)
-    if np.any((data < 2.0**-1020) & np.isfinite(a.data)):
+    if np.count_nonzero((data < 2.0**-1020) & np.isfinite(a.data)):
         units = (EXP * data if units is None else units) + _FLOOR
     return SizedArray(xp, data, units, EXP)
 

@@ -85,7 +85,7 @@ def two_product(a, b):
     (ah, al), (bh, bl) = _halves(a), _halves(b)
     e = ((ah * bh - p) + ah * bl + al * bh) + al * bl
     small = np.abs(p) < RESIDUAL
-    if not np.any(small):
+    if not np.count_nonzero(small):
         return p, e, None
     return p, e, np.where(small & (a != 0.0) & (b != 0.0), LOST, 0.0)
 
@@ -95,7 +95,7 @@ def _halves(a):
     scaled = a * 134217729.0  # 2**27 + 1 splits a number into two halves (Veltkamp)
     # scale only the large numbers, whose product overflows; scaling would lose digits of tiny
     # ones
-    if not np.all(np.isfinite(scaled)):
+    if not np.isfinite(scaled).all():
         scale = np.where(np.isfinite(scaled), 1.0, 2.0**30)
         high, low = _halves(np.where(np.isfinite(a), a, 0.0) / scale)
         return high * scale, low * scale
