@@ -28,7 +28,7 @@ def test_what_is_stored_is_what_would_be_made(op):
 
 
 @EVERY
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 def test_a_suite_takes_every_way_that_drafts_often_take(op):
     cases = [recipe.case(number) for number, recipe in enumerate(recipes(op))]
     with np.errstate(all="ignore"):

@@ -9,6 +9,7 @@ from aclnn_viz.cases.suites import recipes, suite, transposed
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
+@pytest.mark.sampled(5)
 def test_no_two_cases_of_a_suite_repeat_their_numbers(op):
     drawn = [
         tuple(
