@@ -344,8 +344,8 @@ def test_what_steers_a_terminal_is_escaped_in_the_lines_of_a_compiler():
     assert "\x1b" not in said and said.endswith("#error \\x1b[2J\n        here")
 
 
-@pytest.mark.parametrize("text", ["²", "9" * 5000])
-def test_an_order_of_landing_that_is_no_number_is_refused_in_words(text, tmp_path, capsys):
+def test_an_order_of_landing_that_is_no_number_is_refused_in_words(tmp_path, capsys):
     (tmp_path / "p.cpp").write_text("int main() { return 0; }")
-    assert main(["cpp", "run", str(tmp_path / "p.cpp"), "--schedule", text]) == 2
-    assert re.search(": got .*; ", capsys.readouterr().err)
+    for text in ("²", "9" * 5000):
+        assert main(["cpp", "run", str(tmp_path / "p.cpp"), "--schedule", text]) == 2
+        assert re.search(": got .*; ", capsys.readouterr().err)
