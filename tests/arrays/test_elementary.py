@@ -65,7 +65,7 @@ def points(name, count=400):
 
 @pytest.mark.parametrize("low", [False, True], ids=["float64", "pairs"])
 @pytest.mark.parametrize("name", UFUNCS)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(4)
 def test_a_function_is_within_its_bound(name, low):
     x = points(name)
     part = (

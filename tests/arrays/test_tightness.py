@@ -41,7 +41,7 @@ def ratios(name, plan, inputs):
 
 
 @pytest.mark.parametrize("name,plan,dtype", [*product(TIGHT, DEVICES, SIXTEEN)])
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(7)
 def test_bound_is_tight_for_16_bit_outputs(name, plan, dtype):
     outputs, options = TIGHT[name]
     # bicubic weights: 25 terms a pixel, which the 950 adds up in 16 bits
@@ -112,6 +112,7 @@ def worst_order(terms, dtype):
 
 @pytest.mark.parametrize("dtype", SIXTEEN)
 @pytest.mark.parametrize("count,gap", [(16, 3), (64, 15), (256, 50)])
+@pytest.mark.sampled(3)
 def test_the_bound_of_a_sum_in_any_order_cannot_be_near_the_usual_error(dtype, count, gap):
     """256 terms that atomics add up in 16 bits: some order errs a hundred times as much as the usual one does."""
     rng, over, needed = np.random.default_rng(count), [], []

@@ -71,7 +71,7 @@ def test_a_right_program_passes(op, suffix, tmp_path):
 def test_a_wrong_program_is_diagnosed(tmp_path):
     title = "16-bit outputs truncated"
     run_outside(
-        write_suite("rms_norm", tmp_path, dtypes="float16", limits={"x": 200}),
+        write_suite("rms_norm", tmp_path, dtypes="float16", limits={"x": 64}),
         fault("rms_norm", title),
     )
     result = read_and_check("rms_norm", tmp_path)

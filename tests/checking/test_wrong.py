@@ -21,7 +21,7 @@ DEPTH = "normal" if SOAK else "quick"
 SAMPLE = (
     wrong()
     if SOAK
-    else random.Random(4).sample([entry for entry in wrong() if entry[0] in CHEAP], 3)
+    else random.Random(4).sample([entry for entry in wrong() if entry[0] in CHEAP], 2)
 )
 
 

@@ -42,6 +42,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize("op", sampled(__name__), ids=lambda op: op.name)
+@pytest.mark.sampled(4)
 def test_a_suite_drawn_from_recipes_is_the_suite(op):
     found, own = list(source("suite", op)), list(recipes(op))
     assert source("suite", op).count == len(found) == len(set(found)) == len(own)
