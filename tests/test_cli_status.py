@@ -338,7 +338,7 @@ def test_a_second_interrupt_ends_a_kernel_that_keeps_the_first(tmp_path):
 def test_a_long_text_is_no_path(length):
     """A file name has at most 255 characters: testing a longer one is an error of the system."""
     text = ("error code is 561103 " * length)[:length]
-    assert run("why", text)[0] == 0
+    assert cli.main(["why", text]) == 0
     for what in (
         lambda: av.open_device(text),
         lambda: av.check(text),
