@@ -22,7 +22,6 @@ import numpy as np
 from aclnn_viz.accuracy.measures import counted, farthest, need_output, pair, rounded_truth, same
 from aclnn_viz.arrays.bounds import BoundedArrays, ExactArrays, FromAnchors, either, plus, rounding
 from aclnn_viz.arrays.driver import in_stretches
-from aclnn_viz.arrays.functions import ZERO, spread
 from aclnn_viz.arrays.local_errors import SLACK
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.truth import certificate, rounded_sum
@@ -150,7 +149,7 @@ def envelope(op, plan: Plan | str | None = None, /, **inputs) -> dict[str, Envel
     page = plan.intended or plan.page
     values, results, xp = trace(op, plan, BoundedArrays, page, inputs)
     if not xp.anchors_moved:
-        moved = dict.fromkeys(values, (ZERO, np.False_))
+        moved = dict.fromkeys(values, (0.0, False))
     else:
         there = trace(op, plan, partial(FromAnchors, run=xp), page, inputs).values
         right = trace(op, plan, ExactArrays, page, inputs).values
@@ -167,13 +166,13 @@ def _apart(a, b):
     with np.errstate(all="ignore"):
         distance = plus(np.abs(a.wide - b.wide), a.error, b.error)
     decisions = either(a.decisions, b.decisions)
-    return distance, np.False_ if decisions is None else decisions != 0
+    return distance, False if decisions is None else decisions != 0
 
 
 def _envelope(plan, name, result, moved, open_, fmt, shape):
     value = plan.output(name, result.data, fmt).reshape(-1)
     data, before, variances, decisions, moved, open_ = (
-        part if part is None else spread(part, result.data.shape).reshape(-1)
+        part if part is None else np.broadcast_to(part, result.data.shape).reshape(-1)
         for part in (result.data, result.error, result.variance, result.decisions, moved, open_)
     )
     bound, expected, undecided = (

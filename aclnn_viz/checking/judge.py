@@ -169,7 +169,7 @@ def prepared(
     case: Case,
     plan: Plan | None = None,
     signs: bool = False,
-    around: Callable | None = None,
+    around: Callable = lambda page: page,
     right: dict[str, np.ndarray] | None = None,
 ) -> Prepared | None:
     """Return a case with the results that are right for a kernel under `plan` (None: any that computes in float32).
@@ -180,8 +180,6 @@ def prepared(
     """
 
     def adapted(plan: Plan) -> Plan:
-        if around is None:
-            return plan
         return replace(
             plan,
             **{
@@ -194,7 +192,13 @@ def prepared(
     truth = op.truth(**inputs)
     arranged = op.arranged(inputs)[1]
     narrow = float_format(case.dtype).bits == 16
-    plans = (plan,) if plan else _in_float32(op, narrow)
+    plans = (
+        [plan]
+        if plan
+        else [
+            replace(FLOAT32, storage="float32" if narrow else None, page=page) for page in pages(op)
+        ]
+    )
     if right is not None:
         sharp = {
             name: Expected(exact, 0.0, arranged.results[name].format.numpy, False)
@@ -239,7 +243,7 @@ def explained(
     ready: Prepared,
     output: str,
     actual: np.ndarray,
-    around: Callable | None = None,
+    around: Callable = lambda page: page,
 ) -> np.ndarray:
     """Return the mask of elements that a peer's documented `difference` explains; `around` is that of `prepared`."""
     if difference.plan is not None:
@@ -255,16 +259,10 @@ def explained(
     return np.broadcast_to(mask, actual.shape) & same(there, actual)
 
 
+@lru_cache
 def pages(op) -> set:
     """Return the arrangements of the formula that a kernel may use: None (the textbook's), the device's, the peers'."""
     return {None, preset(op, SOC).page, *own("peer", op.name, "ARRANGEMENTS", ())}
-
-
-@lru_cache
-def _in_float32(op, narrow: bool) -> tuple[Plan, ...]:
-    """Return the plans of all kernels that compute in float32, by arrangement."""
-    storage = "float32" if narrow else None
-    return tuple(replace(FLOAT32, storage=storage, page=page) for page in pages(op))
 
 
 @lru_cache
