@@ -143,11 +143,6 @@ class TracedOperator:
 class _NotZero(Traced):
     """A moving number that is not 0."""
 
-    __hash__ = Traced.__hash__
-
-    def __eq__(self, other):
-        return False if isinstance(other, float) and other == 0.0 else super().__eq__(other)
-
     def __ne__(self, other):
         return True if isinstance(other, float) and other == 0.0 else super().__ne__(other)
 

@@ -23,7 +23,6 @@ from aclnn_viz.explorers.numeric_error_data import (
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
-from aclnn_viz.pictures.histogram import classes, strip, summary
 from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
@@ -39,7 +38,7 @@ PIECES = {
 }
 OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
-# decades of the axis on either side of 100 %, the wall; columns of the histogram; height of its
+# decades of the axis on either side of 100 %, the wall; columns of piles; height of its
 # panel in pixels
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall, where rounding ends")), (2.0, "100 ×")
@@ -72,8 +71,7 @@ NO_AXIS = Axis("", 0, 1, ticks=())
 
 def panels(data: Data) -> list[Panel]:
     """Return the panels: the swarm, and folded beside it further facts about the errors."""
-    beside = (histogram, standards)
-    return [swarm(data), *glass(data), *(replace(make(data), more=True) for make in beside)]
+    return [swarm(data), *glass(data), replace(standards(data), more=True)]
 
 
 def swarm(data: Data) -> Panel:
@@ -241,13 +239,6 @@ def caption(data: Data) -> str:
         "No error of {n} crosses the wall, where rounding ends: [b:all is] [5:rounding.] Choose a fault to see a bug.",
         **names,
     )
-
-
-def histogram(data: Data) -> Panel:
-    """Return a histogram of elements by their distance in numbers of the format."""
-    counts = classes(data.errors.steps)
-    made = strip("", counts, counts.max(), 0)
-    return replace(made, name="ulps", title=summary(counts), least=WORDED)
 
 
 def standards(data: Data) -> Panel:

@@ -2,7 +2,6 @@
 
 from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import errors
-from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.judgement import Judged, Judgement, judge
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance
@@ -16,5 +15,4 @@ __all__ = [
     "error_runs",
     "errors",
     "judge",
-    "ulp_histogram",
 ]

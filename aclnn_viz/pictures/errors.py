@@ -8,7 +8,7 @@ import numpy as np
 from aclnn_viz.accuracy.envelopes import VERDICTS, Envelope, verdicts
 from aclnn_viz.accuracy.measures import check_inputs, pair, same
 from aclnn_viz.arrays.truth import rounded_sum
-from aclnn_viz.dtypes import FloatFormat, ordinals, ulp
+from aclnn_viz.dtypes import FloatFormat, ulp
 from aclnn_viz.errors import need
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
@@ -26,9 +26,9 @@ class Errors:
     """Flat arrays over the elements of one output, `actual` in its format.
 
     `ulps` is |actual - truth| in spacings of the format at the truth (a correctly rounded number has at most 0.5), infinite
-    if only one of the two is finite or both are infinite and differ. `place` is the ordinal of the rounded truth, for nan the
-    least number of its type. `finite` marks elements with finite output and rounded truth. `bound` and `expected` (at most
-    the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position; they are None without an envelope.
+    if only one of the two is finite or both are infinite and differ. `finite` marks elements with finite output and rounded
+    truth. `bound` and `expected` (at most the bound) are the envelopes in ulps and `verdict` is one of VERDICTS by position;
+    they are None without an envelope.
     """
 
     provenance: Provenance
@@ -37,7 +37,6 @@ class Errors:
     actual: np.ndarray
     truth: np.ndarray
     ulps: np.ndarray
-    place: np.ndarray
     finite: np.ndarray
     bound: np.ndarray | None = None
     expected: np.ndarray | None = None
@@ -50,16 +49,8 @@ class Errors:
 
     @cached_property
     def placed(self) -> np.ndarray:
-        """Return where the truth is not nan, and so has a place among the format's numbers."""
-        return self.place != np.iinfo(self.place.dtype).min
-
-    @cached_property
-    def steps(self) -> np.ndarray:
-        """Return the signed steps from the rounded truth to the output; infinite for nan against a number."""
-        apart = ordinals(self.actual).astype(np.float64) - self.place
-        return np.where(
-            np.isnan(self.actual) == self.placed, np.inf, np.where(self.placed, apart, 0.0)
-        )
+        """Return where the truth is not nan, and so has a place on the axis."""
+        return ~np.isnan(self.truth)
 
     @cached_property
     def size_of_truth(self) -> np.ndarray:
@@ -162,8 +153,8 @@ def errors(
     dict by name, are shown for large errors. Raise TypeError for a wrong dtype, ValueError for a wrong shape.
 
     >>> e = errors(np.float16([1.0, 2.0]), np.array([1.0, 2.001]), Provenance("out", "host"))
-    >>> e.ulps.round(3).tolist(), e.steps.tolist()
-    ([0.0, 0.512], [0.0, -1.0])
+    >>> e.ulps.round(3).tolist()
+    [0.0, 0.512]
     """
     if isinstance(provenance, str):
         provenance = Provenance("output", provenance)
@@ -177,10 +168,7 @@ def errors(
     pairing = pair(actual, truth)
     fmt, right = pairing.fmt, pairing.truth.astype(np.float64, copy=False)
     low, wide = pairing.low, pairing.actual.astype(np.float64)
-    rounded = rounded_sum(right, low, fmt)
-    nearest = rounded.astype(np.float64)
-    place = ordinals(rounded)
-    place = np.maximum(place, np.iinfo(f"i{fmt.bits // 8}").min).astype(f"i{fmt.bits // 8}")
+    nearest = rounded_sum(right, low, fmt).astype(np.float64)
     finite = np.isfinite(wide) & np.isfinite(nearest)
     with np.errstate(all="ignore"):
         distance = wide - right if low is None else wide - right - low
@@ -193,7 +181,6 @@ def errors(
         pairing.actual.copy(),
         right,
         ulps,
-        place,
         finite,
         **_within(actual, truth, envelope, right, fmt),
         inputs=dict(inputs or {}),

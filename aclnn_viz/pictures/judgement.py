@@ -19,7 +19,6 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
 from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import Errors, errors
-from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
 from aclnn_viz.storage.foreign_arrays import is_own
@@ -54,16 +53,11 @@ class Judged:
             error_runs(self.errors) if len(self.errors) > 1 else error_plot(*self.errors.values())
         )
 
-    @property
-    def histogram(self):
-        """Return a picture: the number of elements at each error in ulps, one strip per implementation."""
-        return ulp_histogram(self.errors)
-
 
 class Judgement(dict):
     """The result of `judge`: maps the name of each output to its Judged; prints as one table.
 
-    `picture` and `histogram` are those of the first output; `judgement["dgammaOut"].picture` is another's.
+    `picture` is that of the first output; `judgement["dgammaOut"].picture` is another's.
     """
 
     def __init__(self, title: str, outputs: dict[str, Judged]):
@@ -77,10 +71,6 @@ class Judgement(dict):
     @property
     def picture(self):
         return self.first.picture
-
-    @property
-    def histogram(self):
-        return self.first.histogram
 
     @property
     def rows(self) -> list[list[str]]:

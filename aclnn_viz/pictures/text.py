@@ -53,15 +53,6 @@ def signed(value: float) -> str:
     return choose(value == 0, written(value, "+.4g"), "0")
 
 
-def count(value: int) -> str:
-    """Return a whole number with separated thousands.
-
-    >>> count(65536)
-    '65,536'
-    """
-    return written(value, ",.0f")
-
-
 def extent(values, xp=np) -> str:
     """Return least, greatest and mean of an array of `xp` in words.
 

@@ -7,7 +7,6 @@ import numpy as np
 from aclnn_viz.accuracy.envelopes import Envelope
 from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import errors
-from aclnn_viz.pictures.histogram import ulp_histogram
 from aclnn_viz.pictures.provenance import Provenance
 
 ATLAS = Provenance("dxOut of aclnnRmsNormGrad", "atlas:0", "Ascend910B2", "9.1.0", 7)
@@ -44,7 +43,5 @@ def runs():
 PICTURES = {
     "error_plot": lambda: error_plot(sample()),
     "error_runs": lambda: error_runs(runs()),
-    "ulp_histogram": lambda: ulp_histogram({"device": sample(source=STAND_IN)}),
-    "ulp_histogram_runs": lambda: ulp_histogram(runs()),
     "nothing": lambda: error_plot(few([0, 0], [0, 0])),
 }

@@ -68,8 +68,6 @@ def without(kind, index=-1):
         ("error_plot", without("collections")),  # an envelope
         ("error_runs", without("lines", 1)),
         ("panels", without("lines", 1)),
-        ("ulp_histogram", without("patches", 4)),
-        ("ulp_histogram_runs", without("patches", 3)),
         ("nothing", lambda figure: figure.texts[1].remove()),
     ],
 )

@@ -4,12 +4,10 @@ import numpy as np
 import pytest
 from pictures.error_samples import ATLAS, PICTURES, few, runs, sample
 
-from aclnn_viz import compare
 from aclnn_viz.accuracy.envelopes import Envelope
 from aclnn_viz.dtypes import FORMATS, float_format
 from aclnn_viz.pictures.error_plot import error_plot, error_runs, running
 from aclnn_viz.pictures.errors import errors
-from aclnn_viz.pictures.histogram import CLASSES, classes, ulp_histogram
 from aclnn_viz.pictures.marks import Dots
 from aclnn_viz.pictures.text import number
 
@@ -65,41 +63,11 @@ def test_of_many_elements_the_worst_is_drawn():
     assert dots.y.max() == 2.0**22 and dots.y.size < 4_100
 
 
-def test_the_histogram_counts_signed_steps():
-    e = few([1, 1 + 2**-10, 1 - 2**-11, 1 + 5 * 2**-10, np.nan], [1, 1, 1, 1, 1])
-    assert dict(zip(CLASSES, classes(e.steps).tolist())) == dict.fromkeys(CLASSES, 0) | {
-        "exact": 1,
-        "+1": 1,
-        "−1": 1,
-        "> +3": 1,
-        "nan": 1,
-    }
-    bars = ulp_histogram({"a": e}).panels[0].marks[0]
-    assert np.isnan(bars.y).tolist() == [
-        name not in ("exact", "+1", "−1", "> +3", "nan") for name in CLASSES
-    ]
-
-
-def test_the_histogram_agrees_with_the_measures():
-    e = sample()
-    counts = classes(e.steps)
-    assert all(f": {count:,}" in ulp_histogram({"a": e}).text for count in counts)
-    measured = compare(e.actual.astype(np.float16), e.truth).ulp_counts
-    folded = [
-        counts[4],
-        counts[3] + counts[5],
-        counts[2] + counts[6],
-        counts[1] + counts[7],
-        counts[0] + counts[8] + counts[9],
-    ]
-    assert folded == list(measured.values()) and sum(folded) == e.size
-
-
 def test_a_run_on_one_axis_shares_truth_format_and_shape():
     with pytest.raises(ValueError, match="another truth for b"):
         error_runs({"a": few([1], [1]), "b": few([1], [2])})
     with pytest.raises(ValueError, match=r"got float16 \[1\] and float16 \[2\]"):
-        ulp_histogram({"a": few([1], [1]), "b": few([1, 1], [1, 1])})
+        error_runs({"a": few([1], [1]), "b": few([1, 1], [1, 1])})
     for count in (0, 6):
         with pytest.raises(ValueError, match=f"1 to 5 runs: got {count}"):
             error_runs({str(k): few([1], [1]) for k in range(count)})
@@ -124,8 +92,6 @@ def test_the_twins_hold_the_numbers_of_the_pictures():
         for statistic in (np.median, np.max)
         for v in running(run, statistic, run.ulps, 1e9)[1]
     )
-    counts = ulp_histogram(runs())
-    assert all(f"{v:,}" in counts.text for run in runs().values() for v in classes(run.steps))
     figure = picture.figure()
     label = [text.get_text() for text in figure.axes[0].texts if "max" in text.get_text()]
     assert label and worst in label[0]
@@ -151,7 +117,7 @@ NOTHING = {
 def test_a_picture_says_that_there_is_nothing_to_show(kind):
     actual, truth, words = NOTHING[kind]
     e = errors(actual, truth, ATLAS)
-    for picture in (error_plot(e), error_runs({"a": e}), ulp_histogram({"a": e})):
+    for picture in (error_plot(e), error_runs({"a": e})):
         drawn = " ".join(text.get_text().replace("\n", " ") for text in picture.figure().texts)
         assert words in picture.text and words in drawn and not picture.figure().axes
 
@@ -169,7 +135,6 @@ def test_edges_are_drawn_without_a_warning(dtype):
     pictures = [
         error_plot(e),
         error_runs({"a": e}),
-        ulp_histogram({"a": e}),
         error_plot(errors(actual[0, 1:], truth[0, 1:], ATLAS)),
         error_plot(errors(np.ones(1, fmt.numpy), np.ones(1), ATLAS)),
     ]

@@ -43,7 +43,7 @@ def test_compare_two_implementations_on_one_picture():
         == 0
         < found["dxOut"].errors["mine"].counts()["not explained"]
     )
-    assert found["dgammaOut"].histogram.png("dark").startswith(b"\x89PNG")
+    assert found["dgammaOut"].picture.png("dark").startswith(b"\x89PNG")
 
 
 def test_predict_all_products():

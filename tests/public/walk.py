@@ -331,7 +331,6 @@ def some_calls(tmp_path):
         ),
         (pictures.error_plot, [errors]),
         (pictures.error_runs, [{"host": errors}]),
-        (pictures.ulp_histogram, [{"host": errors}]),
         (picture.figure, ["light"]),
         (picture.png, ["dark"]),
         (
