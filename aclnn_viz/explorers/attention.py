@@ -14,9 +14,10 @@ from aclnn_viz.explorers.arrays import element, only, point, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
+from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
@@ -106,14 +107,14 @@ class Attention:
         slopes = tr("dS: the gradient of each query adds up to 0")
         return [
             _sweep(xp, self, n),
-            _table(xp, self, "map", weights, self.P, self.now, 1),
+            _table(xp, self, "map", weights, self.P, self.now, 1, "shares", 0.0, 1.0),
             _kept(xp, self, n),
-            _table(xp, self, "gradients", slopes, self.dS, self.back, 2),
+            _table(xp, self, "gradients", slopes, self.dS, self.back, 2, *scale(self.dS, xp)),
             _backward(xp, self, n),
         ]
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("sweep the tiles, there and back"), "swept", 14.0, (0.0, 2.0))
+        return sweep(tr("sweep the tiles, there and back"), "swept", 9.0, (0.0, 2.0))
 
     def factor(self, xp):
         before, top = self.top
@@ -233,15 +234,14 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     )
     title = tr("forward, query {row}: drag the dot over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
-    return Panel("scores", title, marks, _keys(found), up, WIDE, 210, ("column",))
+    return Panel("scores", title, marks, _keys(found), up, WIDE, 250, ("column",))
 
 
-def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int) -> Panel:
+def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
     """Return a table of queries and keys, in tiles, with the chosen query marked."""
     (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
-    high = xp.max(xp.abs(values)) + 1e-30
     marks = (
-        Heat(xp.where(xp.isnan(found.scores), np.nan, values), "diverging", -high, high),
+        Heat(xp.where(xp.isnan(found.scores), np.nan, values), *colours),
         *found.borders("x", keys),
         *found.borders("y", queries),
         Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
@@ -260,15 +260,19 @@ def _kept(xp, found: Attention, n: int) -> Panel:
     marks = (
         Bars(at, before, PALE, tr("before the last tile"), 0.8),
         Bars(at, now, READ, tr("now"), 0.5),
-        Rule("x", found.column, kind=MOVED),
+        Rule("x", found.column, tr("key {k}", k=written(found.column, "d")), MOVED),
     )
-    names = {"factor": found.factor(xp), "sum": number(xp.sum(now))}
-    title = tr(
-        "kept weights: exp(score − maximum), earlier ones times {factor}; their sum is {sum}",
-        **names,
+    title = told(
+        xp.sum(before) > 0.0,
+        message("kept weights: exp(score − maximum); their sum is {sum}"),
+        message(
+            "kept weights: exp(score − maximum), earlier ones times {factor}; their sum is {sum}"
+        ),
+        factor=found.factor(xp),
+        sum=number(xp.sum(now)),
     )
     up = Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1")))
-    return Panel("weights", title, marks, over, up, WIDE, 110, ("column",), below="scores")
+    return Panel("weights", title, marks, over, up, WIDE, 90, ("column",), below="scores")
 
 
 def _backward(xp, found: Attention, n: int) -> Panel:
@@ -281,16 +285,21 @@ def _backward(xp, found: Attention, n: int) -> Panel:
         own = found.of_query(values)
         bars += [
             Bars(at + aside, xp.where(come, np.nan, own), PALE, "", 0.36),
-            Bars(at + aside, xp.where(come, own, np.nan), kind, name, 0.36),
+            Bars(
+                at + aside,
+                xp.where(come, own, np.nan),
+                kind,
+                choose(found.back < 0.0, name, ""),
+                0.36,
+            ),
         ]
     back = xp.maximum(found.state.swept - 1.0, 0.0)
     swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("progress of the backward pass"), MOVED
     marks = (
         *found.ground(found.back, high),
         *bars,
-        Rule("x", found.column, kind=MOVED),
-        Grip(back * n - 0.5, -0.8 * high, *swept, look="move"),
+        Grip(back * n - 0.5, 0.6 * high, *swept, look="move"),
     )
     title = tr("backward: drag the dot. P is computed again, and dS = P × (dP − D)")
     up = Axis("", -high, high)
-    return Panel("backward", title, marks, _keys(found), up, WIDE, 150, ("column",), below="scores")
+    return Panel("backward", title, marks, _keys(found), up, WIDE, 130, ("column",), below="scores")

@@ -201,15 +201,17 @@ def _stage(row: Row) -> str:
 
 def program(data: Data) -> Panel:
     """Return every call with its status, by parts of the program."""
-    listed, parts = rows(data.calls), []
+    listed = rows(data.calls)
     marks = [Note(0.92, -1.0, tr("status"), "right")]
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("a handle") if status is None else str(status)
         sign = "✗ " if status or row.misuse else ""
-        marks += [Note(0.03, k, sign + row.text, "left", 0.6), Note(0.92, k, code, "right")]
-        if _stage(row) not in parts[-1:]:
-            parts.append(_stage(row))
+        # the last row of a part names it: the long name of phase 1 has its row for itself
+        last = [_stage(row)] != [*map(_stage, listed[k + 1 : k + 2])]
+        room = 0.6 if last else 0.78
+        marks += [Note(0.03, k, sign + row.text, "left", room), Note(0.92, k, code, "right")]
+        if last:
             marks.append(Note(0.8, k, tr(row.call.stage), "right", 0.16))
     edge = np.zeros(len(listed))
     places = np.arange(len(listed)) - 0.5
@@ -271,7 +273,8 @@ def memory(data: Data) -> Panel:
     bad = {k for k, tensor in enumerate(data.tensors) if data.right.get(tensor.name) is False}
     wrong = np.array([life.shelf == HOST and life.column in bad for life in order]) + 0.0
     none, there = np.zeros(len(order)), np.where(filled <= end, left, np.nan)
-    hues = np.where(np.array(shelves) < PLAN, column, 0.0)
+    last_hue = len(data.tensors) + 1.0  # of plan and queue, after those of tensors and workspace
+    hues = np.where(np.array(shelves) < PLAN, column, last_hue)
     marks = [
         Blocks(left, born + (born < 0) * 0.5, right, end, none + np.nan, none, 1.0, (), GUIDE),
         Blocks(
@@ -281,7 +284,7 @@ def memory(data: Data) -> Panel:
             end,
             hues,
             wrong,
-            float(len(data.tensors)),
+            last_hue,
             (),
             WRONG,
         ),
@@ -293,7 +296,10 @@ def memory(data: Data) -> Panel:
     marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
     return _rows_of(
         "memory",
-        tr("Objects that exist, call by call"),
+        tr(
+            "{names}, from left to right; hollow is empty",
+            names=", ".join(tensor.name for tensor in data.tensors),
+        ),
         _across(data, listed, marks),
         9,
         listed,
@@ -351,11 +357,12 @@ def _sentence(data: Data, row: Row) -> str:
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    last = len(rows(data.calls)) - 1
-    frames = [{"call": 0}, {"call": last}]
-    return (
-        {"label": tr("step through the calls"), "seconds": 12.0, "frames": frames, "steps": last},
-    )
+    listed = rows(data.calls)
+    last = len(listed) - 1
+    wrong = next((k for k, row in enumerate(listed) if row.call.status or row.misuse), 0)
+    play = {"label": tr("step through the calls"), "seconds": 6.0, "steps": last}
+    play |= {"frames": [{"call": 0}, {"call": last}], "opens": max(wrong - 3, 0) / last}
+    return (play,)
 
 
 def verdict(data: Data) -> str:

@@ -36,7 +36,7 @@ TALL, DEEP, FRACTION = (
 )  # heights in pixels: a picture, a formula without and with fractions
 LETTER, DIGITS, TABLE = (
     7.4,
-    52,
+    64,
     600,
 )  # widths in pixels: a letter, a number in a cell, the instructions
 PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
@@ -118,18 +118,18 @@ def formula(data: Data) -> Panel:
                 Note(middle, top + 0.77, number(data.at(z.values[spots[box]])), room=last - first),
             ]
         x, tall = x + wide + 1, max(tall, max(depth for _, depth, _, _ in parts) + 1.4)
-    y += tall
-    for k, (kind, text) in enumerate(LEGEND.items()):
-        at = k * across / 4
+    y, at = y + tall, 0
+    for kind, text in LEGEND.items():
         marks += [
             Box(at + 0.1, y + 0.1, at + 2, y + 0.5, "", kind, 0.16),
             Note(at + 2.5, y + 0.3, tr(text), "left"),
         ]
+        at += 6 + len(tr(text))
     # of a term with several boxes, the first is marked
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
     marks += [
-        Box(*place, "", MOVED, 0.12),
+        Box(*place, "", MOVED),
         Spots(
             *np.transpose([*spots]),
             tuple(tr(FORMULA, formula=z.terms[k].label) for k in spots.values()),
@@ -137,7 +137,7 @@ def formula(data: Data) -> Panel:
         ),
     ]
     title = tr(
-        "Below each part stand the parts that it is made of, with their numbers for row {row}, column {column}",
+        "numbers of row {row}, column {column}",
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )

@@ -69,7 +69,7 @@ class Arrows:
 class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
-    `map` is "sequential", "diverging" or "grey", from `low` to `high`. With `digits`, cells show numbers that fit; `words`,
+    `map` is "sequential", "diverging", "shares" or "grey", from `low` to `high`. With `digits`, cells show numbers that fit; `words`,
     row by row, replace them, with `digits` only in cells that they fit.
     """
 

@@ -164,6 +164,7 @@ class Player {
       if (!isIntersecting || this.chosen !== null) return;
       this.begin(0);
       this.seconds *= 2;
+      this.at = this.plays[0].opens ?? 0;  // near what is to be seen
       this.go(() => end());
     }, { threshold: 0.4 });
     seen.observe(el.querySelector(".ae-panels > .stage"));
