@@ -100,7 +100,10 @@ def test_a_copy_of_the_repository_is_not_taken_for_the_clone(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("here, folder", [("en", ""), ("zh", "zh/")])
-def test_the_start_page_has_a_live_picture_and_leads_to_lessons(here, folder, tmp_path):
+def test_the_start_page_has_a_live_picture_and_leads_to_lessons(
+    here, folder, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("aclnn_viz.explorers.live.COMBINATIONS_HELD", 1)  # all take a second
     with messages.in_language(here):
         start_page.write(tmp_path, folder)
     text = (tmp_path / "start.html").read_text("utf-8")
