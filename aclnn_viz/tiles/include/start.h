@@ -157,7 +157,7 @@ int64_t AscendC::send(char kind, const char *name, Place at, const Arguments &al
     __atomic_store_n(reinterpret_cast<int64_t *>(calls), noted, __ATOMIC_RELEASE);
     int64_t answer = 0;
     if (kind == 'a' || kind == 'w' || kind == 'e' || noted > CALLS - 4096) {
-        if (write(machine, "", 1) != 1 || kind == 'e' || read(machine, &answer, 8) != 8) _exit(0);
+        if (write(machine, "", 1) != 1 || read(machine, &answer, 8) != 8) _exit(0);  // its last call ends when the machine has read all
         *reinterpret_cast<int64_t *>(calls) = noted = 0;
     }
     return kind == 'm' ? made++ : answer;
