@@ -416,7 +416,7 @@ def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
     before = page.locator("#host .caption").text_content()
     page.locator("#host [data-field=x]").fill("-2")
     page.wait_for_timeout(300)
-    assert "goes down" in page.locator("#host .caption").text_content() != before
+    assert "falls" in page.locator("#host .caption").text_content() != before
     assert page.url.endswith("#chapter") and page.evaluate("document.documentElement.lang") == ""
     page.evaluate("away()")
     assert page.locator("#host canvas").count() == 0 and faults == []
