@@ -20,6 +20,16 @@ def problem(asked: str, got: str, fix: str) -> str:
     return f"{asked}: got {got}; {fix}"
 
 
+def invalid(asked: str, got: str, fix: str) -> ValueError:
+    """Return the error about a value that cannot be taken."""
+    return ValueError(problem(asked, got, fix))
+
+
+def mistyped(asked: str, got: str, fix: str) -> TypeError:
+    """Return the error about a value of a type that cannot be taken."""
+    return TypeError(problem(asked, got, fix))
+
+
 def signal_named(number: int) -> str:
     """Return the name of a signal, or its number if it has no name, as real-time signals.
 
@@ -58,14 +68,14 @@ def printable(text: str) -> str:
 def need(value, kinds, asked: str, fix: str):
     """Return the value if it has one of the kinds; raise TypeError for any other."""
     if not isinstance(value, kinds):
-        raise TypeError(problem(asked, shown(value), fix))
+        raise mistyped(asked, shown(value), fix)
     return value
 
 
 def by_name(name: str, value, fix: str = "pass a dict") -> Mapping:
     """Return a mapping whose keys are texts; raise TypeError for anything else."""
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise TypeError(problem(f"{name} is a dict by name", shown(value), fix))
+        raise mistyped(f"{name} is a dict by name", shown(value), fix)
     return value
 
 
@@ -77,7 +87,7 @@ def listed(name: str, value, kind, of: str = "") -> list:
         items = None
     if items is None or not all(isinstance(item, kind) for item in items):
         of = of or getattr(kind, "__name__", "names")
-        raise TypeError(problem(f"{name} is a list of {of}", shown(value), "pass such a list"))
+        raise mistyped(f"{name} is a list of {of}", shown(value), "pass such a list")
     return items
 
 
@@ -89,19 +99,17 @@ def loaded(place, load: Callable):
         raise
     except BaseException as error:  # a file that is loaded may even raise SystemExit
         text = " ".join("".join(traceback.format_exception_only(error)).split())
-        raise ValueError(
-            problem(f"{place} must load before it is used", text, "mend that file")
-        ) from error
+        raise invalid(f"{place} must load before it is used", text, "mend that file") from error
 
 
 def place_of(path) -> Path:
     """Return a path; raise TypeError unless it is a text or path, ValueError for a text that can name no file."""
     if not isinstance(path, (str, os.PathLike)):
-        raise TypeError(problem("a place is a path", shown(path), "pass a text or a Path"))
+        raise mistyped("a place is a path", shown(path), "pass a text or a Path")
     # No file's name has a lone surrogate, except U+DC80 to U+DCFF, which stand for bytes that are
     # not UTF-8.
     if re.search(r"^\Z|[\0\ud800-\udc7f\udd00-\udfff]", str(path)):
-        raise ValueError(problem("a place is a path", repr(str(path)), "name a file or a folder"))
+        raise invalid("a place is a path", repr(str(path)), "name a file or a folder")
     return Path(path)
 
 
@@ -112,7 +120,7 @@ def flag(name: str, value) -> bool:
     True
     """
     if type(value).__name__ not in ("bool", "bool_"):
-        raise TypeError(problem(f"{name} is True or False", shown(value), "pass one of them"))
+        raise mistyped(f"{name} is True or False", shown(value), "pass one of them")
     return bool(value)
 
 
@@ -127,12 +135,10 @@ def whole(name: str, value, least: int = 0, most: int | None = None) -> int:
     except TypeError:
         number = least - 1
     if number < least or most is not None and number > most:
-        raise ValueError(
-            problem(
-                f"{name} is a number from {least} {'on' if most is None else f'to {most}'}",
-                f"{value!r:.60}",
-                "pass an int",
-            )
+        raise invalid(
+            f"{name} is a number from {least} {'on' if most is None else f'to {most}'}",
+            f"{value!r:.60}",
+            "pass an int",
         )
     return number
 
@@ -144,15 +150,15 @@ def lengths(name: str, value) -> tuple[int, ...]:
             raise TypeError
         return tuple(map(index, found))
     except TypeError:
-        raise TypeError(
-            problem(f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)")
+        raise mistyped(
+            f"{name} is a tuple of lengths", shown(value), "pass such as (4, 16)"
         ) from None
 
 
 def function(name: str, value):
     """Return a function or another callable; raise TypeError for anything else."""
     if not callable(value):
-        raise TypeError(problem(f"{name} is a function", shown(value), "pass what can be called"))
+        raise mistyped(f"{name} is a function", shown(value), "pass what can be called")
     return value
 
 

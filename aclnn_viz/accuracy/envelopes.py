@@ -27,7 +27,7 @@ from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.arrays.truth import certificate, rounded_sum
 from aclnn_viz.arrays.truth import undecided as _undecided
 from aclnn_viz.dtypes import float_format, ulp
-from aclnn_viz.errors import by_name, function, need, problem, whole
+from aclnn_viz.errors import by_name, function, invalid, mistyped, need, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of, trace
 from aclnn_viz.tables import as_html, padded
@@ -254,12 +254,10 @@ def _verdicts(actual, truth, low, error, bound, undecided):
 def _need_one_output(actual, truth, envelope) -> None:
     for name, value in (("actual", actual), ("truth", truth), ("envelope", envelope)):
         if isinstance(value, Mapping):
-            raise TypeError(
-                problem(
-                    f"{name} is that of one output",
-                    f"a dict of {', '.join(map(str, value))}",
-                    f"pick one: {name}[{next(iter(value), 'out')!r}]",
-                )
+            raise mistyped(
+                f"{name} is that of one output",
+                f"a dict of {', '.join(map(str, value))}",
+                f"pick one: {name}[{next(iter(value), 'out')!r}]",
             )
     need(
         actual,
@@ -280,28 +278,22 @@ def _check_roles(actual: np.ndarray, truth: np.ndarray, envelope: Envelope) -> N
     """Raise an error if the arrays cannot be an output, its truth and its envelope, such as swapped ones."""
     expected = envelope.value.dtype
     if not actual.shape == truth.shape == envelope.bound.shape:
-        raise ValueError(
-            problem(
-                "actual, truth and envelope must have one shape",
-                f"{actual.shape}, {truth.shape} and {envelope.bound.shape}",
-                "compare one output",
-            )
+        raise invalid(
+            "actual, truth and envelope must have one shape",
+            f"{actual.shape}, {truth.shape} and {envelope.bound.shape}",
+            "compare one output",
         )
     if actual.dtype != expected:
         exchanged = actual.dtype == np.float64 and truth.dtype == expected
-        raise TypeError(
-            problem(
-                f"actual must have the format of its envelope, {expected.name}",
-                actual.dtype.name,
-                "swap the first two arguments: actual comes before truth"
-                if exchanged
-                else "pass the output as the kernel returned it, and the envelope of the same inputs",
-            )
+        raise mistyped(
+            f"actual must have the format of its envelope, {expected.name}",
+            actual.dtype.name,
+            "swap the first two arguments: actual comes before truth"
+            if exchanged
+            else "pass the output as the kernel returned it, and the envelope of the same inputs",
         )
     if truth.dtype != np.float64:
-        raise TypeError(
-            problem("truth must be float64", truth.dtype.name, "pass op.truth(**inputs)[name]")
-        )
+        raise mistyped("truth must be float64", truth.dtype.name, "pass op.truth(**inputs)[name]")
 
 
 def explain(actual, truth, envelope: Envelope) -> Explanation:

@@ -23,7 +23,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import run_all
 from aclnn_viz.arrays.truth import Certified, certificate, rounded_sum, undecided
 from aclnn_viz.dtypes import STRETCH, FloatFormat, float_format, ordinal_distance
-from aclnn_viz.errors import by_name, problem
+from aclnn_viz.errors import by_name, invalid, mistyped
 from aclnn_viz.storage.foreign_arrays import as_array
 from aclnn_viz.words.messages import message
 
@@ -242,12 +242,10 @@ class Pairing:
 def need_output(actual, truth) -> None:
     """Raise TypeError if a truth was passed as the output."""
     if isinstance(actual, Certified) and not isinstance(truth, Certified):
-        raise TypeError(
-            problem(
-                "actual must be an output",
-                "a truth, with its certificate",
-                "swap the first two arguments: actual comes before truth",
-            )
+        raise mistyped(
+            "actual must be an output",
+            "a truth, with its certificate",
+            "swap the first two arguments: actual comes before truth",
         )
 
 
@@ -262,23 +260,19 @@ def pair(actual, truth, baseline=None) -> Pairing:
     actual, truth = (np.asarray(as_array(value, floating=True)) for value in (actual, truth))
     fmt, exact = _format(actual, "actual"), _format(truth, "truth")
     if exact.significand_bits < fmt.significand_bits or exact.min_exponent > fmt.min_exponent:
-        raise TypeError(
-            problem(
-                f"truth must hold every number of the output's format {fmt.name}",
-                truth.dtype.name,
-                "compute the truth in float64; of the two arguments actual comes first",
-            )
+        raise mistyped(
+            f"truth must hold every number of the output's format {fmt.name}",
+            truth.dtype.name,
+            "compute the truth in float64; of the two arguments actual comes first",
         )
     _same_shape(truth, "truth", actual)
     if baseline is not None:
         baseline = np.asarray(as_array(baseline, floating=True))
         if baseline.dtype != actual.dtype:
-            raise TypeError(
-                problem(
-                    f"baseline must have the dtype of actual, {fmt.name}",
-                    baseline.dtype.name,
-                    "compute the baseline in the same precision as the output",
-                )
+            raise mistyped(
+                f"baseline must have the dtype of actual, {fmt.name}",
+                baseline.dtype.name,
+                "compute the baseline in the same precision as the output",
             )
         _same_shape(baseline, "baseline", actual)
         baseline = baseline.astype(fmt.numpy, copy=False).reshape(-1)
@@ -296,12 +290,10 @@ def _format(array: np.ndarray, name: str) -> FloatFormat:
     try:
         return float_format(array)
     except ValueError:
-        raise TypeError(
-            problem(
-                f"{name} must be an array of a floating format",
-                array.dtype.name,
-                "use float16, bfloat16, float32 or float64",
-            )
+        raise mistyped(
+            f"{name} must be an array of a floating format",
+            array.dtype.name,
+            "use float16, bfloat16, float32 or float64",
         ) from None
 
 
@@ -316,12 +308,10 @@ def _same_shape(array: np.ndarray, name: str, actual: np.ndarray) -> None:
         if array.ndim == actual.ndim
         else f"rank {array.ndim} against {actual.ndim}"
     )
-    raise ValueError(
-        problem(
-            f"{name} must have the shape of actual, {actual.shape}",
-            f"{array.shape} ({where})",
-            "compare arrays element by element, without broadcasting",
-        )
+    raise invalid(
+        f"{name} must have the shape of actual, {actual.shape}",
+        f"{array.shape} ({where})",
+        "compare arrays element by element, without broadcasting",
     )
 
 

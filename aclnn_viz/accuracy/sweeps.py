@@ -15,7 +15,7 @@ from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.plan import HOST, Plan
 from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import function, need, problem
+from aclnn_viz.errors import function, invalid, mistyped, need
 from aclnn_viz.operators import operators
 from aclnn_viz.tables import columns as width
 from aclnn_viz.words.messages import tr
@@ -84,12 +84,10 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
     """
     fmt, f, truth = float_format(dtype), function("f", f), function("truth", truth)
     if fmt.bits != 16:
-        raise ValueError(
-            problem(
-                "a sweep runs over all inputs of a 16-bit format",
-                fmt.name,
-                "use float16 or bfloat16; sample wider formats",
-            )
+        raise invalid(
+            "a sweep runs over all inputs of a 16-bit format",
+            fmt.name,
+            "use float16 or bfloat16; sample wider formats",
         )
     inputs = np.arange(1 << 16, dtype=np.uint16).view(fmt.numpy)
     with np.errstate(all="ignore"):  # overflow and nan are among the inputs and outputs
@@ -124,20 +122,16 @@ def sweep(f: Callable, truth: Callable, dtype) -> Sweep:
 
 def _check(outputs: np.ndarray, name: str, dtypes: tuple, shape: tuple[int, ...]) -> None:
     if outputs.dtype not in dtypes:
-        raise TypeError(
-            problem(
-                f"{name} must be {np.dtype(dtypes[0]).name}",
-                outputs.dtype.name,
-                "round them once, for example with aclnn_viz.dtypes.round_to",
-            )
+        raise mistyped(
+            f"{name} must be {np.dtype(dtypes[0]).name}",
+            outputs.dtype.name,
+            "round them once, for example with aclnn_viz.dtypes.round_to",
         )
     if outputs.shape != shape:
-        raise ValueError(
-            problem(
-                f"{name} must have the shape of the inputs, {shape}",
-                str(outputs.shape),
-                "pass an elementwise function",
-            )
+        raise invalid(
+            f"{name} must have the shape of the inputs, {shape}",
+            str(outputs.shape),
+            "pass an elementwise function",
         )
 
 
@@ -161,13 +155,7 @@ def sweep_factor(factor: str, dtype, plan: Plan = HOST, **attributes) -> Sweep:
     """
     known = factors()
     if not isinstance(factor, str) or factor not in known:
-        raise ValueError(
-            problem(
-                f"factor must be one of {', '.join(known)}",
-                repr(factor),
-                "choose one",
-            )
-        )
+        raise invalid(f"factor must be one of {', '.join(known)}", repr(factor), "choose one")
     need(plan, Plan, "plan is a Plan", "pass such as Plan(compute='float16')")
     fmt, slope = float_format(dtype), known[factor]
 

@@ -37,7 +37,7 @@ from aclnn_viz.acl.protocol import (
     operator_with,
     phases,
 )
-from aclnn_viz.errors import DeviceRefusal, problem
+from aclnn_viz.errors import DeviceRefusal, mistyped, problem
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.contract import Contract, contract
 from aclnn_viz.operators.parameters import Parameter
@@ -241,12 +241,10 @@ def _pointer(general, kind: type | None):
         elif isinstance(value, CannHandle):
             value = value.number
         elif isinstance(value, Handle):
-            raise TypeError(
-                problem(
-                    "a handle must come from CANN's libraries",
-                    f"{value!r} of the emulator",
-                    "make it with the same acl object",
-                )
+            raise mistyped(
+                "a handle must come from CANN's libraries",
+                f"{value!r} of the emulator",
+                "make it with the same acl object",
             )
         return value if kind is None else ctypes.cast(value, kind.pointer_type)
 

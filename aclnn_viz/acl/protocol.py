@@ -21,7 +21,7 @@ from numbers import Real
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import mistyped
 from aclnn_viz.operators import operator as operator_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.operators.contract import Contract, contract
@@ -112,9 +112,7 @@ def convert(function: str, name: str, c_type: str, value):
     except _Refused as refused:
         must_be, fix = refused.args
         got = f"{value!r:.60} ({type(value).__name__})"
-        raise TypeError(
-            problem(f"{function}: {name} ({c_type}) must be {must_be}", got, fix)
-        ) from None
+        raise mistyped(f"{function}: {name} ({c_type}) must be {must_be}", got, fix) from None
 
 
 def _is_integer(value) -> bool:
@@ -303,12 +301,10 @@ class Function:
             got = f"{len(args)} positional" + (
                 f" and {', '.join(kwargs)} by keyword" if kwargs else ""
             )
-            raise TypeError(
-                problem(
-                    f"{self.name} takes {len(names)} arguments",
-                    got,
-                    f"call {self.name}({', '.join(names)})",
-                )
+            raise mistyped(
+                f"{self.name} takes {len(names)} arguments",
+                got,
+                f"call {self.name}({', '.join(names)})",
             )
         given |= kwargs
         return [convert(self.name, p.name, p.c_type, given[p.name]) for p in self.inputs]

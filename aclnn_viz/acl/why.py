@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from aclnn_viz.errors import need, printable, problem
+from aclnn_viz.errors import invalid, need, printable
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_strides, contract
 from aclnn_viz.operators.parameters import REQUIRED
@@ -221,9 +221,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
         version_of("9.1" if cann is None else cann),
     )
     if not text.strip():
-        raise ValueError(
-            problem("a code or a log has text", "an empty text", "pass a code or a log")
-        )
+        raise invalid("a code or a log has text", "an empty text", "pass a code or a log")
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())

@@ -10,7 +10,7 @@ import numpy as np
 from aclnn_viz.cases import default
 from aclnn_viz.cases.default import Draw
 from aclnn_viz.dtypes import FLOAT32, float_format
-from aclnn_viz.errors import lengths, need, problem, shown, whole
+from aclnn_viz.errors import invalid, lengths, mistyped, need, problem, shown, whole
 from aclnn_viz.operators import Operator, known, operator, registry
 from aclnn_viz.storage.foreign_arrays import is_own
 from aclnn_viz.storage.readers import machine_memory
@@ -129,12 +129,10 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
     )
     for name in given:
         if name not in names:
-            raise TypeError(
-                problem(
-                    f"a case of {op.name} takes shape, {', '.join(sorted(names))}",
-                    repr(name),
-                    "use the vendor's names",
-                )
+            raise mistyped(
+                f"a case of {op.name} takes shape, {', '.join(sorted(names))}",
+                repr(name),
+                "use the vendor's names",
             )
     for parameter in (*op.parameters, *op.forward_parameters):
         if (name := parameter.name) in given:
@@ -143,9 +141,7 @@ def case(op, /, dtype=None, seed: int = 0, shape=None, **given) -> Case:
                 _taken(parameter, value) if parameter.kind == "tensor" else parameter.checked(value)
             )
             if parameter.kind == "float" and value != value:
-                raise ValueError(
-                    problem(f"{name} is a number", "nan", "pass another, or leave it out")
-                )
+                raise invalid(f"{name} is a number", "nan", "pass another, or leave it out")
     seed = whole("seed", seed)
     if shape is None:
         shape, given = _inferred(op, given, names)
@@ -171,8 +167,8 @@ def stated(op, /, **given) -> Case:
     op = known(op)
     for parameter in (*op.parameters, *op.forward_parameters):
         if parameter.kind == "tensor" and isinstance(value := given.get(parameter.name), str):
-            raise TypeError(
-                problem(f"data hold the values of {parameter.name}", shown(value), "write numbers")
+            raise mistyped(
+                f"data hold the values of {parameter.name}", shown(value), "write numbers"
             )
     return case(op, **given)
 
@@ -241,12 +237,10 @@ def inputs_of(op: Operator, given) -> dict:
     """Return all inputs of a case or of a dict of inputs; raise ValueError for a case of another operator."""
     if isinstance(given, Case):
         if given.operator is not op:
-            raise ValueError(
-                problem(
-                    f"the case must be one of {op.name}",
-                    f"one of {given.operator.name}",
-                    "draw it with av.case(op, ...)",
-                )
+            raise invalid(
+                f"the case must be one of {op.name}",
+                f"one of {given.operator.name}",
+                "draw it with av.case(op, ...)",
             )
         given = given.inputs
     return op.bind(
@@ -263,18 +257,14 @@ def checked_shape(shape) -> tuple[int, ...]:
     """Return a shape as a tuple; raise TypeError for other types, ValueError for negative lengths or far too many elements."""
     shape = lengths("shape", shape)
     if any(n < 0 for n in shape):
-        raise ValueError(
-            problem(
-                "every length of shape must be at least 0", repr(shape), "pass lengths from 0 on"
-            )
+        raise invalid(
+            "every length of shape must be at least 0", repr(shape), "pass lengths from 0 on"
         )
     most = min(MOST_ELEMENTS, machine_memory() // BYTES)
     if prod(max(n, 1) for n in shape) > MOST_ELEMENTS or prod(shape) > most:
-        raise ValueError(
-            problem(
-                f"a case holds at most {most:,} elements on this machine",
-                shown(shape),
-                "draw a smaller one",
-            )
+        raise invalid(
+            f"a case holds at most {most:,} elements on this machine",
+            shown(shape),
+            "draw a smaller one",
         )
     return shape

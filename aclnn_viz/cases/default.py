@@ -13,7 +13,7 @@ from operator import index
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, STRETCH, FloatFormat, round_to
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.operators import Operator, registry
 from aclnn_viz.operators.arrangement import stretched
 from aclnn_viz.operators.parameters import REQUIRED
@@ -55,12 +55,10 @@ class Draw:
         ):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
         got = f"shape {value.shape}" if isinstance(value, np.ndarray) else shown(value)
-        raise ValueError(
-            problem(
-                f"{name} must have shape {tuple(shape)}",
-                got,
-                "give an array of that shape, or one value for all elements",
-            )
+        raise invalid(
+            f"{name} must have shape {tuple(shape)}",
+            got,
+            "give an array of that shape, or one value for all elements",
         )
 
     def saved(self, name: str, tensor):
@@ -71,10 +69,8 @@ class Draw:
         if not isinstance(value, Real | np.generic) or isinstance(
             value, np.complexfloating | np.flexible
         ):
-            raise ValueError(
-                problem(
-                    f"{name} must be an array, or one value", shown(value), "pass a NumPy array"
-                )
+            raise invalid(
+                f"{name} must be an array, or one value", shown(value), "pass a NumPy array"
             )
         return np.full_like(tensor, round_to(np.float64(value), tensor.dtype))
 
@@ -226,12 +222,10 @@ def draw_forward(op: Operator, source: Draw, shape: tuple[int, ...]) -> tuple[di
     attributes = {name: source.attribute(name, a.default) for name, a in op.attributes.items()}
     sizes = _sizes(op, source, shape, attributes)
     if left := [name for name, value in attributes.items() if value is REQUIRED]:
-        raise ValueError(
-            problem(
-                f"a case of {op.name} needs {', '.join(left)}",
-                "no value and no default",
-                "pass it, or declare a default",
-            )
+        raise invalid(
+            f"a case of {op.name} needs {', '.join(left)}",
+            "no value and no default",
+            "pass it, or declare a default",
         )
     taken = {name: attributes[name] for name in op.takes if name in attributes}
     for name in op.takes:
@@ -354,7 +348,7 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
     asked = f"shape must be that of {name}, ({pattern.text})"
     low, high = op.tensors[name].ranks or pattern.ranks
     if not low <= len(shape) <= high:
-        raise ValueError(problem(asked, repr(shape), "give other lengths"))
+        raise invalid(asked, repr(shape), "give other lengths")
     _choose(op, pattern, shape, attributes)
     known = {name: value for name, value in attributes.items() if value is not REQUIRED}
     sizes = resolved(pattern.before(name, shape, known), op.sizes, known)
@@ -381,10 +375,10 @@ def _sizes(op: Operator, source: Draw, shape: tuple[int, ...], attributes: dict)
             if attribute in attributes
         )
         got = f"{shape}" + f" and {given}" * bool(given)
-        raise ValueError(problem(asked, got, "make them agree")) from None
+        raise invalid(asked, got, "make them agree") from None
     if not pattern.stretched and pattern.shape(sizes) != tuple(shape):
         asked += f" {pattern.shape(sizes)}"
-        raise ValueError(problem(asked, repr(shape), "make it agree with the attributes"))
+        raise invalid(asked, repr(shape), "make it agree with the attributes")
     sizes = _remaining(op, source, sizes, known)
     _follow(op, attributes, sizes)
     return sizes
@@ -425,12 +419,10 @@ def _trailing(op: Operator, source: Draw, letter: str, rank: int) -> int:
 def trailing(name: str, count, rank: int, of: str) -> int:
     """Return the number of trailing axes of `of` that another tensor spans; raise ValueError for a wrong number."""
     if not isinstance(count, Integral) or isinstance(count, bool) or not 1 <= count <= rank:
-        raise ValueError(
-            problem(
-                f"{name}_ndim must lie in 1 to {rank}, the rank of {of}",
-                repr(count),
-                f"{name} spans that many trailing axes",
-            )
+        raise invalid(
+            f"{name}_ndim must lie in 1 to {rank}, the rank of {of}",
+            repr(count),
+            f"{name} spans that many trailing axes",
         )
     return int(count)
 
@@ -469,12 +461,10 @@ def _remaining(op: Operator, source: Draw, sizes: Sizes, attributes: dict) -> Si
             ):
                 raise TypeError
         except TypeError:
-            raise ValueError(
-                problem(
-                    f"{name}_shape must be ({', '.join(unknown)})",
-                    repr(asked),
-                    f"give {len(unknown)} lengths of at least 0",
-                )
+            raise invalid(
+                f"{name}_shape must be ({', '.join(unknown)})",
+                repr(asked),
+                f"give {len(unknown)} lengths of at least 0",
             ) from None
         if len(asked) == len(unknown) and not (starred and given is not None):
             sizes = sizes | {

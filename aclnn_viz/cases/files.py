@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.cases.case import Case
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import place_of, problem, whole
+from aclnn_viz.errors import invalid, place_of, whole
 from aclnn_viz.operators import Operator, operators, recorded, registry
 from aclnn_viz.storage.cases import (
     INDEX,
@@ -136,20 +136,16 @@ def read_cases(path, op: Operator | None = None) -> tuple[Operator, int, Iterato
     if not held:
         raise stored.source.broken(ForeignError, "no cases in it")
     if op is None:
-        raise ValueError(
-            problem(
-                "the cases of one operator are taken at a time",
-                f"those of {', '.join(sorted(held))}",
-                "name one of them",
-            )
+        raise invalid(
+            "the cases of one operator are taken at a time",
+            f"those of {', '.join(sorted(held))}",
+            "name one of them",
         )
     if op.name not in held:
-        raise ValueError(
-            problem(
-                f"the cases must be those of {op.name}",
-                f"those of {', '.join(sorted(held))}",
-                "name that operator, or another folder",
-            )
+        raise invalid(
+            f"the cases must be those of {op.name}",
+            f"those of {', '.join(sorted(held))}",
+            "name that operator, or another folder",
         )
     return (
         op,

@@ -21,8 +21,8 @@ import numpy as np
 from aclnn_viz.cases.case import Case
 from aclnn_viz.cases.suites import suite
 from aclnn_viz.dtypes import FLOAT64, float_format, round_to
+from aclnn_viz.errors import invalid, place_of, printable, problem, whole
 from aclnn_viz.errors import listed as listed_of
-from aclnn_viz.errors import place_of, printable, problem, whole
 from aclnn_viz.operators import Operator, operator, operators
 from aclnn_viz.storage.cases import LONGEST_INDEX
 from aclnn_viz.storage.readers import StoredError, dtype_named, parsed, read_file
@@ -64,9 +64,7 @@ class Listed(NamedTuple):
 
 def _wrong(where: str, asked: str, got, fix: str = "mend the list") -> ValueError:
     text = repr(got)
-    return ValueError(
-        problem(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix)
-    )
+    return invalid(f"{where}: {asked}", text if len(text) < 80 else f"{text[:77]}...", fix)
 
 
 def shape_of(where: str, value) -> tuple[int, ...] | None:
@@ -246,7 +244,7 @@ def read(path, op=None, seed: int = 0) -> CaseList:
     """
     path, seed, found = place_of(path), whole("seed", seed), CaseList()
     if path.suffix != ".json":
-        raise ValueError(problem(f"a list of cases is {KINDS}", path.name, "name such a file"))
+        raise invalid(f"a list of cases is {KINDS}", path.name, "name such a file")
     try:
         text = read_file(path, LONGEST_INDEX).decode("utf-8-sig")
         listed = [*_cases_of(text, found.notes.append)]
@@ -255,8 +253,8 @@ def read(path, op=None, seed: int = 0) -> CaseList:
             problem(f"cases are read from {KINDS}", f"{path}, where no file is", "name one")
         ) from None
     except (StoredError, UnicodeDecodeError, RecursionError, MemoryError) as error:
-        raise ValueError(
-            problem(f"cases are read from {KINDS}", f"{path.name}: {error}", "write it again")
+        raise invalid(
+            f"cases are read from {KINDS}", f"{path.name}: {error}", "write it again"
         ) from None
     wanted, known = (
         None if op is None else operator(op),
@@ -287,12 +285,10 @@ def read(path, op=None, seed: int = 0) -> CaseList:
             "; ".join(f"{count} with {why}" for why, count in found.left_out.items()) or "no case"
         )
         name = "a known operator" if wanted is None else wanted.name
-        raise ValueError(
-            problem(
-                f"{path.name} must hold cases of {name}",
-                text,
-                f"known are {', '.join(one.aclnn_name for one in operators())}",
-            )
+        raise invalid(
+            f"{path.name} must hold cases of {name}",
+            text,
+            f"known are {', '.join(one.aclnn_name for one in operators())}",
         )
     found.notes = list(dict.fromkeys(found.notes))
     return found
@@ -323,12 +319,10 @@ def _case(op: Operator, listed: Listed, rng, seed: int, notes: list[str]) -> Cas
             continue
         p = named.get(one.name) or next(rest, None)
         if p is None:
-            raise ValueError(
-                problem(
-                    f"{op.name} has {len(tensors)} tensors",
-                    f"{len(listed.tensors)} in {listed.name}",
-                    "leave out the others",
-                )
+            raise invalid(
+                f"{op.name} has {len(tensors)} tensors",
+                f"{len(listed.tensors)} in {listed.name}",
+                "leave out the others",
             )
         inputs[p.name] = _drawn(p.name, one, rng)
         if p.name in op.saved and one.shape is not None:
@@ -363,12 +357,10 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
     if one.shape is None:
         return None
     if any(n < 0 for n in one.shape) or prod(one.shape) > LARGEST:
-        raise ValueError(
-            problem(
-                f"{name} must have lengths from 0 on, at most {LARGEST} elements",
-                f"shape {list(one.shape)[:8]}",
-                "make it smaller",
-            )
+        raise invalid(
+            f"{name} must have lengths from 0 on, at most {LARGEST} elements",
+            f"shape {list(one.shape)[:8]}",
+            "make it smaller",
         )
     finite = math.isfinite(one.low) and math.isfinite(one.high)
     dtype = dtype_named(one.dtype)
@@ -377,12 +369,10 @@ def _drawn(name: str, one: Values, rng) -> np.ndarray | None:
         ends = np.where(rng.random(one.shape) < 0.5, one.low, one.high)
         return np.asarray(round_to(ends, dtype))
     if not finite or not one.normal and one.low > one.high:
-        raise ValueError(
-            problem(
-                f"{name} must have a range of numbers",
-                f"[{one.low}, {one.high}]",
-                "give two finite numbers, the smaller first",
-            )
+        raise invalid(
+            f"{name} must have a range of numbers",
+            f"[{one.low}, {one.high}]",
+            "give two finite numbers, the smaller first",
         )
     if dtype.kind in "iub":
         return rng.integers(
@@ -412,7 +402,7 @@ def write(path, cases, seed: int = 0, force: bool = False) -> list[str]:
         cases = [case for _, case in suite(cases, seed)]
     path, cases = place_of(path), listed_of("cases", cases, Case)
     if path.suffix != ".json":
-        raise ValueError(problem("a list is written as ATK's .json", path.name, "name such a file"))
+        raise invalid("a list is written as ATK's .json", path.name, "name such a file")
     entries = [_entry(number, _listed(number, case)) for number, case in enumerate(cases)]
     with new_file(path, force, _is_list) as file:
         file.write(json.dumps(entries, indent=1, allow_nan=False).encode())

@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.cases.case import Case, case
 from aclnn_viz.dtypes import FLOAT16, float_format, round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import Operator, Tensor
 from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.shapes import BITS, is_plain
@@ -154,12 +154,10 @@ def _with_rows(made: Case, rows: dict, given: dict) -> dict:
         tensor = op.tensors.get(name)
         kinds = ROWS[family(tensor)] | NUMBERS if tensor else {}
         if kind not in kinds:
-            raise ValueError(
-                problem(
-                    f"rows names tensors of {op.name} and what is done to them",
-                    f"{name}: {kind}",
-                    f"choose one of {', '.join(kinds or op.tensors)}",
-                )
+            raise invalid(
+                f"rows names tensors of {op.name} and what is done to them",
+                f"{name}: {kind}",
+                f"choose one of {', '.join(kinds or op.tensors)}",
             )
         array = _of_forward(made, rng) if _unseen(op, name) else made.arrays.get(name)
         if array is None or not array.size or name in given:

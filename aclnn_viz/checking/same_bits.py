@@ -25,7 +25,7 @@ from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
 from aclnn_viz.checking.nan import TILES, said
 from aclnn_viz.checking.operations import Operation, watched
-from aclnn_viz.errors import problem, whole
+from aclnn_viz.errors import invalid, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import commas, message, tr
 
@@ -262,12 +262,8 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
     op = operator(op)
     with as_kernel(kernel, op, signature, soc, cann) as given, np.errstate(all="ignore"):
         if given.function is None:
-            raise ValueError(
-                problem(
-                    "a kernel is called",
-                    f"the folder {given.folder}",
-                    "name a function or a device",
-                )
+            raise invalid(
+                "a kernel is called", f"the folder {given.folder}", "name a function or a device"
             )
         changes, tried = {}, {}
         for rows in _cases(op, given.function, whole("seed", seed)):

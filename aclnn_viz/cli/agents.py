@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from aclnn_viz.children import Child, environment
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, problem
 
 SECONDS, MEMORY = 300.0, 8 << 30  # limits of one command: seconds, bytes
 PRINTED = 1 << 16  # most characters of a program's output that are shown
@@ -38,12 +38,10 @@ def mcp(options) -> int:
     try:
         from mcp.server import MCPServer
     except ImportError as error:
-        raise ValueError(
-            problem(
-                "this command needs what the extra `mcp` installs",
-                str(error),
-                "pip install 'aclnn-viz[mcp]'",
-            )
+        raise invalid(
+            "this command needs what the extra `mcp` installs",
+            str(error),
+            "pip install 'aclnn-viz[mcp]'",
         ) from None
     server = MCPServer("aclnn-viz", instructions=mcp.__doc__, log_level="ERROR")
     for tool in TOOLS:

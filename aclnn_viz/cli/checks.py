@@ -9,7 +9,7 @@ import sys
 from contextlib import nullcontext, redirect_stdout
 
 from aclnn_viz.cli.options import OPTIONS
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.notebook import noted
 from aclnn_viz.words.messages import tr
 
@@ -67,7 +67,7 @@ def check(options) -> int:
         "plan": options.plan,
     }
     if options.operator is None:
-        raise ValueError(problem("check needs an operator", "none", "name one"))
+        raise invalid("check needs an operator", "none", "name one")
     if way == "--write":
         return _write(options, asked)
     if way == "--read":
@@ -78,10 +78,8 @@ def check(options) -> int:
         result = checking.given(options.operator, _named(options.given), options.plan)
     # `operator` may be a folder of outputs, which needs no kernel
     elif options.kernel is None and not os.path.isdir(options.operator):
-        raise ValueError(
-            problem(
-                "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"
-            )
+        raise invalid(
+            "check needs a kernel", "none", "name FILE.py:FUNCTION, a device, --write or --read"
         )
     else:
         result = _judged(options, way, asked)
@@ -212,8 +210,8 @@ def _way(options) -> str:
     }
     chosen = [way for way, value in asked.items() if value] or ["a kernel"]
     if len(chosen) > 1:
-        raise ValueError(
-            problem("check does one thing at a time", " and ".join(chosen), "leave out all but one")
+        raise invalid(
+            "check does one thing at a time", " and ".join(chosen), "leave out all but one"
         )
     (way,) = chosen
     useless = [
@@ -228,12 +226,8 @@ def _way(options) -> str:
             " or ".join(other for other, takes in WAYS.items() if takes >= set(useless))
             or "other ways of a check"
         )
-        raise ValueError(
-            problem(
-                f"{' and '.join(useless)} can be given with {served}",
-                f"it with {way}",
-                "leave it out",
-            )
+        raise invalid(
+            f"{' and '.join(useless)} can be given with {served}", f"it with {way}", "leave it out"
         )
     return way
 
@@ -244,18 +238,14 @@ def _named(settings: list[str]) -> dict:
     for setting in settings:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ValueError(
-                problem(
-                    "a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"
-                )
+            raise invalid(
+                "a setting is NAME=VALUE", repr(setting), "write such as interpolationMode=0"
             )
         if name in found:
-            raise ValueError(
-                problem(
-                    f"{name} is set once",
-                    f"{setting!r} as well",
-                    f"write such as {name}=[0,1] for one of several",
-                )
+            raise invalid(
+                f"{name} is set once",
+                f"{setting!r} as well",
+                f"write such as {name}=[0,1] for one of several",
             )
         found[name] = _value(value)
     return found

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from aclnn_viz.cli.checks import show
 from aclnn_viz.cli.options import OPTIONS
-from aclnn_viz.errors import printable, problem
+from aclnn_viz.errors import invalid, printable
 from aclnn_viz.words.messages import tr
 
 # options that need --golden; options that need --op
@@ -47,12 +47,10 @@ def run(options) -> int:
     from aclnn_viz.tiles.hazards import KINDS
 
     if unknown := {*options.allow} - KINDS.keys():
-        raise ValueError(
-            problem(
-                "--allow names a kind of hazard: " + ", ".join(KINDS),
-                ", ".join(unknown),
-                "name one of these",
-            )
+        raise invalid(
+            "--allow names a kind of hazard: " + ", ".join(KINDS),
+            ", ".join(unknown),
+            "name one of these",
         )
     program = cpp_programs.build([options.file, *options.sources], options.defines, options.include)
     emulator = Emulator(options.soc, schedule=options.schedule)
@@ -104,12 +102,10 @@ def check(options) -> int:
     from aclnn_viz.tiles.projects import HOST
 
     if bool(options.op) == bool(options.golden):
-        raise ValueError(
-            problem(
-                "a kernel is judged as an operator (--op) or on files (--input, --golden)",
-                "both" if options.op else "neither",
-                "pass one of the two",
-            )
+        raise invalid(
+            "a kernel is judged as an operator (--op) or on files (--input, --golden)",
+            "both" if options.op else "neither",
+            "pass one of the two",
         )
     takes = OPTIONS["cpp"]["check"]
     if useless := [
@@ -117,19 +113,15 @@ def check(options) -> int:
         for flag in (ON_FILES if options.op else JUDGED)
         if getattr(options, flag[2:]) != takes[flag].get("default")
     ]:
-        raise ValueError(
-            problem(
-                f"{' and '.join(useless)} can be given with {'--golden' if options.op else '--op'}",
-                f"it with {'--op' if options.op else '--golden'}",
-                "leave it out",
-            )
+        raise invalid(
+            f"{' and '.join(useless)} can be given with {'--golden' if options.op else '--op'}",
+            f"it with {'--op' if options.op else '--golden'}",
+            "leave it out",
         )
     kernel = _kernel(options)
     if not 0 <= options.padding <= 1 << 15:
-        raise ValueError(
-            problem(
-                "a tensor is padded by 0 to 32768 bytes", f"{options.padding}", "pass such as 1024"
-            )
+        raise invalid(
+            "a tensor is padded by 0 to 32768 bytes", f"{options.padding}", "pass such as 1024"
         )
     for name in HOST:
         setattr(kernel, name, getattr(options, name))
@@ -188,12 +180,10 @@ def _kernel(options):
     source = cpp(place, defines, options.include)
     name = options.entry or source.names[0]
     if name not in source.names or not options.entry and len(source.names) > 1:
-        raise ValueError(
-            problem(
-                f"a kernel is one entry: {', '.join(source.names)}",
-                options.entry or "none named",
-                "pass it as --entry",
-            )
+        raise invalid(
+            f"a kernel is one entry: {', '.join(source.names)}",
+            options.entry or "none named",
+            "pass it as --entry",
         )
     return source[name]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from aclnn_viz.cli import start_page
 from aclnn_viz.cli.checks import show
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.storage.results import new_file, sweep
 from aclnn_viz.words.messages import LANGUAGES, language, tr
 from aclnn_viz.words.terms import glossary
@@ -33,12 +33,10 @@ def lab(options) -> int:
     JupyterLab follows its own settings (port, address, browser), such as those of jupyter_server_config.json.
     """
     if not options.copy and importlib.util.find_spec("jupyterlab") is None:
-        raise ValueError(
-            problem(
-                "the lessons open in JupyterLab",
-                "an environment without it",
-                "pip install 'aclnn-viz[symbols,lab]', or only --copy them",
-            )
+        raise invalid(
+            "the lessons open in JupyterLab",
+            "an environment without it",
+            "pip install 'aclnn-viz[symbols,lab]', or only --copy them",
         )
     folder = Path(options.folder).resolve()
     page, copied = f"{FOLDERS[language()]}{START}", []

@@ -18,7 +18,16 @@ import numpy as np
 
 from aclnn_viz.devices.device import Closing
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import function, is_device, listed, place_of, printable, problem, shown
+from aclnn_viz.errors import (
+    function,
+    is_device,
+    listed,
+    mistyped,
+    place_of,
+    printable,
+    problem,
+    shown,
+)
 from aclnn_viz.operators import operator, recorded, registry
 from aclnn_viz.storage.cases import (
     StoredCases,
@@ -175,12 +184,8 @@ def record(
     """
     # a capsule is no device and cannot be recorded
     if not is_device(device) or not callable(getattr(device, "about", None)):
-        raise TypeError(
-            problem(
-                "cases are recorded on an opened device",
-                shown(device),
-                'pass av.open_device("host")',
-            )
+        raise mistyped(
+            "cases are recorded on an opened device", shown(device), 'pass av.open_device("host")'
         )
     cases, path = (
         [_pair(one) for one in listed("cases", cases, object, "Case, or of (operator, inputs)")],
@@ -229,12 +234,10 @@ def _pair(one) -> tuple:
     if isinstance(one, (tuple, list)) and len(one) == 2:
         op, inputs = one
     if op is None or not isinstance(inputs, Mapping):
-        raise TypeError(
-            problem(
-                "a case to record is a Case, or (operator, inputs)",
-                shown(one),
-                "pass such as av.case(op)",
-            )
+        raise mistyped(
+            "a case to record is a Case, or (operator, inputs)",
+            shown(one),
+            "pass such as av.case(op)",
         )
     return operator(op), inputs
 

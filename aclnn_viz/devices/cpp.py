@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.dtypes import BFLOAT16, FLOAT16, PLAIN
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
 
 FROM_AND_TO_FLOAT16 = """
@@ -245,12 +245,10 @@ def cpp_sample(op, case) -> str:
     inputs = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
     count = sum(_runs(value).size for value in inputs.values())
     if count > LONGEST_TEXT:
-        raise ValueError(
-            problem(
-                f"a C++ sample holds at most {LONGEST_TEXT} numbers",
-                f"{count} in {_shapes(inputs)}",
-                "draw the case with a smaller shape=",
-            )
+        raise invalid(
+            f"a C++ sample holds at most {LONGEST_TEXT} numbers",
+            f"{count} in {_shapes(inputs)}",
+            "draw the case with a smaller shape=",
         )
     shapes = {name: (value.shape, _TYPES[value.dtype]) for name, value in inputs.items()} | {
         name: (result.documented_shape, _TYPES[np.dtype(result.format.numpy)])

@@ -18,7 +18,7 @@ from pathlib import Path
 from aclnn_viz.children import Child
 from aclnn_viz.devices.emulator import Emulator
 from aclnn_viz.devices.headers import INCLUDE, flags, installation
-from aclnn_viz.errors import place_of, problem, shown, signal_named
+from aclnn_viz.errors import invalid, place_of, shown, signal_named
 from aclnn_viz.storage.readers import machine_memory, need_text
 from aclnn_viz.tiles.compiler import CompileError, compiler, kept, options_of, translate
 from aclnn_viz.tiles.cpp import INCLUDE as KERNELS
@@ -126,12 +126,10 @@ def link(objects: list[Path], root, program: Path, files: Sequence[Path]) -> Non
         )
     except CompileError as error:
         if re.search(r"undefined reference to .(__real_)?main\W", str(error)):
-            raise ValueError(
-                problem(
-                    "a whole program has a function main",
-                    f"none in {', '.join(file.name for file in files)}",
-                    "`aclnn-viz cpp check` judges a kernel without one",
-                )
+            raise invalid(
+                "a whole program has a function main",
+                f"none in {', '.join(file.name for file in files)}",
+                "`aclnn-viz cpp check` judges a kernel without one",
             ) from None
         raise
 
@@ -232,12 +230,8 @@ def run(
     this process.
     """
     if not seconds > 0:
-        raise ValueError(
-            problem(
-                "a program may take a number of seconds above 0",
-                shown(seconds),
-                "leave --seconds out",
-            )
+        raise invalid(
+            "a program may take a number of seconds above 0", shown(seconds), "leave --seconds out"
         )
     emulator = emulator or Emulator()
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)

@@ -19,7 +19,7 @@ from aclnn_viz.children import environment
 from aclnn_viz.devices.capsule import Capsule
 from aclnn_viz.devices.device import AclError, Device
 from aclnn_viz.devices.peers import Peer, installed, is_peer, open_peer
-from aclnn_viz.errors import need, place_of, problem, shown, signal_named
+from aclnn_viz.errors import invalid, need, place_of, shown, signal_named
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.codes import ACL_ERROR_REPEAT_INITIALIZE
 from aclnn_viz.operators.contract import contract
@@ -154,9 +154,7 @@ def list_devices(root=None, custom=None, timeout: float = 30.0) -> dict:
     []
     """
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= 1e6:
-        raise ValueError(
-            problem("timeout is a number of seconds", shown(timeout), "pass such as 30.0")
-        )
+        raise invalid("timeout is a number of seconds", shown(timeout), "pass such as 30.0")
     for place in (root, custom):
         place is None or place_of(place)
     findings = {
@@ -401,12 +399,8 @@ def open_device(
         if plan is None:
             return Device("host", HostAcl(soc=soc, cann=cann))
         if not isinstance(plan, str) or plan != "device":
-            raise ValueError(
-                problem(
-                    'plan must be "device" or None',
-                    shown(plan),
-                    "leave it out for the kit's values",
-                )
+            raise invalid(
+                'plan must be "device" or None', shown(plan), "leave it out for the kit's values"
             )
         acl = HostAcl(soc=soc, cann=cann, backward=predicting(soc, cann))
         return Device("host (prediction)", acl, predicts=True)
@@ -418,12 +412,10 @@ def open_device(
         _only("a capsule", soc=soc, cann=cann, plan=plan, root=root, custom=custom)
         return Capsule(name)
     if not atlas:
-        raise ValueError(
-            problem(
-                "no such device",
-                repr(name),
-                'open "host", "atlas", such as "atlas:1", "torch", "jax", "numba", or the path of a capsule',
-            )
+        raise invalid(
+            "no such device",
+            repr(name),
+            'open "host", "atlas", such as "atlas:1", "torch", "jax", "numba", or the path of a capsule',
         )
     _only("atlas", soc=soc, cann=cann, plan=plan)
     acl, device_id = CannAcl(root, custom), int(atlas[1] or 0)
@@ -444,6 +436,4 @@ def _only(kind: str, **options) -> None:
     }[kind]
     passed = [option for option, value in options.items() if value is not None]
     if passed:
-        raise ValueError(
-            problem(f"{' and '.join(options)} are no options of {kind}", ", ".join(passed), other)
-        )
+        raise invalid(f"{' and '.join(options)} are no options of {kind}", ", ".join(passed), other)

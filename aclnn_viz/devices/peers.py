@@ -20,7 +20,7 @@ from aclnn_viz.arrays.jax_arrays import compiled, given, precise
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.devices.device import Closing, UnsupportedError
 from aclnn_viz.dtypes import BFLOAT16, round_to
-from aclnn_viz.errors import NotSupported, problem
+from aclnn_viz.errors import NotSupported, invalid, problem
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.storage.foreign_arrays import as_array
@@ -389,12 +389,8 @@ def open_peer(name: str) -> Peer:
     kind, places, _ = PEERS[library]
     place = place or places[0]
     if place not in places:
-        raise ValueError(
-            problem(
-                f"{library} is opened on {', '.join(places)}",
-                repr(name),
-                f'open such as "{library}"',
-            )
+        raise invalid(
+            f"{library} is opened on {', '.join(places)}", repr(name), f'open such as "{library}"'
         )
     try:
         return kind(place, None if number is None else int(number))

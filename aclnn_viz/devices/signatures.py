@@ -18,7 +18,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.devices.peers import TorchPeer
-from aclnn_viz.errors import NotSupported, by_name, problem, shown
+from aclnn_viz.errors import NotSupported, by_name, invalid, problem, shown
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.peers import in_torch
 from aclnn_viz.operators.prototype import parse
@@ -113,12 +113,10 @@ def _adapted(op, kernel, signature, adapt=lambda kernel: kernel) -> Callable:
     text = signature if isinstance(signature, str) else ""
     if text == "aten":
         if not in_torch(op):
-            raise ValueError(
-                problem(
-                    "a function of ATen is called by the operator's own peer.py",
-                    f"{op.name}, which has none",
-                    'add it, or use "torch.autograd" or a mapping of names',
-                )
+            raise invalid(
+                "a function of ATen is called by the operator's own peer.py",
+                f"{op.name}, which has none",
+                'add it, or use "torch.autograd" or a mapping of names',
             )
         return partial(_Peer(_With, adapt(kernel)).run, op)
     if text == "torch.autograd":
@@ -135,12 +133,10 @@ def _adapted(op, kernel, signature, adapt=lambda kernel: kernel) -> Callable:
     if "(" in text:
         function, declared = _of_library(kernel, text)
         return partial(_call_library, op, adapt(function), declared)
-    raise ValueError(
-        problem(
-            f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
-            shown(signature),
-            "choose one",
-        )
+    raise invalid(
+        f"a signature is one of {', '.join((*KNOWN, *own))}, a C prototype or a mapping of names",
+        shown(signature),
+        "choose one",
     )
 
 
@@ -307,24 +303,20 @@ def _of_library(place, prototype: str) -> tuple:
     path, _, name = str(place).rpartition(":")
     declared = [function for function in parse(prototype) if function.name == name or not path]
     if not path or len(declared) != 1:
-        raise ValueError(
-            problem(
-                "a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION",
-                f"{place} and {prototype}",
-                'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"',
-            )
+        raise invalid(
+            "a C function is LIBRARY.so:FUNCTION with the prototype of FUNCTION",
+            f"{place} and {prototype}",
+            'pass such as "libx.so:fn" and "void fn(const float *dy, ..., int64_t n)"',
         )
     try:
         function = getattr(
             ctypes.CDLL(str(Path(path).resolve()) if os.path.exists(path) else path), name
         )
     except (OSError, AttributeError) as error:
-        raise ValueError(
-            problem(
-                "a shared library exports the function",
-                str(error),
-                'build it with -shared -fPIC, extern "C"',
-            )
+        raise invalid(
+            "a shared library exports the function",
+            str(error),
+            'build it with -shared -fPIC, extern "C"',
         ) from None
     return function, declared[0]
 

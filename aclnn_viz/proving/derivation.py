@@ -8,7 +8,7 @@ from textwrap import indent
 from sympy import Eq, Symbol
 
 from aclnn_viz.arrays.calls import watched
-from aclnn_viz.errors import listed, problem, shown
+from aclnn_viz.errors import invalid, listed, mistyped, shown
 from aclnn_viz.proving.graph import Noted, NotedArrays
 from aclnn_viz.proving.page_text import PLAIN, Writer, wrapped
 from aclnn_viz.proving.proofs import Result, proved, refusal
@@ -120,12 +120,10 @@ def _checked(forward, wrt, saved, shapes, labels):
     except (TypeError, ValueError):
         taken = []
     if not taken:
-        raise TypeError(
-            problem(
-                "derive takes a forward function",
-                shown(forward),
-                "pass such as def forward(xp, x, epsilon)",
-            )
+        raise mistyped(
+            "derive takes a forward function",
+            shown(forward),
+            "pass such as def forward(xp, x, epsilon)",
         )
     for given, each, asked, fix in (
         (
@@ -137,18 +135,16 @@ def _checked(forward, wrt, saved, shapes, labels):
         (labels, _is_length, "labels maps tensors of whole numbers to a length", '{"target": "n"}'),
     ):
         if not isinstance(given, dict) or not all(map(each, given.values())):
-            raise TypeError(problem(asked, shown(given), f"pass such as {fix}"))
+            raise mistyped(asked, shown(given), f"pass such as {fix}")
     need_among("shapes names the tensors that forward takes", shapes, taken)
     need_among("labels names tensors with a shape", labels, shapes)
     real = [name for name in shapes if name not in labels]
     need_among("wrt names inputs of real numbers with a shape", wrt, real)
     if not wrt:
-        raise ValueError(
-            problem(
-                "wrt names the inputs whose gradients are wanted",
-                "none",
-                f"choose among {', '.join(shapes)}",
-            )
+        raise invalid(
+            "wrt names the inputs whose gradients are wanted",
+            "none",
+            f"choose among {', '.join(shapes)}",
         )
     return taken
 
@@ -195,10 +191,8 @@ class _Path:
             or not made
             or not all(str(name).isidentifier() for name in made)
         ):
-            raise TypeError(
-                problem(
-                    "forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'
-                )
+            raise mistyped(
+                "forward returns a dict of its outputs", shown(made), 'return such as {"y": y}'
             )
         need_among("saved names outputs of forward", saved, made)
         self.outputs = {name: xp.lift(value) for name, value in made.items()}
@@ -207,12 +201,10 @@ class _Path:
         self.upstream = {f"d{name}": name for name in differentiated}
         clash = [d for d in (*self.upstream, *(f"d{x}" for x in wrt)) if d in self.names]
         if clash:
-            raise ValueError(
-                problem(
-                    "the names of gradients are free",
-                    f"{', '.join(clash)} in forward",
-                    "name it otherwise",
-                )
+            raise invalid(
+                "the names of gradients are free",
+                f"{', '.join(clash)} in forward",
+                "name it otherwise",
             )
         self.names |= set(self.upstream)
         ups = {name: xp.input(d, self.outputs[name].lengths) for d, name in self.upstream.items()}
@@ -222,12 +214,10 @@ class _Path:
             self.reverse = Reverse(xp, self.outputs, ups, wrt, self._vanishes, self.fresh)
             self._write(list(ups.values()), wrt, asked)
         except Refused as error:
-            raise ValueError(
-                problem(
-                    "derive knows what the page does",
-                    str(error),
-                    "write it otherwise, or its backward by hand",
-                )
+            raise invalid(
+                "derive knows what the page does",
+                str(error),
+                "write it otherwise, or its backward by hand",
             ) from None
 
     def _leaf(self, name, shapes, labels):
@@ -256,12 +246,10 @@ class _Path:
                 lambda frame: getattr(frame.f_globals.get("float"), "__self__", None) is self.xp,
             )
         except Exception as error:
-            raise ValueError(
-                problem(
-                    "derive knows what the page does",
-                    refusal(error),
-                    "write it otherwise, or its backward by hand",
-                )
+            raise invalid(
+                "derive knows what the page does",
+                refusal(error),
+                "write it otherwise, or its backward by hand",
             ) from error
         return made
 

@@ -4,7 +4,7 @@ import ast
 from inspect import signature
 from pathlib import Path
 
-from aclnn_viz.errors import loaded, problem
+from aclnn_viz.errors import invalid, loaded
 from aclnn_viz.operators.skeleton import TEST, fresh
 from aclnn_viz.proving.derivation import Derivation, derive
 from aclnn_viz.proving.subjects import fixed, size
@@ -56,12 +56,10 @@ def from_forward(name: str, file: str | Path, folder: str | Path) -> tuple[Path,
     name = name or Path(file).stem
     target = fresh(name, folder)
     if "forward" not in space or not isinstance(space.get("SHAPES"), dict) or "backward" in space:
-        raise ValueError(
-            problem(
-                f"{file} defines forward(xp, ...) and SHAPES, no backward",
-                ", ".join(n for n in space if n[0] != "_") or "nothing",
-                'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}',
-            )
+        raise invalid(
+            f"{file} defines forward(xp, ...) and SHAPES, no backward",
+            ", ".join(n for n in space if n[0] != "_") or "nothing",
+            'add such as SHAPES = {"x": ("r", "n"), "gamma": ("n",)}',
         )
     shapes, labels, saved = space["SHAPES"], space.get("LABELS", {}), space.get("SAVED", ())
     derivation = derive(

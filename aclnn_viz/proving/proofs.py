@@ -10,7 +10,7 @@ from time import perf_counter
 
 from sympy import Eq, Symbol
 
-from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.errors import mistyped, need, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.operator import Operator
 from aclnn_viz.proving import kinks, paths, theorems
@@ -181,12 +181,10 @@ def prove(what, *, shapes=None, labels=None, page=None) -> Result:
         op = what if isinstance(what, Operator) else operator(what)
         name, found = op.name, of_operator(op, page)
     else:
-        raise TypeError(
-            problem(
-                "prove takes an operator, a name, a folder or two functions",
-                shown(what),
-                "pass one of these",
-            )
+        raise mistyped(
+            "prove takes an operator, a name, a folder or two functions",
+            shown(what),
+            "pass one of these",
         )
     return proved(name, found)
 

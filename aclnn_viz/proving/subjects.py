@@ -15,7 +15,7 @@ from types import FunctionType
 import numpy as np
 from sympy import Integer, KroneckerDelta, S, Symbol
 
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import invalid, mistyped, need
 from aclnn_viz.operators.operator import Operator, combined
 from aclnn_viz.operators.patterns import branch, chosen, formula, resolved, value
 from aclnn_viz.operators.patterns import choices as patterns_of
@@ -217,12 +217,8 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
     try:
         taken = [list(signature(f).parameters)[1:] for f in (forward, backward)]
     except ValueError as error:  # some classes and builtins have no signature
-        raise TypeError(
-            problem(
-                "two functions have parameters",
-                str(error),
-                "pass such as def forward(xp, x, epsilon)",
-            )
+        raise mistyped(
+            "two functions have parameters", str(error), "pass such as def forward(xp, x, epsilon)"
         ) from error
     need_among("shapes names the tensors that forward takes", shapes, taken[0])
     need_among("labels names tensors with a shape", labels, shapes)
@@ -236,12 +232,10 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
     saved = {y: y for y in probe if y in taken[1] and y not in taken[0]}
     unknown = [name for name in taken[1] if name not in {*taken[0], *upstream, *saved}]
     if unknown or not upstream:
-        raise ValueError(
-            problem(
-                "backward takes d and the name of each output, saved outputs and parameters of forward",
-                ", ".join(taken[1]),
-                "name them so",
-            )
+        raise invalid(
+            "backward takes d and the name of each output, saved outputs and parameters of forward",
+            ", ".join(taken[1]),
+            "name them so",
         )
     inputs |= {d: (tuple(n.value for n in probe[y].shape), REAL) for d, y in upstream.items()}
     return [
@@ -264,9 +258,7 @@ def of_functions(forward, backward, shapes, labels, wrt=None) -> list[Subject]:
 def need_among(asked, names, among):
     """Raise ValueError for names that are not in `among`."""
     if wrong := [name for name in names if name not in among]:
-        raise ValueError(
-            problem(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
-        )
+        raise invalid(asked, ", ".join(map(str, wrong)), f"choose among {', '.join(among)}")
 
 
 def _outputs(forward, inputs, attributes):
@@ -276,12 +268,10 @@ def _outputs(forward, inputs, attributes):
         made = Traced(subject, lambda e: True).forward
     except Exception as error:
         # the page runs on arrays without numbers and may raise anything
-        raise ValueError(
-            problem(
-                "forward uses operations that the prover knows for arrays of any size",
-                f"{type(error).__name__}: {error}",
-                "write forward with other operations",
-            )
+        raise invalid(
+            "forward uses operations that the prover knows for arrays of any size",
+            f"{type(error).__name__}: {error}",
+            "write forward with other operations",
         ) from error
     need(made, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
     for array in made.values():
@@ -307,12 +297,10 @@ def size(text):
         or any(map(iskeyword, re.findall(r"\w+", text)))
         or not re.fullmatch(r"[A-Za-z_]\w*( *[-+*] *\w+)*|\d+( *[-+*] *\w+)*", text)
     ):
-        raise ValueError(
-            problem(
-                "a length is a number, a letter or a formula of both",
-                repr(text),
-                'write such as "n" or "2*n"',
-            )
+        raise invalid(
+            "a length is a number, a letter or a formula of both",
+            repr(text),
+            'write such as "n" or "2*n"',
         )
     return S(
         eval(

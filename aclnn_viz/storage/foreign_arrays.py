@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.errors import lengths, place_of, problem, shown
+from aclnn_viz.errors import invalid, lengths, mistyped, place_of, shown
 from aclnn_viz.storage.readers import (
     StoredError,
     dtype_named,
@@ -82,29 +82,25 @@ def load(path, dtype=None, shape=None, name: str | None = None) -> np.ndarray:
     """
     path, shape = place_of(path), None if shape is None else lengths("shape", shape)
     if name is not None and path.suffix != ".npz":
-        raise ValueError(
-            problem(
-                "arrays have names in a .npz file",
-                f"{path.name} and the name {shown(name)}",
-                "leave name out",
-            )
+        raise invalid(
+            "arrays have names in a .npz file",
+            f"{path.name} and the name {shown(name)}",
+            "leave name out",
         )
     wanted = None if dtype is None else _dtype(dtype)
     try:
         if path.suffix == ".bin":
             if wanted is None:
-                raise ValueError(
-                    problem(
-                        "bare numbers need a dtype",
-                        path.name,
-                        'pass such as dtype="bfloat16", shape=(4, 16)',
-                    )
+                raise invalid(
+                    "bare numbers need a dtype",
+                    path.name,
+                    'pass such as dtype="bfloat16", shape=(4, 16)',
                 )
             content = read_file(path, largest())
             shape = (len(content) // wanted.itemsize,) if shape is None else tuple(shape)
             return from_bin(content, path.name, shape, wanted)
         if path.suffix not in (".npy", ".npz"):
-            raise ValueError(problem(f"an array is taken from {_FORMS}", path.name, "convert it"))
+            raise invalid(f"an array is taken from {_FORMS}", path.name, "convert it")
         content = read_file(path, largest()) if path.suffix == ".npy" else _member(path, name)
         found = from_npy(content, path.name, wanted)
     except StoredError as error:
@@ -132,42 +128,30 @@ def array_of(text: str) -> np.ndarray:
         if min(sizes, default=0) < 0:
             raise ValueError
     except ValueError:
-        raise ValueError(
-            problem(
-                "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
-                text,
-                "pass such as x.bin:float16:4,16",
-            )
+        raise invalid(
+            "a file is given as FILE.npy or FILE:DTYPE:SHAPE",
+            text,
+            "pass such as x.bin:float16:4,16",
         ) from None
     try:
         return from_bin(read_file(place_of(name), largest()), name, sizes, found)
     except StoredError as error:
-        raise ValueError(
-            problem(
-                f"{name} holds {shape} elements of {dtype}",
-                str(error),
-                "mend the shape or the dtype",
-            )
+        raise invalid(
+            f"{name} holds {shape} elements of {dtype}", str(error), "mend the shape or the dtype"
         ) from None
 
 
 def _need_fit(file: str, found: np.ndarray, wanted: np.dtype | None, shape) -> None:
     """Raise ValueError unless an array of a file has the given dtype, and as many elements as the given shape."""
     if wanted is not None and found.dtype != wanted:
-        raise ValueError(
-            problem(
-                f"{file} must hold {wanted}",
-                str(found.dtype),
-                "leave dtype out, or name its own",
-            )
+        raise invalid(
+            f"{file} must hold {wanted}", str(found.dtype), "leave dtype out, or name its own"
         )
     if shape is not None and prod(found.shape) != prod(shape):
-        raise ValueError(
-            problem(
-                f"{file} must fill the shape {tuple(shape)}",
-                f"shape {found.shape}",
-                "leave shape out, or give one of as many elements",
-            )
+        raise invalid(
+            f"{file} must fill the shape {tuple(shape)}",
+            f"shape {found.shape}",
+            "leave shape out, or give one of as many elements",
         )
 
 
@@ -175,28 +159,24 @@ def _dtype(dtype) -> np.dtype:
     try:
         return dtype_named(dtype if isinstance(dtype, str) else np.dtype(dtype).name)
     except (TypeError, ValueError):
-        raise ValueError(
-            problem("dtype is that of a tensor", f"{dtype!r:.60}", "use such as bfloat16 or int64")
+        raise invalid(
+            "dtype is that of a tensor", f"{dtype!r:.60}", "use such as bfloat16 or int64"
         ) from None
 
 
 def _member(path: Path, name: str | None) -> bytes:
     held = _held(path)
     if name is not None and name not in held:
-        raise ValueError(
-            problem(
-                f"{path.name} must hold {name}",
-                f"arrays {', '.join(held) or 'none'}",
-                "name one: av.load(path, name=...)",
-            )
+        raise invalid(
+            f"{path.name} must hold {name}",
+            f"arrays {', '.join(held) or 'none'}",
+            "name one: av.load(path, name=...)",
         )
     if name is None and len(held) != 1:
-        raise ValueError(
-            problem(
-                "one array of a .npz file is taken",
-                f"arrays {', '.join(held) or 'none'}",
-                "name one: av.load(path, name=...)",
-            )
+        raise invalid(
+            "one array of a .npz file is taken",
+            f"arrays {', '.join(held) or 'none'}",
+            "name one: av.load(path, name=...)",
         )
     info = held[next(iter(held)) if name is None else name]
     expanded = max(PACKED, EXPANSION * info.compress_size)
@@ -232,9 +212,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _refused(found) -> ValueError:
-    return ValueError(
-        problem(f"an array is taken from {_FORMS}", str(found), "write the file again")
-    )
+    return invalid(f"an array is taken from {_FORMS}", str(found), "write the file again")
 
 
 def _is_bits(array: np.ndarray, unsigned: bool) -> bool:
@@ -282,20 +260,16 @@ def as_array(value, name: str | None = None, floating: bool = False):
         try:
             value = _converted(value)
         except Exception as error:  # any library may raise anything
-            raise TypeError(
-                problem(
-                    "a tensor of another library is taken as NumPy sees it",
-                    f"{type(value).__name__}: {error}",
-                    "convert it to a NumPy array",
-                )
+            raise mistyped(
+                "a tensor of another library is taken as NumPy sees it",
+                f"{type(value).__name__}: {error}",
+                "convert it to a NumPy array",
             ) from error
     if isinstance(value, np.ma.MaskedArray):
-        raise TypeError(
-            problem(
-                "each element of an array counts",
-                f"a masked array with {np.ma.count_masked(value)} elements masked",
-                "pass value.filled(...)",
-            )
+        raise mistyped(
+            "each element of an array counts",
+            f"a masked array with {np.ma.count_masked(value)} elements masked",
+            "pass value.filled(...)",
         )
     if isinstance(value, np.ndarray) and _is_bits(value, floating):
         if not value.dtype.isnative:

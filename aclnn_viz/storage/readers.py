@@ -16,7 +16,7 @@ from typing import BinaryIO
 import numpy as np
 
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 
 SOURCES = (".cpp", ".cc", ".cxx", ".asc")  # suffixes of C++ files
 
@@ -81,9 +81,7 @@ def need_text(path: Path, most: int = 1 << 30) -> Path:
                     f"{path.name} with {size} bytes, where at most {most} are expected"
                 )
     except StoredError as error:
-        raise ValueError(
-            problem("the text file can be read", str(error), "name another file")
-        ) from None
+        raise invalid("the text file can be read", str(error), "name another file") from None
     return path
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from aclnn_viz.cases import Case, suites
 from aclnn_viz.cases.case import checked_shape, stated
-from aclnn_viz.errors import lengths, need, place_of, printable, problem, shown, whole
+from aclnn_viz.errors import invalid, lengths, mistyped, need, place_of, printable, shown, whole
 from aclnn_viz.errors import listed as listed_of
 from aclnn_viz.operators import Operator, known, operator, operators
 from aclnn_viz.operators.products import SOC, product_of
@@ -41,7 +41,7 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
         given = {"operator": given.operator, **given.options, **strided}
     need(given, Mapping, ASKED, FIX)
     if not isinstance(given.get("operator"), (str, Operator)):
-        raise TypeError(problem(ASKED, shown(dict(given)), FIX))
+        raise mistyped(ASKED, shown(dict(given)), FIX)
     plain = {"seed": 0, **given, "operator": known(given["operator"]).name}
     if seed is not None:
         plain["seed"] = seed
@@ -49,16 +49,12 @@ def recipe(given: Mapping | suites.Recipe, seed: int | None = None) -> str:
     plain = json.loads(text)
     for name, kind in KINDS.items():
         if type(value := plain.get(name, kind())) is not kind:
-            raise TypeError(
-                problem(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
-            )
+            raise mistyped(f"{name} of a recipe is of type {kind.__name__}", shown(value), FIX)
     for name, value in plain.items():
         if name == "shape" or name.endswith("_shape"):
             lengths(name, value)
     if not 0 <= plain["seed"] < 1 << 63:
-        raise ValueError(
-            problem("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
-        )
+        raise invalid("a seed is a number from 0 on, below 2^63", shown(plain["seed"]), FIX)
     return text
 
 
@@ -99,7 +95,7 @@ def canonical(recipes: Iterable) -> Iterator[str]:
             try:
                 given = parsed(given)
             except ValueError as error:
-                raise ValueError(problem(ASKED, f"{shown(given)}: {error}", FIX)) from None
+                raise invalid(ASKED, f"{shown(given)}: {error}", FIX) from None
         yield recipe(given)
 
 
@@ -116,7 +112,7 @@ def _plain(value):
         return (
             value.item() if getattr(value, "dtype", np.dtype("V")).kind in "biu" else float(value)
         )
-    raise TypeError(problem("a recipe holds numbers, texts, lists and arrays", shown(value), FIX))
+    raise mistyped("a recipe holds numbers, texts, lists and arrays", shown(value), FIX)
 
 
 def _value(value):
@@ -127,10 +123,8 @@ def _value(value):
         values = np.array(value["values"]).astype(dtype_named(value["array"]))
         return values.reshape(checked_shape(value["shape"]))
     except (LookupError, ValueError, TypeError, ArithmeticError) as error:
-        raise ValueError(
-            problem(
-                "an array of a recipe has array, shape and values", f"{error}", "write it again"
-            )
+        raise invalid(
+            "an array of a recipe has array, shape and values", f"{error}", "write it again"
         ) from None
 
 
@@ -161,12 +155,10 @@ def source(cases, ops=None, seeds: int = 1) -> Source:
             or not isinstance(cases, Iterable)
             or getattr(cases, "ndim", 1) == 0
         ):
-            raise TypeError(
-                problem(
-                    'cases are "suite", "standard", a file, or an iterable of recipes',
-                    shown(cases),
-                    'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
-                )
+            raise mistyped(
+                'cases are "suite", "standard", a file, or an iterable of recipes',
+                shown(cases),
+                'pass such as [{"operator": NAME, "shape": (4, 16), "seed": 3}]',
             )
         return of_operators(cases, ops)
     if text in NAMED:
@@ -182,12 +174,10 @@ def source(cases, ops=None, seeds: int = 1) -> Source:
         json.JSONDecodeError,
         RecursionError,
     ) as error:
-        raise ValueError(
-            problem(
-                f"cases are {', '.join(NAMED)}, or a JSON list of recipes",
-                printable(f"{cases!s:.200}: {getattr(error, 'strerror', error)}"),
-                "choose one, or mend the list",
-            )
+        raise invalid(
+            f"cases are {', '.join(NAMED)}, or a JSON list of recipes",
+            printable(f"{cases!s:.200}: {getattr(error, 'strerror', error)}"),
+            "choose one, or mend the list",
         ) from None
     return of_operators(recipes, ops)
 

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from aclnn_viz.errors import place_of, problem
+from aclnn_viz.errors import invalid, place_of
 from aclnn_viz.operators import operators, registry
 from aclnn_viz.sweeps import queries
 from aclnn_viz.sweeps.place import about, device_text
@@ -239,12 +239,10 @@ def _last(store: Store, back: int) -> Report:
     is_begun = "SELECT 1 FROM cases WHERE run = ? LIMIT 1"
     runs = [run for run in store.runs() if any(store.rows(is_begun, [run.number]))]
     if len(runs) < back:
-        raise ValueError(
-            problem(
-                "a report is made of a run, and compared with another one",
-                f"{len(runs)} in {store.path}",
-                "sweep first, with another device or kit to compare" if back > 1 else "sweep first",
-            )
+        raise invalid(
+            "a report is made of a run, and compared with another one",
+            f"{len(runs)} in {store.path}",
+            "sweep first, with another device or kit to compare" if back > 1 else "sweep first",
         )
     return of_run(store, runs[-back])
 

@@ -30,7 +30,7 @@ DATA = {"Fault", "Puzzle", "Detective", "TileDetective", "Mistake", "TileFault"}
 KINDS = {"Panel", "Change", "Candidate", "hazard", "stop"}
 # stay English
 ERRORS = set(
-    "StateError problem ValueError TypeError need whole function by_name shape_of _check ended".split()
+    "StateError problem invalid mistyped ValueError TypeError need whole function by_name shape_of _check ended".split()
 )
 # their arguments are never shown, or are a docstring
 INSIDE = {"import_module", "compile", "search", "setattr", "getattr", "named"}

@@ -5,7 +5,7 @@ weights, some ignored rows.
 import numpy as np
 
 from aclnn_viz.cases.default import Draw
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
 
 SHAPE = (16, 10)
@@ -14,9 +14,7 @@ OPTIONS = ("input",)
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) != 2:
-        raise ValueError(
-            problem("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
-        )
+        raise invalid("shape must be that of logProb, (N, C)", repr(shape), "give two lengths")
     rows, classes = shape
     # Older kernels use an ignored target as an index, even a negative one: by default, ignoreIndex
     # is the last class instead of -100.

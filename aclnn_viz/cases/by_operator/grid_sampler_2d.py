@@ -8,7 +8,7 @@ import numpy as np
 
 from aclnn_viz.cases.default import Draw, sprinkle
 from aclnn_viz.dtypes import round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 
 SHAPE = (2, 3, 8, 8)
 OPTIONS = ("grid_shape",)
@@ -17,9 +17,7 @@ FEW_POINTS = {"grid_shape": (2, 3)}  # a small grid, for pictures that must stay
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) != 4:
-        raise ValueError(
-            problem("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths")
-        )
+        raise invalid("shape must be that of input, (N, C, H, W)", repr(shape), "give four lengths")
     n, c, height, width = shape
     asked = source.attribute("grid_shape", (6, 5))
     try:
@@ -28,10 +26,8 @@ def draw(source: Draw, shape) -> dict:
         points = ()
     points = points[1:3] if len(points) == 4 else points
     if len(points) != 2 or min(points) < 0:
-        raise ValueError(
-            problem(
-                "grid_shape must be (Hout, Wout)", repr(asked), "give two lengths of at least 0"
-            )
+        raise invalid(
+            "grid_shape must be (Hout, Wout)", repr(asked), "give two lengths of at least 0"
         )
 
     def coordinates(rng):

@@ -5,7 +5,7 @@ from 0, mean and rstd from the forward pass.
 from math import prod
 
 from aclnn_viz.cases.default import Draw, stretches
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
 
 SHAPE = (2, 6, 4, 4)
@@ -14,10 +14,8 @@ OPTIONS = ()
 
 def draw(source: Draw, shape) -> dict:
     if len(shape) < 2:
-        raise ValueError(
-            problem(
-                "shape must be that of x, (N, C, ...)", repr(shape), "give at least two lengths"
-            )
+        raise invalid(
+            "shape must be that of x, (N, C, ...)", repr(shape), "give at least two lengths"
         )
     channels = shape[1]
     groups = source.attribute("numGroups", _some_groups(channels, prod(shape[2:])))
