@@ -22,29 +22,11 @@ from aclnn_viz.operators.codes import (
     ACL_MEMCPY_DEVICE_TO_HOST,
     ACL_MEMCPY_HOST_TO_DEVICE,
     ACL_SUCCESS,
+    ADVICE,
     status_name,
 )
 from aclnn_viz.operators.contract import Contract
 from aclnn_viz.operators.contract.calls import DTYPE_CODES, descriptor, span
-
-_ADVICE = {
-    100002: "another library has initialised ACL in this process; this is harmless",
-    100039: "the library is a build-time stub: this machine has no driver, or set_env.sh chose devlib",
-    107001: "check the device number and that the driver is loaded",
-    107002: "a thread must call aclrtSetDevice before it uses the device",
-    161001: "pass every tensor that the operator asks for",
-    161002: "compare dtypes, shapes and attributes with what the product supports",
-    207001: "the device is out of memory: use smaller shapes or free what other processes hold",
-    361001: "the runtime call inside of the operator failed: read the device log",
-    507015: "the kernel crashed on the device: check shapes and addresses, then read the device log",
-    507018: "the AI CPU kernel crashed on the device: read the device log",
-    561002: "the operator could not plan its work: compare shapes with what the operator documents",
-    561003: "no kernel is installed for this product and dtypes: install the operator package of the product",
-    561103: "an inner step of the operator failed: compare dtypes and shapes with what the product supports",
-    561107: "set ASCEND_OPP_PATH, usually by sourcing set_env.sh",
-    561112: "install the operator package of the product",
-}
-
 
 #: Name of a null pointer and remedy, for pointers that are not handles.
 _NULLS = {
@@ -81,7 +63,7 @@ class AclError(DeviceRefusal, RuntimeError):
             )
         else:
             self.name = status_name(code)
-            self.advice = _ADVICE.get(
+            self.advice = ADVICE.get(
                 code, "look the code up in the CANN documentation and read the device log"
             )
         got = self.name if code is None else f"{code} ({self.name})"

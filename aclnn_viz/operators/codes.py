@@ -11,6 +11,8 @@ from pathlib import Path
 TYPES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 #: Bytes per element, by aclDataType.
 DATA_TYPE_SIZES = {TYPES["aclDataType"][name]: size for name, size in TYPES.pop("bytes").items()}
+#: What to try, by status code.
+ADVICE = {TYPES["status"][name]: text for name, text in TYPES.pop("advice").items()}
 for _numbers in TYPES.values():
     globals().update(_numbers)
 _STATUS_NAMES = {number: name for name, number in TYPES["status"].items()}
