@@ -24,26 +24,9 @@ import aclnn_viz as av
 from aclnn_viz.dtypes import BFLOAT16
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.operators import peers
+from aclnn_viz.tables import table_beside
 
-SQUARE = [{"shape": (n, n)} for n in (1024, 4096)]
-SIZES = {
-    "hardswish": SQUARE,
-    "rms_norm": SQUARE,
-    "grid_sampler_2d": [
-        {"shape": (n, c, side, side), "grid_shape": (side, side)}
-        for n, c, side in ((2, 32, 96), (2, 64, 128))
-    ],
-    "cross_entropy_loss": [{"shape": shape} for shape in ((512, 2048), (2048, 8192))],
-    "group_norm_swish": [
-        {"shape": shape, "numGroups": groups}
-        for shape, groups in (((8, 128, 32, 32), 32), ((16, 256, 64, 64), 32))
-    ],
-    "layer_norm": SQUARE,
-    "grid_sampler_3d": [
-        {"shape": (n, c, *[side] * 3), "grid_shape": (side,) * 3}
-        for n, c, side in ((2, 8, 32), (2, 16, 40))
-    ],
-}
+SIZES = table_beside(__file__, "bench.toml")
 NAMES, DTYPES = ("medium", "large"), ("float32", "bfloat16", "float16")
 # seconds to settle, seconds of a turn, least and most turns, seconds per case
 SETTLE, TURN, ROUNDS, BUDGET = 0.012, 0.004, (3, 5), 0.45
@@ -114,7 +97,7 @@ def cases(chosen):
     """Yield (name of the case, operator, options of `av.case`), format by format because each is compiled separately."""
     for op in chosen:
         for dtype in DTYPES:
-            for size, shapes in zip(NAMES, SIZES[op.name]):
+            for size, shapes in SIZES[op.name].items():
                 for mode in op.modes:
                     # leave out cases with z-loss, which PyTorch lacks
                     if not mode.get("lseSquareScaleForZloss"):

@@ -3,12 +3,12 @@
 The right kernel of an operator is spoiled under one condition at a time, in all outputs or in some elements, and judged on the cases
 of a check: what none of them shows passes. A condition is of one of six kinds, each as frequent as another as far as it goes:
 
-- lengths: a length, a rank, a number of elements or of an attribute alone (ALONE);
-- relations: two lengths, numbers of elements or of attributes (RELATIONS);
-- values: what rows and numbers of a tensor are (VALUES), from or up to some number;
+- lengths: a length, a rank, a number of elements or of an attribute alone;
+- relations: two lengths, numbers of elements or of attributes;
+- values: what rows and numbers of a tensor are, from or up to some number;
 - options: a value of an attribute (of a free number or list: the default or not), a tensor left out, a format, a tensor that is strided;
 - pairs: two options;
-- elements: some elements alone, by their numbers, rows or places (ELEMENTS).
+- elements: some elements alone, by their numbers, rows or places.
 
 It counts if a hundredth of DRAWN valid inputs meets it where an output is finite, and once if two hold of the same inputs. These inputs
 are drawn from the declaration, and nothing is shared with the suites. Of each operator CONFIRMED conditions are put to `check` itself,
@@ -35,59 +35,14 @@ from aclnn_viz.checking.judge import judge
 from aclnn_viz.checking.scope import DEPTHS, UNTAKEN, Scope, deeper, prepared_step
 from aclnn_viz.dtypes import float_format
 from aclnn_viz.operators.faults.edits import edits
+from aclnn_viz.tables import table_beside
 
 DRAWN, CONDITIONS, SHARE, CONFIRMED, LISTED, EDITS = 400, 400, 0.01, 1, 40, 40
 SEED = 50_000  # a seed that no suite uses, whose cases nobody has inspected
 LENGTHS = (1, 1, 2, 2, 3, 3, 4, 5, 6, 7, 8, 9, 11, 13, 16, 17, 20, 33)
 FORMATS = "float32", "float32", "float16", "bfloat16"
 LARGEST = 2**14  # most elements of a drawn input
-ALONE = "A > {n:g}", "A < {m:g}", "A == {n:g}", "({n:g} < A) & (A < {m:g})", "A % {d} == {r:g}"
-RELATIONS = "A > B", "A == B", "A - B == {c}", "(A >= {d} * B) & (B > 0)"
-# Elements that a fault changes: x is a tensor with the shape of the first output, `at` the place
-# on its last axis, of length n.
-ELEMENTS = (
-    "x == 0",
-    "x > {c}",
-    "x < -{c}",
-    "(abs(x) < {c} / 50) & (x != 0)",
-    "(x == rint(x)) & (x != 0)",
-    "(ptp(x, -1, keepdims=True) == 0) & (n > 1)",
-    "(x == x.max(-1, keepdims=True)) & (n > {c})",
-    "(at == 0) & (n > {c})",
-    "(at == n - 1) & (n > {c})",
-    "at % ({c} + 1) == {c}",
-)
-VALUES = {
-    "constant rows": "((ptp(x, -1) == 0) & (n > 1)).sum()",
-    "rows of 0": "((x == 0).all(-1) & (n > 1)).sum()",
-    "zeros": "(x == 0).sum()",
-    "most often": "unique(x, return_counts=True)[1].max()",
-    "different numbers": "unique(x).size",
-    "greatest": "x.max()",
-    "least": "x.min()",
-    "sorted": "(diff(x.ravel()) >= 0).all()",
-}
-SPECIAL = (
-    "rint(x)",
-    "x * 20",
-    "abs(x)",
-    "x * (abs(x) > 0.7)",
-    "where(rows, 0, x)",
-    "where(rows, x[..., :1], x)",
-    "where(rows, at == 0, x)",
-    "x * 0",
-    "sort(x, -1)",
-)
-
-#: For each kind of condition: why no case of a suite needs to meet it.
-WHY = {
-    "lengths": "fewer than 7 in 1,000 drafts have that length, or it is from 17 on, where suites tell powers of two apart",
-    "relations": "fewer than 14 in 1,000 drafts have lengths that lie so",
-    "values": "suites have such rows and numbers, but not so many or so far from 0",
-    "options": "few drafts have it where every output is asked for",
-    "pairs": "fewer than 14 in 1,000 drafts have both",
-    "elements": "few cases have such numbers where every output is asked for",
-}
+TABLE = table_beside(__file__, "blind.toml")
 
 
 def evaluated(text: str, x: np.ndarray, **names):
@@ -134,7 +89,7 @@ def change(rng, op, options, inputs) -> dict:
     if name in op.saved or not old.size or not old.ndim:
         return {}
     rows = np.random.default_rng(rng.randrange(2**31)).random((*old.shape[:-1], 1)) < 0.6
-    new, tensor = evaluated(rng.choice(SPECIAL), old, rows=rows), op.tensors[name]
+    new, tensor = evaluated(rng.choice(TABLE["special"]), old, rows=rows), op.tensors[name]
     if isinstance(tensor.low, int | float):  # the change depends on the tensor's allowed values
         new = np.clip(
             new, tensor.low, tensor.high if isinstance(tensor.high, int | float) else None
@@ -184,7 +139,9 @@ def numbers(case) -> dict[tuple, float]:
             found["rank"] = {f"{name}.ndim": v.ndim}
             found["options"][f"{name} is strided"] = not v.flags.c_contiguous
             if v.size and v.ndim and v.size <= LARGEST:
-                found["values"] = {f"{name}: {k}": evaluated(text, v) for k, text in VALUES.items()}
+                found["values"] = {
+                    f"{name}: {k}": evaluated(text, v) for k, text in TABLE["values"].items()
+                }
         asked |= {(kind, words): n for kind, told in found.items() for words, n in told.items()}
     return asked
 
@@ -250,25 +207,15 @@ def ran(case):
 
 def simple(rng, kind, names, pool):
     """Return a condition on one or two numbers of a call: (its words, its form, the numbers)."""
-    a = rng.choice([each for each in names if each[0] in FROM.get(kind, (kind,))])
+    a = rng.choice([each for each in names if each[0] in TABLE["from"].get(kind, [kind])])
     b = rng.choice([each for each in names if each[0] == "numbers"] or [a])
     known = pool.column(a)
     n, m = sorted(rng.choice(known[~np.isnan(known)]) for _ in range(2))
-    form = rng.choice(FORMS[kind]).format(
+    form = rng.choice(TABLE["forms"][kind]).format(
         n=n, m=m, d=(d := rng.choice((3, 4, 5, 8))), c=rng.choice((1, 2, 3, -1)), r=n % d
     )
     words = {"A": a[1], "B": b[1]}
     return "".join(words.get(letter, letter) for letter in form), form, a, b
-
-
-#: The kinds of numbers that a kind of condition uses, unless it uses those of its own name.
-FROM = {"lengths": ("numbers", "rank"), "relations": ("numbers",)}
-FORMS = {
-    "lengths": ALONE,
-    "relations": RELATIONS,
-    "values": ALONE[:2],
-    "options": ("A > 0", "A == 0"),
-}
 
 
 def conditions(op, pool):
@@ -276,11 +223,12 @@ def conditions(op, pool):
     rng, known, at = random.Random(f"{op.name} {SEED}"), {}, op.tensors[op.main].shape
     names, met, tried = sorted({name for asked in pool.numbers for name in asked}), set(), {}
     alike = [p.name for p in op.parameters if p.kind == "tensor" and op.tensors[p.name].shape == at]
-    kinds = [*FORMS, "pairs", *["elements"] * bool(alike)]
+    kinds = [*TABLE["forms"], "pairs", *["elements"] * bool(alike)]
     for number in range(12 * CONDITIONS):
         kind = kinds[number % len(kinds)]
         if kind == "elements":
-            form, a = rng.choice(ELEMENTS).format(c=rng.choice((1, 2, 5, 8))), rng.choice(alike)
+            form = rng.choice(TABLE["elements"]).format(c=rng.choice((1, 2, 5, 8)))
+            a = rng.choice(alike)
             made = (kind, f"{form} in {a}", (form, a, ""))
         else:
             parts = [
@@ -408,7 +356,8 @@ def report(rows, deep) -> str:
     text += "| --- | ---: | ---: | ---: | --- |\n"
     of, unseen = (Counter(each[0] for row in rows for each in row[at]) for at in (2, 3))
     text += "".join(
-        line(kind, n, unseen[kind], share(unseen[kind], n), WHY[kind]) for kind, n in of.items()
+        line(kind, n, unseen[kind], share(unseen[kind], n), TABLE["why"][kind])
+        for kind, n in of.items()
     )
     text += f"""
 In brackets: how many of {DRAWN} valid inputs meet the condition, and after a comma how many cases meet it where nothing is judged
