@@ -1,4 +1,4 @@
-"""Lay out tables and lines as text and as HTML, with each Chinese letter two columns wide.
+"""Read tables, and lay out tables and lines as text and as HTML, with each Chinese letter two columns wide.
 
 The HTML sets no colours, so that it can be read on a light and on a dark background.
 """
@@ -6,6 +6,8 @@ The HTML sets no colours, so that it can be read on a light and on a dark backgr
 import html
 import re
 import textwrap
+import tomllib
+from pathlib import Path
 from unicodedata import combining, east_asian_width
 
 _CELL = "text-align:left; vertical-align:top; padding:0.1em 0.9em 0.1em 0"
@@ -17,6 +19,11 @@ _FILTER = """<div><input type="search" class="filter" placeholder="{0}" aria-lab
 style="font:inherit; color:inherit; background:none; border:1px solid; border-radius:4px; padding:2px 6px; width:20em" oninput="
 const words = this.value.toLowerCase().split(/\\s+/), holds = (row) => words.every((word) => row.textContent.toLowerCase().includes(word));
 for (const row of this.parentElement.nextElementSibling.rows) row.hidden = Boolean(row.querySelector('td')) &amp;&amp; !holds(row)"></div>"""
+
+
+def table_beside(module: str, name: str) -> dict:
+    """Return the table of a TOML file in the folder of a module's file."""
+    return tomllib.loads(Path(module).with_name(name).read_text("utf-8"))
 
 
 def columns(text: str) -> int:

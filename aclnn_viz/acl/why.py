@@ -5,17 +5,15 @@ Where a log names an operator of the kit and its tensors, the call is repeated o
 """
 
 import re
-import tomllib
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from pathlib import Path
 
 from aclnn_viz.errors import invalid, need, printable
 from aclnn_viz.operators import codes, operators
 from aclnn_viz.operators.contract import Call, TensorDescriptor, contiguous_strides, contract
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.products import A2, product_of, version_of
-from aclnn_viz.tables import wrapped
+from aclnn_viz.tables import table_beside, wrapped
 from aclnn_viz.words.messages import language_here, tr
 
 LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.toml
@@ -145,7 +143,7 @@ class Why:
 
 @cache
 def _table() -> dict:
-    return tomllib.loads((Path(__file__).parent / "causes.toml").read_text("utf-8"))
+    return table_beside(__file__, "causes.toml")
 
 
 @cache

@@ -3,15 +3,17 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
 from aclnn_viz.cases.case import Case, case
-from aclnn_viz.dtypes import FLOAT16, float_format, round_to
+from aclnn_viz.dtypes import float_format, round_to
 from aclnn_viz.errors import invalid
 from aclnn_viz.operators import Operator, Tensor
 from aclnn_viz.operators.patterns import chosen
 from aclnn_viz.operators.shapes import BITS, is_plain
+from aclnn_viz.tables import table_beside
 from aclnn_viz.words.messages import linked, message
 
 
@@ -50,81 +52,26 @@ class Recipe:
         return linked("{some}, {more}", text) if text else message("the default case")
 
 
-WIDE = 2.0**30  # a number whose cube does not overflow in float32
+_TABLE = table_beside(__file__, "rows.toml")
+#: Formulas: special numbers in a tensor, and changes of its rows by kind ("f" floats, "i" indices, "b" bits).
+NUMBERS, ROWS = _TABLE["numbers"], _TABLE["rows"]
 
 
-def _largest(fmt) -> list[float]:
-    return [fmt.largest, -fmt.largest]
-
-
-def _tiny(fmt) -> list[float]:
-    least = 2.0**fmt.min_exponent
-    return [least, -least, fmt.smallest_subnormal, -fmt.smallest_subnormal]
-
-
-#: Special numbers of a format, which a deep check puts into a tensor.
-NUMBERS = {
-    "zeros of both signs": lambda fmt: [0.0, -0.0] * 4,
-    "nan": lambda fmt: [np.nan] * 6,
-    # four of each sign, so that each sign meets several values of the other tensors
-    "inf": lambda fmt: [np.inf, -np.inf] * 4,
-    # exp of these numbers is tiny, or overflows in float32
-    "far numbers": lambda fmt: [20.0, -20.0, 80.0, -80.0, 90.0, -90.0],
-    "large and small": lambda fmt: (
-        [WIDE, -WIDE, 1 / WIDE, -1 / WIDE] if fmt is not FLOAT16 else _largest(fmt)
-    ),
-    "largest": _largest,
-    "smallest": _tiny,
-}
-
-
-def _with_numbers(rows: np.ndarray, rng, numbers: list[float]) -> np.ndarray:
+def with_numbers(rows: np.ndarray, rng, numbers: list[float]) -> np.ndarray:
     """Return the rows with each number at a random place, at most half of the elements."""
     count = max(1, min(len(numbers), rows.size // 2))
     rows.flat[rng.choice(rows.size, count, replace=False)] = rng.permutation(numbers)[:count]
     return rows
 
 
-def _put(rows: np.ndarray, rng, share: float, values) -> np.ndarray:
+def put(rows: np.ndarray, rng, share: float, values) -> np.ndarray:
     """Return the rows with a share of about `share` of their elements replaced by random members of `values`."""
     return np.where(rng.random(rows.shape) < share, rng.choice(values, rows.shape), rows)
 
 
-def _one_row(rows: np.ndarray, rng, value) -> np.ndarray:
+def one_row(rows: np.ndarray, rng, value) -> np.ndarray:
+    """Return the rows with a random one replaced."""
     return np.where(np.arange(len(rows))[:, None] == rng.integers(len(rows)), value, rows)
-
-
-#: Changes of a tensor's rows by kind ("f" floats, "i" indices, "b" bits); each takes rows,
-#: generator and integer attributes.
-ROWS = {
-    "f": {
-        "a constant row": lambda rows, rng, known: _one_row(rows, rng, rows.flat[0]),
-        "constant rows": lambda rows, rng, known: np.repeat(rows[:, :1], rows.shape[1], 1),
-        "zeros": lambda rows, rng, known: 0 * rows,
-        "a row of zeros": lambda rows, rng, known: _one_row(rows, rng, 0),
-        "some zeros": lambda rows, rng, known: _put(rows, rng, 0.4, [0.0, -0.0]),
-        "0 and 1": lambda rows, rng, known: _put(rows, rng, 1, [0.0, 1.0]),
-        "one-hot": lambda rows, rng, known: np.eye(rows.shape[1])[
-            rng.integers(rows.shape[1], size=len(rows))
-        ],
-        "whole numbers": lambda rows, rng, known: np.rint(rows),
-        "far from 0": lambda rows, rng, known: _with_numbers(
-            1.0 * rows, rng, [35, -35, 91, 100, -110]
-        ),
-        "attributes": lambda rows, rng, known: _put(rows, rng, 0.3, known),
-    },
-    "i": {
-        "one number": lambda rows, rng, known: _put(rows, rng, 1, rows.flat[:1]),
-        "two numbers": lambda rows, rng, known: _put(rows, rng, 1, rows.flat[:2]),
-        "one attribute": lambda rows, rng, known: _put(rows, rng, 1, [rng.choice(known)]),
-        "attributes": lambda rows, rng, known: _put(rows, rng, 0.4, known),
-    },
-    "b": {
-        "all set": lambda rows, rng, known: rows * 0 + 1,
-        "none set": lambda rows, rng, known: rows * 0,
-        "a row set": lambda rows, rng, known: _one_row(rows, rng, 1),
-    },
-}
 
 
 def family(tensor: Tensor) -> str:
@@ -162,22 +109,20 @@ def _with_rows(made: Case, rows: dict, given: dict) -> dict:
         array = _of_forward(made, rng) if _unseen(op, name) else made.arrays.get(name)
         if array is None or not array.size or name in given:
             continue
+        fmt = float_format(array) if kind in NUMBERS or array.dtype.kind in "fV" else None
         numbers = (int,) if family(tensor) == "i" else (int, float)
-        most = float_format(array).largest if array.dtype.kind in "fV" else np.inf
+        most = fmt.largest if fmt else np.inf
         known = [x for x in made.inputs.values() if type(x) in numbers and abs(x) <= most] or [0]
         wide = array.reshape(-1, array.shape[-1] if array.ndim else 1).astype(np.float64)
-        wide = (
-            _with_numbers(wide, rng, kinds[kind](float_format(array)))
-            if kind in NUMBERS
-            else kinds[kind](wide, rng, known)
-        ).reshape(array.shape)
+        names = {"rows": wide, "rng": rng, "known": known, "fmt": fmt} | {
+            change.__name__: partial(change, wide, rng) for change in (one_row, put, with_numbers)
+        }
+        wide = eval(kinds[kind], vars(np) | names).reshape(array.shape)
         if kind not in NUMBERS and family(tensor) == "f" and tensor.low is not None:
             wide = wide.clip(tensor.low, tensor.high)
         if tensor.dtype == BITS:
             wide = np.where(wide > 0, 255, 0)
-        changed[name] = np.asarray(
-            round_to(wide, array.dtype) if array.dtype.kind in "fV" else wide.astype(array.dtype)
-        )
+        changed[name] = np.asarray(round_to(wide, array.dtype) if fmt else wide.astype(array.dtype))
     return changed
 
 

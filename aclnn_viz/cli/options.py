@@ -1,13 +1,12 @@
 """Add the options of each command from commands.toml."""
 
 import argparse
-import tomllib
-from pathlib import Path
 
 from aclnn_viz.errors import problem
+from aclnn_viz.tables import table_beside
 from aclnn_viz.words.messages import tr
 
-OPTIONS = tomllib.loads(Path(__file__).with_name("commands.toml").read_text("utf-8"))
+OPTIONS = table_beside(__file__, "commands.toml")
 
 
 def given(text: str) -> str:

@@ -4,11 +4,10 @@ Sources: `acl_base_rt.h`, `acl_rt.h` and `error_codes/rt_error_codes.h` of the C
 "aclnn return codes", CANN documentation.
 """
 
-import tomllib
-from pathlib import Path
+from aclnn_viz.tables import table_beside
 
 #: Numbers of the vendor's enumerations: {type: {name: number}}.
-TYPES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TYPES = table_beside(__file__, "codes.toml")
 #: Bytes per element, by aclDataType.
 DATA_TYPE_SIZES = {TYPES["aclDataType"][name]: size for name, size in TYPES.pop("bytes").items()}
 #: What to try, by status code.

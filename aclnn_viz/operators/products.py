@@ -6,12 +6,11 @@ Sources: `aclplatformNpuArch` and `aclrtFloatOverflowMode`, CANN runtime referen
 """
 
 import re
-import tomllib
 from dataclasses import dataclass, field
 from math import inf
-from pathlib import Path
 
 from aclnn_viz.errors import problem
+from aclnn_viz.tables import table_beside
 from aclnn_viz.words.messages import language_here
 
 DAV_2201 = 2201  # NpuArch of Atlas A2 and A3
@@ -57,7 +56,7 @@ def _product(stated: dict) -> Product:
     return Product(**stated | tuples | {"cores": cores})
 
 
-_STATED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_STATED = table_beside(__file__, "products.toml")
 TRAINING, A2, A3, INFERENCE, INFERENCE_A2, ASCEND_950 = map(_product, _STATED.values())
 
 # Sets of products with a common property: add a new product to each set for which it holds.

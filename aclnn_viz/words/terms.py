@@ -3,14 +3,12 @@
 The terms are data, in terms.toml beside this module.
 """
 
-import tomllib
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
 
 from aclnn_viz.errors import need, problem
-from aclnn_viz.tables import as_html
+from aclnn_viz.tables import as_html, table_beside
 from aclnn_viz.words.messages import language, message, tr
 
 OWN = message("this kit's own translation")
@@ -72,7 +70,7 @@ def _first(both: tuple[str, str]) -> tuple[str, ...]:
 
 @cache
 def _all() -> Glossary:
-    held = tomllib.loads((Path(__file__).parent / "terms.toml").read_text("utf-8"))
+    held = table_beside(__file__, "terms.toml")
     return Glossary(
         Term(**one | ({"source": held["sources"][one["source"]]} if "source" in one else {}))
         for one in held["terms"]

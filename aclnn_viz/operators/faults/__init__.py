@@ -4,16 +4,15 @@ An operator's folder lists its mistakes in faults.toml; without that table, mech
 Mistakes of any operator come in addition. museum.toml has mistakes of published kernels, with their public threads.
 """
 
-import tomllib
 from ast import literal_eval
 from dataclasses import replace
 from functools import cache, partial
-from pathlib import Path
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.faults.edits import slips
 from aclnn_viz.operators.faults.fault import HALF_SUMS, STRIDES, TRUNCATED, Fault
+from aclnn_viz.tables import table_beside
 from aclnn_viz.words.messages import message
 
 __all__ = ["Fault", "faults"]
@@ -40,7 +39,7 @@ def faults(op) -> tuple[Fault, ...]:
 @cache
 def published() -> list[dict]:
     """Return the mistakes of published kernels from museum.toml."""
-    return tomllib.loads(Path(__file__).with_name("museum.toml").read_text("utf-8"))["piece"]
+    return table_beside(__file__, "museum.toml")["piece"]
 
 
 @cache

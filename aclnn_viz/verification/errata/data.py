@@ -9,15 +9,14 @@ theorem and a false claim.
 Expressions use NumPy, the operator and its calls, products and codes, and the functions of the folder's errata.py.
 """
 
-import tomllib
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from aclnn_viz.arrays.elementary import ERF, in_numpy_arrays
 from aclnn_viz.operators import Operator, codes, products, registry
 from aclnn_viz.operators.document import documented
+from aclnn_viz.tables import table_beside
 from aclnn_viz.verification.contract import run, status
 from aclnn_viz.verification.errata import platform
 from aclnn_viz.verification.errata.model import (
@@ -74,7 +73,7 @@ def of_platform() -> tuple[Erratum, ...]:
         None,
         "",
         vars(platform),
-        tomllib.loads(Path(__file__).with_name("platform.toml").read_text("utf-8")),
+        table_beside(__file__, "platform.toml"),
     )
 
 
