@@ -304,8 +304,8 @@ def write_suite(op, folder, seed: int = 0, force: bool = False, **asked) -> Path
     ['in', 'out']
     """
     op = operator(op)
-    cases = Scope.of(op, **asked).cases(seed)
-    return files.write_cases(folder, op, (dumped(ready, {}) for ready in cases), seed, force)
+    cases = (dumped(ready, {}) for ready in Scope.of(op, **asked).cases(seed))
+    return files.write_cases(folder, op, cases, seed, force)
 
 
 def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> CheckResult:

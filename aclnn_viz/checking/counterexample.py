@@ -12,9 +12,8 @@ from aclnn_viz.cases import default, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.evidence import KernelUnderTest
-from aclnn_viz.checking.judge import Prepared, bound, documented
+from aclnn_viz.checking.judge import bound, documented
 from aclnn_viz.checking.meter import Budget
-from aclnn_viz.checking.scope import Ready
 from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
@@ -33,8 +32,8 @@ SIMPLE = (
 )
 
 
-def dumped(ready: Ready | Prepared, outputs: dict[str, np.ndarray]) -> files.Dumped:
-    """Return a case with its known outputs in the form that is written to files."""
+def dumped(ready, outputs: dict[str, np.ndarray]) -> files.Dumped:
+    """Return the case of a Ready or a Prepared with its known outputs, in the form that is written to files."""
     return files.Dumped(
         ready.case,
         str(ready.recipe),

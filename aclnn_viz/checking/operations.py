@@ -55,17 +55,17 @@ class _Handed(ast.NodeTransformer):
     """A transformer of syntax that replaces each operation by a call of the watcher, with the operation's file and
     number."""
 
-    def __init__(self, file: str, operations: list[Operation]):
-        self.file, self.operations = file, operations
+    def __init__(self, file: str):
+        self.file, self.operations = file, {}
 
     def _over(self, node, function, operands, keywords=(), owner=()) -> ast.Call:
         texts = [*owner, *operands, *(keyword.value for keyword in keywords)]
         names, code = tuple(map(ast.unparse, texts)), ast.unparse(getattr(node, "read", node))
         at = self.file, node.lineno
-        self.operations.append(Operation(*at, code, names, place_of(*at)))
-        place = ast.Constant((self.file, len(self.operations) - 1))
+        place = self.file, len(self.operations)
+        self.operations[place] = Operation(*at, code, names, place_of(*at))
         called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
-        parts = [place, called, *map(self._value, operands)]
+        parts = [ast.Constant(place), called, *map(self._value, operands)]
         call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
         return ast.copy_location(call, node)  # the copy keeps the line of the original node
 
@@ -166,15 +166,15 @@ def _folder(code: CodeType) -> Path:
     return Path(code.co_filename).parent
 
 
-@lru_cache(maxsize=32)
-def _handed(file: str, source: str) -> tuple[list[Operation], dict[tuple, CodeType]]:
-    """Return the operations of a file, and its code that hands each to the watcher."""
-    operations: list[Operation] = []
-    tree = ast.fix_missing_locations(_Handed(file, operations).visit(ast.parse(source)))
+@lru_cache
+def _handed(file: str, source: str) -> tuple[dict, dict]:
+    """Return the operations of a file by place, and its code that hands each to the watcher."""
+    handed = _Handed(file)
+    tree = ast.fix_missing_locations(handed.visit(ast.parse(source)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         whole = compile(tree, file, "exec", dont_inherit=True)
-    return operations, {SAME(part): part for part in _codes(whole)}
+    return handed.operations, {SAME(part): part for part in _codes(whole)}
 
 
 def watched(kernel: Callable, watch: Callable, **inputs):
@@ -182,14 +182,12 @@ def watched(kernel: Callable, watch: Callable, **inputs):
 
     Raises OSError without a source, KeyError if the source differs.
     """
-    operations: dict[str, list[Operation]] = {}
-    known: dict[FunctionType, CodeType] = {}
-    twins = {}
+    known, operations, twins = {}, {}, {}
 
-    def made(place: tuple[str, int], function, /, *args, **options):
+    def made(place, function, /, *args, **options):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
-        called, operands = operations[place[0]][place[1]], [*args, *options.values()]
+        called, operands = operations[place], [*args, *options.values()]
         if len(called.operands) > len(
             operands
         ):  # a method is called on an array: the first operand
@@ -200,8 +198,8 @@ def watched(kernel: Callable, watch: Callable, **inputs):
     _functions(kernel, known)
     for function, code in known.items():
         if not _folder(code).is_relative_to(KIT):
-            file = code.co_filename
-            operations[file], codes = _handed(file, "".join(inspect.findsource(code)[0]))
+            own, codes = _handed(code.co_filename, "".join(inspect.findsource(code)[0]))
+            operations |= own
             twins[function] = codes[SAME(code)]
     if not twins:
         raise OSError(kernel)
