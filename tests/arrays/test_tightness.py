@@ -112,7 +112,6 @@ def worst_order(terms, dtype):
 
 @pytest.mark.parametrize("dtype", SIXTEEN)
 @pytest.mark.parametrize("count,gap", [(16, 3), (64, 15), (256, 50)])
-@pytest.mark.sampled(3)
 def test_the_bound_of_a_sum_in_any_order_cannot_be_near_the_usual_error(dtype, count, gap):
     """256 terms that atomics add up in 16 bits: some order errs a hundred times as much as the usual one does."""
     rng, over, needed = np.random.default_rng(count), [], []

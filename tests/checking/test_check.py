@@ -297,11 +297,6 @@ def test_a_seed_of_numpy_renders_as_json():
     assert json.loads(result.to_json())["seed"] == 2
 
 
-def test_a_device_is_checked_by_name():
-    result = check("cross_entropy_loss", "host", beyond=True, depth="quick")
-    assert result.passed and result.refused > 0
-
-
 @pytest.mark.parametrize(
     "wrap",
     [

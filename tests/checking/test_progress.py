@@ -7,7 +7,6 @@ import sys
 import numpy as np
 import pytest
 from children import forked
-from machine import SOAK
 
 from aclnn_viz.puzzles import detective, progress, puzzle
 from aclnn_viz.puzzles.progress import FILE, VARIABLE, keep, kept, progress_file
@@ -131,7 +130,7 @@ def add(name, count):
         assert keep(name, True) == ""
 
 
-TIMES = 200 if SOAK else 50
+TIMES = 50
 
 
 def test_two_processes_lose_nothing(file):

@@ -161,19 +161,18 @@ def test_a_forward_page_becomes_an_operator(tmp_path, capsys):
 
     def tried():
         op = av.operator(tmp_path / "to" / "my_norm")
-        cases = [av.case(op, shape=(3, n), seed=n) for n in (4, 5, 9)]
         wrong = av.check(
             op,
             lambda dy, x, gamma, rstd, **_: {
                 "dx": dy * gamma * rstd,
                 "dgamma": np.sum(dy * x * rstd, axis=0),
             },
-            cases=cases,
+            depth="quick",
         )
         parameters = [
             f"{p.c_type} {p.name}".removeprefix("const aclTensor *") for p in op.parameters
         ]
-        return parameters, av.check(op, op.backward, cases=cases).passed, wrong.passed
+        return parameters, av.check(op, op.backward, depth="quick").passed, wrong.passed
 
     assert in_child(tried) == (
         [" dy", " x", " gamma", "double factor", "bool negated", " rstd"],

@@ -206,7 +206,6 @@ def test_a_label_that_is_called_as_an_index_is_another_number():
 @pytest.mark.parametrize(
     "name", ["embedding", "avg_pool", "upsample_nearest_2d", "reflection_pad_2d"]
 )
-@pytest.mark.sampled(2)
 def test_attributes_fit_the_sizes_of_a_draw(name):
     # without this, NumPy refused right pages
     assert tried(of_operator(av.operator(name))) is None

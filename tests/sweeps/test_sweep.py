@@ -114,8 +114,7 @@ def test_two_sweeps_into_one_store_at_once_give_the_same_rows(store, alone):
 
 def test_a_sweep_that_is_killed_again_and_again_loses_and_repeats_nothing(tmp_path, store):
     """Each child dies within a case; a case that is in the store then is never run again."""
-    log, cases, known = tmp_path / "calls", list(source("suite", "hardswish")), []
-    cases = cases[:: 1 if SOAK else 3]
+    log, cases, known = tmp_path / "calls", list(source("suite", "hardswish"))[::3], []
     device = kernel(tmp_path, "mortal", KILLED=6, LOG=str(log))
     while in_children(lambda: av.sweep(cases, device, store=store)) == [-signal.SIGKILL]:
         done = {row["recipe"] for row in held(store)[0]}
@@ -183,7 +182,7 @@ def test_the_case_that_ends_its_worker_is_found_and_the_others_are_right(store, 
 
 
 def test_workers_of_somebody_else_that_die_end_the_sweep(store):
-    cases = list(source("suite", "hardswish"))[: None if SOAK else 20]
+    cases = list(source("suite", "hardswish"))[:20]
     text = "workers must stay until the sweep ends: got BrokenExecutor dead; sweep again"
     with pytest.raises(RuntimeError, match=text):
         av.sweep(cases, executor=Mortal(lambda recipe: recipe == cases[12]), store=store)
@@ -254,7 +253,7 @@ def test_an_operator_from_elsewhere_is_swept_and_is_part_of_the_kit(tmp_path, st
         for comment in ("", "# edited\n"):
             with open(folder / "page.py", "a") as page:
                 page.write(comment)
-            result = av.sweep("suite" if SOAK else "standard", ops=str(folder), store=store)
+            result = av.sweep("standard", ops=str(folder), store=store)
             yield result.run.kit, result.ran, result.outcomes["right"]
 
     first, edited = in_child(lambda: list(work()))
