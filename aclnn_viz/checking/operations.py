@@ -167,7 +167,7 @@ def _folder(code: CodeType) -> Path:
 
 
 @lru_cache
-def _handed(file: str, source: str) -> tuple[dict, dict]:
+def _handed(file: str, source: str) -> tuple:
     """Return the operations of a file by place, and its code that hands each to the watcher."""
     handed = _Handed(file)
     tree = ast.fix_missing_locations(handed.visit(ast.parse(source)))
