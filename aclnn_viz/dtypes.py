@@ -10,7 +10,7 @@ from functools import cached_property
 import ml_dtypes
 import numpy as np
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, mistyped, shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,12 +116,10 @@ def float_format(dtype) -> FloatFormat:
         return _BY_NAME[np.dtype(got).name]
     except (KeyError, TypeError, ValueError, SyntaxError):
         # the type is unknown, or a text with a comma, which NumPy reads as several dtypes
-        raise ValueError(
-            problem(
-                "dtype must be a floating format",
-                repr(f"{got!s:.60}"),
-                f"use one of {', '.join(f.name for f in FORMATS)}",
-            )
+        raise invalid(
+            "dtype must be a floating format",
+            repr(f"{got!s:.60}"),
+            f"use one of {', '.join(f.name for f in FORMATS)}",
         ) from None
 
 
@@ -133,9 +131,7 @@ def numbers(name: str, values) -> np.ndarray:
             return array
     except (ValueError, TypeError, OverflowError):
         pass
-    raise TypeError(
-        problem(f"{name} are numbers, or an array of them", shown(values), "pass a NumPy array")
-    )
+    raise mistyped(f"{name} are numbers, or an array of them", shown(values), "pass a NumPy array")
 
 
 def ulp(values, dtype) -> np.ndarray:
@@ -262,12 +258,10 @@ def ordinal_distance(a, b, dtype=None) -> np.ndarray:
     fmt = float_format(a if dtype is None else dtype)
     first, second = ordinals(a, fmt), ordinals(b, fmt)
     if first.shape != second.shape and first.ndim and second.ndim:
-        raise ValueError(
-            problem(
-                "a and b have one shape, or one of them is a number",
-                f"{first.shape} and {second.shape}",
-                "compare element by element",
-            )
+        raise invalid(
+            "a and b have one shape, or one of them is a number",
+            f"{first.shape} and {second.shape}",
+            "compare element by element",
         )
     missing = np.iinfo(np.int64).min
     nan_a, nan_b = first == missing, second == missing

@@ -20,7 +20,7 @@ import numpy as np
 
 from aclnn_viz.arrays.sums import PairwiseSum
 from aclnn_viz.dtypes import STRETCH, FloatFormat, round_into
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, problem
 
 # elements of a block's largest array; smaller blocks cost more in calls than they save in the cache
 BLOCK_ELEMENTS = 1 << 17
@@ -94,12 +94,10 @@ def evaluate(page: Callable, arranged: Arranged, namespace) -> dict[str, np.ndar
                 try:
                     round_into(place, value)
                 except ValueError as error:
-                    raise ValueError(
-                        problem(
-                            f"a page gives {name} the shape that is declared, here {list(place.shape)}",
-                            str(error),
-                            "mend the page or the declaration",
-                        )
+                    raise invalid(
+                        f"a page gives {name} the shape that is declared, here {list(place.shape)}",
+                        str(error),
+                        "mend the page or the declaration",
                     ) from None
         return values
 

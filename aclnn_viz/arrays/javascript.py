@@ -16,7 +16,7 @@ from aclnn_viz.arrays.functions import Guards
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.sums import sum_axes
 from aclnn_viz.dtypes import float_format, round_to, ulp
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import mistyped
 
 ELEMENTWISE = set(
     """
@@ -33,12 +33,10 @@ EXACT = {"round_to": round_to, "ulp": ulp}
 
 
 def _looked(*_, **__):
-    raise TypeError(
-        problem(
-            "a number that moves is not known while it is traced",
-            "code that looks at it",
-            "write it with xp: where, maximum, take",
-        )
+    raise mistyped(
+        "a number that moves is not known while it is traced",
+        "code that looks at it",
+        "write it with xp: where, maximum, take",
     )
 
 

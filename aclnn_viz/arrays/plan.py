@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from aclnn_viz.dtypes import FloatFormat, float_format, numbers, round_to, ulp
-from aclnn_viz.errors import flag, function, need, problem, shown, whole
+from aclnn_viz.errors import flag, function, invalid, mistyped, need, shown, whole
 from aclnn_viz.tables import as_html
 from aclnn_viz.words.messages import message, tr
 
@@ -87,20 +87,16 @@ class Plan:
         for name in ("storage", "compute", "accumulate", "coordinates", "atomics"):
             value = getattr(self, name)
             if value is None and name in ("compute", "accumulate"):
-                raise ValueError(
-                    problem(f"{name} is the name of a format", "None", "pass such as 'float32'")
-                )
+                raise invalid(f"{name} is the name of a format", "None", "pass such as 'float32'")
             if value is None or isinstance(value, str) and value == STORAGE:
                 continue
             need(value, str, f"{name} is the name of a format", "pass such as 'float32'")
             float_format(value)
         if self.coordinates not in (None, "float32", "float64"):
-            raise ValueError(
-                problem(
-                    "coordinates must be float32 or float64, for they also count pixels",
-                    repr(self.coordinates),
-                    "let a page round them with to_storage",
-                )
+            raise invalid(
+                "coordinates must be float32 or float64, for they also count pixels",
+                repr(self.coordinates),
+                "let a page round them with to_storage",
             )
         roundings, scatters = (
             list(value.values()) if isinstance(value, Mapping) else [value]
@@ -113,12 +109,10 @@ class Plan:
             *(("rounding", value, ROUNDINGS) for value in roundings),
         ]:
             if not isinstance(value, str | None) or value not in options:
-                raise ValueError(
-                    problem(
-                        f"{name} must be one of {', '.join(map(repr, options))}",
-                        f"{value!r:.60}",
-                        "choose one",
-                    )
+                raise invalid(
+                    f"{name} must be one of {', '.join(map(repr, options))}",
+                    f"{value!r:.60}",
+                    "choose one",
                 )
         for name, least in (("tile", 1), ("cores", 1), ("seed", 0)):
             whole(name, getattr(self, name), least)
@@ -130,18 +124,12 @@ class Plan:
         if not isinstance(self.notes, tuple) or not all(
             isinstance(note, Note) for note in self.notes
         ):
-            raise TypeError(
-                problem(
-                    "notes is a tuple of Note",
-                    shown(self.notes),
-                    "pass such as (Note(text, source),)",
-                )
+            raise mistyped(
+                "notes is a tuple of Note", shown(self.notes), "pass such as (Note(text, source),)"
             )
         ulps = self.division_ulps
         if isinstance(ulps, bool) or not isinstance(ulps, Real) or not 0 <= ulps < inf:
-            raise ValueError(
-                problem("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5")
-            )
+            raise invalid("division_ulps is a number from 0 on", shown(ulps), "pass such as 0.5")
 
     @property
     def settings(self) -> dict:

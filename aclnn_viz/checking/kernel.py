@@ -22,7 +22,16 @@ from aclnn_viz.cases import Case, files
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import in_float64, prepared
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import NotSupported, is_device, loaded, need, problem, shown
+from aclnn_viz.errors import (
+    NotSupported,
+    invalid,
+    is_device,
+    loaded,
+    mistyped,
+    need,
+    problem,
+    shown,
+)
 from aclnn_viz.operators import Operator
 from aclnn_viz.storage.readers import SOURCES
 from aclnn_viz.words.messages import message
@@ -79,12 +88,10 @@ def as_kernel(what, op: Operator, signature=None, soc=None, cann=None) -> Iterat
             if signature == "torch.autograd" and op.saved:
                 function = update_wrapper(partial(_saving, op, function), function)
         if not callable(function):
-            raise TypeError(
-                problem(
-                    "a kernel is a function, a device or the name of one",
-                    shown(what),
-                    "pass such as my_kernel, which takes the vendor's parameters as keywords",
-                )
+            raise mistyped(
+                "a kernel is a function, a device or the name of one",
+                shown(what),
+                "pass such as my_kernel, which takes the vendor's parameters as keywords",
             )
         yield Kernel(function, device)
 
@@ -192,10 +199,8 @@ def load_kernel(name: str, op=None) -> Callable:
 
 
 def _misnamed(got: str, fix: str) -> ValueError:
-    return ValueError(
-        problem(
-            "a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix
-        )
+    return invalid(
+        "a kernel is named as FILE.py:FUNCTION, MODULE:FUNCTION or FILE.cpp:ENTRY", got, fix
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aclnn_viz.cases import Case, case
-from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.errors import invalid, need, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults, published
 from aclnn_viz.operators.faults.fault import faulty_kernel
@@ -224,11 +224,9 @@ def museum(name: str | None = None) -> Museum:
         )
     )
     if not exhibits:
-        raise ValueError(
-            problem(
-                "name is that of an operator, a fault or a thread of the museum",
-                shown(name),
-                "call it without a name: it lists all",
-            )
+        raise invalid(
+            "name is that of an operator, a fault or a thread of the museum",
+            shown(name),
+            "call it without a name: it lists all",
         )
     return exhibits

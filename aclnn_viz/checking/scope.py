@@ -32,7 +32,7 @@ from aclnn_viz.checking.judge import (
     suite_recipes,
 )
 from aclnn_viz.dtypes import FLOAT32, float_format, round_to
-from aclnn_viz.errors import flag, need, problem, shown, whole
+from aclnn_viz.errors import flag, invalid, mistyped, need, shown, whole
 from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.contract.calls import refusal
 from aclnn_viz.operators.products import (
@@ -105,10 +105,8 @@ class Scope:
             ("limits", limits, tensors, "tensors"),
         ):
             for name in {*(named or ())} - known:
-                raise ValueError(
-                    problem(
-                        f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"
-                    )
+                raise invalid(
+                    f"{option} names {asked} of {op.name}", repr(name), "use the vendor's names"
                 )
         where = {name: _wanted(names[name], value) for name, value in (where or {}).items()}
         need(
@@ -388,12 +386,10 @@ class Ready:
 def nothing_left(scope: Scope) -> ValueError:
     """Return the error for a check with all cases omitted."""
     text = ", ".join(f"{count} ({why})" for why, count in scope.left_out.most_common())
-    return ValueError(
-        problem(
-            "some case must remain to be judged",
-            f"all left out: {text}" if text else "no case at all",
-            "ask for less, or pass beyond=True for what the product does not take",
-        )
+    return invalid(
+        "some case must remain to be judged",
+        f"all left out: {text}" if text else "no case at all",
+        "ask for less, or pass beyond=True for what the product does not take",
     )
 
 
@@ -416,7 +412,7 @@ def _check_kinds(where, limits, dtypes, shapes) -> None:
         if value is not None and (
             not isinstance(value, kinds) or isinstance(value, (np.ndarray, str, bytes))
         ):
-            raise TypeError(problem(f"{option} is a {kinds.__name__.lower()}", shown(value), fix))
+            raise mistyped(f"{option} is a {kinds.__name__.lower()}", shown(value), fix)
     for shape in shapes or ():
         checked_shape(shape)
     for name, limit in (limits or {}).items():
@@ -439,12 +435,10 @@ def _wanted(parameter, value):
         return parameter.checked(value)
     if value is None or value is True:
         return value
-    raise ValueError(
-        problem(
-            f"{parameter.name} is asked for as None, left out, or True, given",
-            shown(value),
-            "pass one of them",
-        )
+    raise invalid(
+        f"{parameter.name} is asked for as None, left out, or True, given",
+        shown(value),
+        "pass one of them",
     )
 
 
@@ -502,13 +496,7 @@ DEPTHS = {
 def depth_named(name: str) -> Depth:
     """Return the depth of a name; raise ValueError for others."""
     if not isinstance(name, str) or name not in DEPTHS:
-        raise ValueError(
-            problem(
-                f"depth is one of {', '.join(DEPTHS)}",
-                repr(name),
-                "choose one",
-            )
-        )
+        raise invalid(f"depth is one of {', '.join(DEPTHS)}", repr(name), "choose one")
     return DEPTHS[name]
 
 

@@ -35,7 +35,7 @@ from aclnn_viz.checking.result import CheckResult, conclude
 from aclnn_viz.checking.scope import Scope, depth_named, few, prepared_step
 from aclnn_viz.checking.sealed_process import receive, send
 from aclnn_viz.children import Child, environment
-from aclnn_viz.errors import flag, need, place_of, printable, problem, shown, signal_named, whole
+from aclnn_viz.errors import flag, invalid, need, place_of, printable, shown, signal_named, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import Message, english, message, tr
 
@@ -339,7 +339,7 @@ class SealedResult:
 
 def _need_above(name: str, value, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, Real) or not least < float(value) < 2**48:
-        raise ValueError(problem(f"{name} is a number above {least}", shown(value), "leave it out"))
+        raise invalid(f"{name} is a number above {least}", shown(value), "leave it out")
 
 
 def check_sealed(
@@ -372,12 +372,10 @@ def check_sealed(
         kernel, str, "a kernel is named as FILE.py:FUNCTION", "pass such as 'kernel.py:norm'"
     ).rpartition(":")
     if not place.endswith(".py") or not function.isidentifier():
-        raise ValueError(
-            problem(
-                "a kernel in a process of its own is FILE.py:FUNCTION",
-                shown(kernel),
-                "name a function of a file in Python",
-            )
+        raise invalid(
+            "a kernel in a process of its own is FILE.py:FUNCTION",
+            shown(kernel),
+            "name a function of a file in Python",
         )
     place_of(place).open("rb").close()
     flag("allow_unsupported", allow_unsupported)

@@ -20,7 +20,7 @@ from aclnn_viz.arrays.plan import ORDERS, Plan
 from aclnn_viz.cases import Case, case
 from aclnn_viz.checking.judge import FLOAT32, documented, pages
 from aclnn_viz.dtypes import float_format, numbers
-from aclnn_viz.errors import listed, problem, shown, whole
+from aclnn_viz.errors import invalid, listed, shown, whole
 from aclnn_viz.operators import operator, plans
 from aclnn_viz.operators.faults import faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
@@ -250,9 +250,7 @@ def tolerance(
     else:
         cases = listed("cases", cases, Case)
     if not cases or any(case.operator.name != op.name for case in cases):
-        raise ValueError(
-            problem(f"cases are those of {op.name}", shown(cases), "make them with av.case")
-        )
+        raise invalid(f"cases are those of {op.name}", shown(cases), "make them with av.case")
     limits = None if let_through is None else _pair(let_through)
     allowed = _plans(op, plan)
     points = [point for case in cases for point in _points(op, allowed, case)]
@@ -264,12 +262,10 @@ def tolerance(
     for point, error in seen:  # one order of a sum may overflow where another does not
         point.known[~np.isfinite(error)] = False
     if not any(point.known.any() for point in points):
-        raise ValueError(
-            problem(
-                "a tolerance compares finite elements",
-                "none in these cases",
-                "use another shape or dtype",
-            )
+        raise invalid(
+            "a tolerance compares finite elements",
+            "none in these cases",
+            "use another shape or dtype",
         )
     every = message("all outputs")
     names = list(dict.fromkeys(point.output for point in points))
@@ -326,12 +322,10 @@ class _Points:
 def _pair(pair) -> tuple[float, float]:
     pair = numbers("let_through", pair)
     if pair.shape != (2,) or not (pair >= 0).all() or np.isinf(pair).any():
-        raise ValueError(
-            problem(
-                "let_through is (rtol, atol), numbers from 0 on",
-                shown(pair),
-                "pass such as (1e-3, 1e-5)",
-            )
+        raise invalid(
+            "let_through is (rtol, atol), numbers from 0 on",
+            shown(pair),
+            "pass such as (1e-3, 1e-5)",
         )
     return float(pair[0]), float(pair[1])
 

@@ -39,7 +39,7 @@ from aclnn_viz.checking.judge import (
     prepared,
 )
 from aclnn_viz.dtypes import FORMATS, float_format, round_to
-from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.errors import invalid, need, problem, shown
 from aclnn_viz.operators import Operator, operators, registry
 from aclnn_viz.operators.plans import preset
 from aclnn_viz.operators.products import READ, SOC, VERSIONS
@@ -218,12 +218,10 @@ class Triage:
             (judged for judged in (self.first, *self.calls) if judged and judged.case), None
         )
         if call is None:
-            raise ValueError(
-                problem(
-                    "a case is written of a call with its numbers",
-                    self.head,
-                    'dump with "task": "tensor"',
-                )
+            raise invalid(
+                "a case is written of a call with its numbers",
+                self.head,
+                'dump with "task": "tensor"',
             )
         described = {name: (value.shape, value.dtype) for name, value in call.outputs.items()}
         write_cases(
@@ -268,12 +266,10 @@ def triage(folder, call: str | None = None, progress: Callable = lambda calls: c
             else:
                 others[key] += 1
     if call is not None and not pending:
-        raise ValueError(
-            problem(
-                "call names one call of the dump",
-                f"{shown(call)}, which is none of an operator of the kit",
-                "leave call out to see all",
-            )
+        raise invalid(
+            "call names one call of the dump",
+            f"{shown(call)}, which is none of an operator of the kit",
+            "leave call out to see all",
         )
     calls, kept = [], set()
     for judged in progress(pending):
@@ -359,12 +355,10 @@ def _of_operator(dump: Dump, op: Operator, how, forward: dict, backward: dict) -
         name: _value(dump, held) for name, held in zip(op.outputs, returned) if held is not None
     }
     if not gradients or any(held is not None for held in returned[len(op.outputs) :]):
-        raise ValueError(
-            problem(
-                f"backward.output holds {', '.join(op.outputs)}",
-                f"{len(returned)} gradients",
-                "autograd recorded another function last, or the module has no gradient of its input",
-            )
+        raise invalid(
+            f"backward.output holds {', '.join(op.outputs)}",
+            f"{len(returned)} gradients",
+            "autograd recorded another function last, or the module has no gradient of its input",
         )
     inputs, lost = _given(dump, op, how, forward, outputs, upstream)
     # an entry with "parameters" is that of a module and has no attributes: they are inferred
@@ -424,12 +418,10 @@ def _given(
         for p in absent
         if not p.optional and p in op.parameters and op.tensors[p.name].usual is None
     ]:
-        raise ValueError(
-            problem(
-                f"a call of {op.name} has {', '.join(missing)}",
-                "none in the entry",
-                "judge it by a dump that has it",
-            )
+        raise invalid(
+            f"a call of {op.name} has {', '.join(missing)}",
+            "none in the entry",
+            "judge it by a dump that has it",
         )
     return inputs | {p.name: None for p in absent if p.optional}, lost
 
@@ -479,12 +471,10 @@ def _value(dump: Dump, held):
     if not isinstance(held, dict) or "shape" not in held:
         return held["value"] if isinstance(held, dict) else held
     if held.get("type") == "DTensor":
-        raise ValueError(
-            problem(
-                "a whole tensor is judged",
-                "a DTensor",
-                "the part of a tensor on one rank is not judged",
-            )
+        raise invalid(
+            "a whole tensor is judged",
+            "a DTensor",
+            "the part of a tensor on one rank is not judged",
         )
     return dump.tensor(held)
 
@@ -594,12 +584,10 @@ def _attributes(op: Operator, inputs: dict, output: np.ndarray) -> dict:
         if not apart > _near(called) * np.abs(wanted).max(initial=0.0) and apart < best[0]:
             best = apart, attributes
     if best[0] == np.inf:
-        raise ValueError(
-            problem(
-                "a module's attributes follow from its output",
-                f"one that {op.name} gives with none of those tried",
-                "dump at level mix or L1",
-            )
+        raise invalid(
+            "a module's attributes follow from its output",
+            f"one that {op.name} gives with none of those tried",
+            "dump at level mix or L1",
         )
     return best[1]
 
@@ -663,23 +651,19 @@ def _loosened(
     expected = {}
     for name, value in gradients.items():
         if name not in ready.expected:
-            raise ValueError(
-                problem(
-                    f"this call has the gradients {', '.join(ready.expected)}",
-                    name,
-                    "autograd recorded another function last",
-                )
+            raise invalid(
+                f"this call has the gradients {', '.join(ready.expected)}",
+                name,
+                "autograd recorded another function last",
             )
         truth = np.asarray((part := ready.expected[name]).truth)
         if [n for n in value.shape if n != 1] != [
             n for n in truth.shape if n != 1
         ] or value.dtype.kind not in "fV":
-            raise ValueError(
-                problem(
-                    f"{name} has the shape {truth.shape}",
-                    shown(value),
-                    "autograd recorded another function last",
-                )
+            raise invalid(
+                f"{name} has the shape {truth.shape}",
+                shown(value),
+                "autograd recorded another function last",
             )
         finite = np.isfinite(truth)
         allowed = np.maximum(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.declaration_check import check
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, Truth
@@ -112,13 +112,11 @@ def known(name: str | Operator) -> Operator:
     )
     here = isinstance(name, str) and not {"/", "\\"} & {*name} and registry.holds_operator(name)
     folder = f"write ./{name} for the folder; or " if here else ""
-    raise ValueError(
-        problem(
-            "no such operator",
-            shown(name),
-            f"{folder}use one of {names}, or open its folder first: --operator "
-            "FOLDER, or av.operator(FOLDER)",
-        )
+    raise invalid(
+        "no such operator",
+        shown(name),
+        f"{folder}use one of {names}, or open its folder first: --operator "
+        "FOLDER, or av.operator(FOLDER)",
     )
 
 
@@ -126,11 +124,9 @@ def recorded(entry: Mapping) -> Operator:
     """Return the operator of a stored case; raise ValueError if it is unknown or its sources have changed."""
     op, text = known(entry["operator"]), entry.get("sources")
     if text is not None and text != (now := registry.sources(op.name)):
-        raise ValueError(
-            problem(
-                f"the case was recorded with {op.name} of the sources {shown(text)}",
-                f"those of {shown(now)}",
-                f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)",
-            )
+        raise invalid(
+            f"the case was recorded with {op.name} of the sources {shown(text)}",
+            f"those of {shown(now)}",
+            f"open the folder {op.name} with these sources: --operator FOLDER, or av.operator(FOLDER)",
         )
     return op

@@ -10,7 +10,7 @@ import numpy as np
 
 from aclnn_viz.arrays.driver import Arranged, Result
 from aclnn_viz.dtypes import FLOAT64, FloatFormat
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID
 from aclnn_viz.operators.patterns import Pattern, Sizes, branch, choices, chosen, resolved, value
 from aclnn_viz.operators.shapes import (
@@ -208,12 +208,10 @@ class Arrangement:
             if tensor.asked is None or asked(tensor.asked, arrays | attributes):
                 pattern = chosen(tensor.shape, attributes)
                 if unknown := [letter for letter in pattern.names if letter not in sizes]:
-                    raise ValueError(
-                        problem(
-                            f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
-                            f"none for {', '.join(unknown)}",
-                            "declare a formula in sizes, or a letter of an input",
-                        )
+                    raise invalid(
+                        f"the lengths of {name}, ({pattern.text}), follow from inputs and formulas",
+                        f"none for {', '.join(unknown)}",
+                        "declare a formula in sizes, or a letter of an input",
                     )
                 format = formats_of(tensor.dtype, self.like, fmt, arrays)[0][0]
                 own = pattern.narrowed(arrays[self.kept[name]].shape) if name in self.kept else {}
@@ -238,19 +236,15 @@ class Arrangement:
         except ValueError as error:
             name, (at, axis) = next(iter(self.sizes.values()), None), error.args
             if axis[0].isdigit():
-                raise ValueError(
-                    problem(
-                        f"axis {at} of {self.like} must be {axis}",
-                        f"{self.like} {like.shape}",
-                        "choose such a length",
-                    )
+                raise invalid(
+                    f"axis {at} of {self.like} must be {axis}",
+                    f"{self.like} {like.shape}",
+                    "choose such a length",
                 ) from None
-            raise ValueError(
-                problem(
-                    f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
-                    f"{name} {attributes[name]}, {self.like} {like.shape}",
-                    "choose a divisor of that axis",
-                )
+            raise invalid(
+                f"{name} must be positive and divide axis {at} of {self.like}, which must not be 0",
+                f"{name} {attributes[name]}, {self.like} {like.shape}",
+                "choose a divisor of that axis",
             ) from None
 
     def checked(
@@ -268,12 +262,10 @@ class Arrangement:
         fmt = need_float(self.like, like)
         for name in self.sizes.values():
             if attributes.get(name) == ():
-                raise ValueError(
-                    problem(
-                        f"{name} must name at least one axis of {self.like}",
-                        "()",
-                        "pass the lengths of the trailing axes",
-                    )
+                raise invalid(
+                    f"{name} must name at least one axis of {self.like}",
+                    "()",
+                    "pass the lengths of the trailing axes",
                 )
         sizes = resolved(pattern.before(self.like, like.shape, attributes), self.sizes, attributes)
         self._split(arrays, patterns, sizes)
@@ -285,12 +277,10 @@ class Arrangement:
         if not pattern.stretched and like.ndim < pattern.rank(
             {name: () for name in pattern.starred} | sizes
         ):
-            raise ValueError(
-                problem(
-                    f"{self.like} must be ({pattern.text})",
-                    f"{self.like} {like.shape} and {_given(self.sizes, attributes)}",
-                    "make them agree",
-                )
+            raise invalid(
+                f"{self.like} must be ({pattern.text})",
+                f"{self.like} {like.shape} and {_given(self.sizes, attributes)}",
+                "make them agree",
             )
         sizes = self._bound(pattern, like, sizes, attributes)
         if not pattern.stretched:
@@ -327,15 +317,13 @@ class Arrangement:
                     else at
                     for end, at, far in zip(ends, (low, high), ("-inf", "inf"))
                 ]
-                raise ValueError(
-                    problem(
-                        "{} must lie in [{}, {}]".format(name, *shown)
-                        if ends[0] != ends[1]
-                        else f"{name} must be {shown[0]}",
-                        f"{np.broadcast_to(numbers, wrong.shape)[first]}"
-                        + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
-                        "pass values in that range",
-                    )
+                raise invalid(
+                    "{} must lie in [{}, {}]".format(name, *shown)
+                    if ends[0] != ends[1]
+                    else f"{name} must be {shown[0]}",
+                    f"{np.broadcast_to(numbers, wrong.shape)[first]}"
+                    + f" at {list(first)} ({wrong.sum()} such)" * bool(first),
+                    "pass values in that range",
                 )
 
     def _split(self, arrays, patterns, sizes) -> None:
@@ -361,12 +349,10 @@ class Arrangement:
             try:
                 sizes = pattern.bind(array.shape, sizes)
             except ValueError as error:
-                raise ValueError(
-                    problem(
-                        f"axis {error.args[0]} of {name} must be {error.args[1]}",
-                        f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
-                        "make them agree",
-                    )
+                raise invalid(
+                    f"axis {error.args[0]} of {name} must be {error.args[1]}",
+                    f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
+                    "make them agree",
                 ) from None
         attribute, _, rest = condition.partition(" = ")
         why = tensor.why.format(like=self.like) or (
@@ -378,12 +364,10 @@ class Arrangement:
             why += f' for {attribute} "{attributes[attribute]}"'
         if pattern.scalar:
             if array.shape not in ((), (1,)):
-                raise ValueError(
-                    problem(
-                        f'{name} must be one number for {attribute} "{attributes[attribute]}"',
-                        f"shape {array.shape}",
-                        f'pass shape (), or use {attribute} "{rest.partition(" else ")[0]}"',
-                    )
+                raise invalid(
+                    f'{name} must be one number for {attribute} "{attributes[attribute]}"',
+                    f"shape {array.shape}",
+                    f'pass shape (), or use {attribute} "{rest.partition(" else ")[0]}"',
                 )
         elif tensor.dtype == BITS:
             _need_bits(name, array, int(np.prod(pattern.shape(sizes), dtype=object)))
@@ -395,12 +379,10 @@ class Arrangement:
         elif tensor.by_count and array.size != (
             count := int(np.prod(pattern.shape(sizes), dtype=object))
         ):
-            raise ValueError(
-                problem(
-                    f"{name} must have {count} elements, {why}",
-                    f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
-                    "pass what the forward operator saved",
-                )
+            raise invalid(
+                f"{name} must have {count} elements, {why}",
+                f"{name} {array.shape}, {self.like} {arrays[self.like].shape}",
+                "pass what the forward operator saved",
             )
         if is_plain(tensor.dtype):
             need_integers(name, array, tensor.dtype)
@@ -411,12 +393,10 @@ class Arrangement:
 
 def _need_bits(name: str, array, bits: int) -> None:
     if array.ndim != 1 or 8 * array.size < bits:
-        raise ValueError(
-            problem(
-                f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
-                f"shape {array.shape}",
-                "pack 8 to a byte",
-            )
+        raise invalid(
+            f"{name} must have one axis of at least {-(-bits // 8)} bytes, a bit for each of {bits} elements",
+            f"shape {array.shape}",
+            "pack 8 to a byte",
         )
 
 
@@ -442,12 +422,10 @@ def stretched(shapes: dict[str, tuple], patterns: dict[str, Pattern], like: Patt
         try:
             found[token[1:]] = np.broadcast_shapes(*alike.values())
         except ValueError:
-            raise ValueError(
-                problem(
-                    f"{', '.join(alike)} must broadcast to one shape",
-                    ", ".join(f"{name} {shape}" for name, shape in alike.items()),
-                    "make the lengths agree, or 1",
-                )
+            raise invalid(
+                f"{', '.join(alike)} must broadcast to one shape",
+                ", ".join(f"{name} {shape}" for name, shape in alike.items()),
+                "make the lengths agree, or 1",
             ) from None
     return found
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import get_origin
 
 from aclnn_viz.dtypes import FORMATS
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.operators.operator import Operator, Tensor
 from aclnn_viz.operators.parameters import KINDS
 from aclnn_viz.operators.patterns import FUNCTIONS, choices, formula
@@ -24,9 +24,7 @@ NAMES = {fmt.name for fmt in FORMATS}
 def check(op: Operator, path: Path) -> None:
     """Raise ValueError for the first mistake of a declaration, with its line in the file."""
     for field, key, asked, got in _faults(op):
-        raise ValueError(
-            problem(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there")
-        )
+        raise invalid(f"{path}, line {_line(path, field, key)}: {asked}", got, "mend it there")
 
 
 Fault = tuple[str, str, str, str]

@@ -13,7 +13,7 @@ from aclnn_viz.arrays.driver import evaluate
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
 from aclnn_viz.arrays.truth import Certifier, Truth
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.errors import by_name, problem, shown
+from aclnn_viz.errors import by_name, invalid, shown
 from aclnn_viz.operators.arrangement import KEPT, Arranged, Arrangement, Fitted, Tensor, asked
 from aclnn_viz.operators.codes import ACLNN_ERR_PARAM_INVALID, TYPES
 from aclnn_viz.operators.description import Description, describe
@@ -207,12 +207,10 @@ class Operator:
         2
         """
         if not isinstance(name, str) or name not in self.tensors:
-            raise ValueError(
-                problem(
-                    f"a tensor of {self.name} is one of {', '.join(self.tensors)}",
-                    shown(name),
-                    "use the vendor's names",
-                )
+            raise invalid(
+                f"a tensor of {self.name} is one of {', '.join(self.tensors)}",
+                shown(name),
+                "use the vendor's names",
             )
         return TYPES["aclFormat"][f"ACL_FORMAT_{self.tensors[name].layout}"]
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from aclnn_viz.dtypes import BFLOAT16
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, mistyped
 from aclnn_viz.operators.shapes import is_plain
 from aclnn_viz.storage.foreign_arrays import as_array
 
@@ -110,12 +110,10 @@ class Parameter:
             else value
         )
         if self.values and value not in self.values:
-            raise ValueError(
-                problem(
-                    f"{self.name} must be one of {', '.join(map(self.shown, self.values))}",
-                    repr(value),
-                    "choose one",
-                )
+            raise invalid(
+                f"{self.name} must be one of {', '.join(map(self.shown, self.values))}",
+                repr(value),
+                "choose one",
             )
         return self._in_range(value)
 
@@ -141,12 +139,10 @@ class Parameter:
             (np.inf if self.high is None else self.high),
         )
         if (low, high) != (-np.inf, np.inf) and not low <= value <= high:
-            raise ValueError(
-                problem(
-                    f"{self.name} must lie in [{low:g}, {high:g}]",
-                    repr(value),
-                    "pass a value in that range",
-                )
+            raise invalid(
+                f"{self.name} must lie in [{low:g}, {high:g}]",
+                repr(value),
+                "pass a value in that range",
             )
         return value
 
@@ -161,18 +157,14 @@ class Parameter:
         if value is None and self.optional:
             return None
         if self.reserved:
-            raise ValueError(
-                problem(
-                    f"{self.name} is reserved: it must be None", _described(value), "leave it out"
-                )
+            raise invalid(
+                f"{self.name} is reserved: it must be None", _described(value), "leave it out"
             )
         value = as_array(value, self.name, floating=self.floating)
         if isinstance(value, (np.ndarray, np.generic)):
             value = np.asarray(value)
             return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
-        raise TypeError(
-            problem(f"{self.name} is a tensor", _described(value), "pass a NumPy array")
-        )
+        raise mistyped(f"{self.name} is a tensor", _described(value), "pass a NumPy array")
 
     def _array(self, value) -> tuple:
         kind = ARRAYS[self.kind]
@@ -185,17 +177,15 @@ class Parameter:
             count = {None: "a list of", 2: "a pair of"}.get(self.length, f"a list of {self.length}")
             example = (True, False, True) if kind == "bool" else (4, 16, 2)
             example = example[: self.length] if self.length else example
-            raise TypeError(
-                problem(
-                    f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"
-                )
+            raise mistyped(
+                f"{self.name} is {count} {kind}s", _described(value), f"pass such as {example}"
             )
         return tuple(self._in_range(self._one(kind, v, f"pass {kind}s")) for v in value)
 
     def _one(self, kind: str, value, fix: str):
         wrong_bool = kind in ("int", "float") and isinstance(value, _ACCEPTED["bool"])
         if wrong_bool or not isinstance(value, _ACCEPTED[kind]):
-            raise TypeError(problem(f"{self.name} is of type {kind}", _described(value), fix))
+            raise mistyped(f"{self.name} is of type {kind}", _described(value), fix)
         # a Python number compares without rounding to its format
         value = value.item() if isinstance(value, np.generic) else value
         if kind == "int" and self.c_type == "uint64_t" and 2**63 <= value < 2**64:
@@ -203,12 +193,10 @@ class Parameter:
         too_large = kind == "int" and not -(2**63) <= value < 2**63
         too_large |= kind == "float" and sys.float_info.max < abs(value) != float("inf")
         if too_large:
-            raise ValueError(
-                problem(
-                    f"{self.name} must fit the C type, int64_t or double",
-                    _described(value),
-                    "pass a smaller number",
-                )
+            raise invalid(
+                f"{self.name} must fit the C type, int64_t or double",
+                _described(value),
+                "pass a smaller number",
             )
         if kind == "float" and self.c_type == "float":
             return float(np.float32(value))  # C stores a float with 32 bits
@@ -276,14 +264,12 @@ def bind(what: str, parameters: Sequence[Parameter], inputs: dict) -> dict:
     """
     if unknown := inputs.keys() - (names := [p.name for p in parameters]):
         name = next(name for name in inputs if name in unknown)
-        raise TypeError(
-            problem(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names")
-        )
+        raise mistyped(f"{what} takes {', '.join(names)}", f"{name!r}", "use the vendor's names")
     missing = [p.name for p in parameters if not p.optional and p.name not in inputs]
     if missing:
         given = ", ".join(inputs) or "nothing"
-        raise TypeError(
-            problem(f"{what} needs {', '.join(missing)}", f"only {given}", "pass them by keyword")
+        raise mistyped(
+            f"{what} needs {', '.join(missing)}", f"only {given}", "pass them by keyword"
         )
     return {
         p.name: p.checked(inputs[p.name]) if p.name in inputs else p.default for p in parameters

@@ -19,7 +19,7 @@ from functools import cache, cached_property
 from math import prod
 from types import CodeType
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 
 # a length per name, a tuple of lengths per starred name
 Sizes = dict[str, int | tuple[int, ...]]
@@ -124,12 +124,10 @@ class Pattern:
             return {}
         at, rank = attributes[self.placed], max(len(shape), 1)
         if not -rank <= at < rank:
-            raise ValueError(
-                problem(
-                    f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}",
-                    f"{at}, {name} {shape}",
-                    "choose one of its axes",
-                )
+            raise invalid(
+                f"{self.placed} must lie in [{-rank}, {rank}), the axes of {name}",
+                f"{at}, {name} {shape}",
+                "choose one of its axes",
             )
         return {self.starred[0]: shape[: at % rank]} | ({} if shape else {self.axes[1]: ()})
 
@@ -246,12 +244,10 @@ def value(text: str, known: Mapping):
     try:
         return eval(code, {"__builtins__": FUNCTIONS}, given)
     except (ArithmeticError, IndexError, TypeError) as error:
-        raise ValueError(
-            problem(
-                f"{text} must give a length",
-                ", ".join(f"{name} {one}" for name, one in given.items()),
-                f"change them: {error}",
-            )
+        raise invalid(
+            f"{text} must give a length",
+            ", ".join(f"{name} {one}" for name, one in given.items()),
+            f"change them: {error}",
         ) from None
 
 
@@ -266,12 +262,10 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
                     for name in formula(text).co_names
                     if name not in FUNCTIONS
                 )
-                raise ValueError(
-                    problem(
-                        f"{letter} = {text} must be at least {least}",
-                        f"{found} for {named}",
-                        "change one of them",
-                    )
+                raise invalid(
+                    f"{letter} = {text} must be at least {least}",
+                    f"{found} for {named}",
+                    "change one of them",
                 )
             sizes = sizes | {letter: found}
         factors = letter.split("*") if letter in sizes else ()
@@ -279,12 +273,10 @@ def resolved(sizes: Sizes, formulas: Mapping[str, str], attributes: Mapping) -> 
         if len(unknown) == 1:
             rest = prod(sizes[name] for name in factors if name in sizes)
             if rest < 1 or sizes[letter] % rest:
-                raise ValueError(
-                    problem(
-                        f"{text} must be a multiple of {', '.join(name for name in factors if name in sizes)}",
-                        f"{sizes[letter]} and {rest}",
-                        "change one of them",
-                    )
+                raise invalid(
+                    f"{text} must be a multiple of {', '.join(name for name in factors if name in sizes)}",
+                    f"{sizes[letter]} and {rest}",
+                    "change one of them",
                 )
             sizes = sizes | {unknown[0]: sizes[letter] // rest}
     return sizes

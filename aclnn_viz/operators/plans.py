@@ -15,7 +15,7 @@ from aclnn_viz.arrays.driver import in_blocks
 from aclnn_viz.arrays.plan import HOST, Note, Plan
 from aclnn_viz.arrays.plan_arrays import PlannedArrays
 from aclnn_viz.dtypes import FloatFormat, float_format
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import invalid, need
 from aclnn_viz.operators import operator, registry
 from aclnn_viz.operators.products import (
     CANN,
@@ -116,12 +116,10 @@ def preset(op, product: Product | str, cann: str | Version = CANN) -> Plan:
     op, soc, version = operator(op), soc_of(product), version_of(cann)
     product = product_of(soc)
     if product not in READ:
-        raise ValueError(
-            problem(
-                "a plan predicts kernels that were read",
-                f"{soc}, NPU architecture {product.npu_arch}",
-                "use a product of an older architecture, or a Plan of your own",
-            )
+        raise invalid(
+            "a plan predicts kernels that were read",
+            f"{soc}, NPU architecture {product.npu_arch}",
+            "use a product of an older architecture, or a Plan of your own",
         )
     cores = max(product.cores.get(soc, (0, 0))) or _CORES
     saturate = product.overflow_modes[0] == "saturate"
@@ -179,7 +177,7 @@ def plan_of(op, plan: "Plan | Product | str | None") -> Plan:
     try:
         soc_of(product.strip())
     except ValueError:
-        raise ValueError(problem(asked, f"{plan!r:.60}", fix)) from None
+        raise invalid(asked, f"{plan!r:.60}", fix) from None
     return preset(op, product.strip(), cann.strip().removeprefix("CANN").strip() if comma else CANN)
 
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from math import inf
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.tables import table_beside
 from aclnn_viz.words.messages import language_here
 
@@ -99,12 +99,10 @@ def soc_of(name: "str | Product") -> str:
         if text[:6].lower() == "ascend" and re.fullmatch(product.soc_pattern, text, re.IGNORECASE):
             known = {soc.lower(): soc for soc in (*product.cores, *_OLD)}
             return known.get(text.lower(), upper)
-    raise ValueError(
-        problem(
-            "soc must be the SoC name of an Atlas product",
-            f"{name!r:.60}",
-            f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}, or such as 'A2'",
-        )
+    raise invalid(
+        "soc must be the SoC name of an Atlas product",
+        f"{name!r:.60}",
+        f"use a name such as {', '.join(p.example_soc for p in PRODUCTS)}, or such as 'A2'",
     )
 
 
@@ -160,12 +158,10 @@ class Version:
         """
         match = _VERSION.fullmatch(text) if isinstance(text, str) else None
         if match is None:
-            raise ValueError(
-                problem(
-                    "cann must be a CANN version",
-                    repr(text),
-                    "write it as 8.1, 8.1.RC1, 9.0.1, 9.1.0-beta.2 or 9.1.0.pre",
-                )
+            raise invalid(
+                "cann must be a CANN version",
+                repr(text),
+                "write it as 8.1, 8.1.RC1, 9.0.1, 9.1.0-beta.2 or 9.1.0.pre",
             )
         major, minor, patch, stage, number, pre = match.groups()
         return cls(

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.operators.parameters import Parameter
 
 _ENUMS = (
@@ -58,12 +58,10 @@ def parse(text: str) -> tuple[Prototype, ...]:
 def _parameter(declaration: str) -> Parameter:
     found = re.fullmatch(r"(.*?[\s*])([A-Za-z_]\w*)", declaration.strip(), re.DOTALL)
     if not found:
-        raise ValueError(
-            problem(
-                "a parameter of a C function has a type and a name",
-                shown(declaration.strip()),
-                "write such as const aclTensor *self",
-            )
+        raise invalid(
+            "a parameter of a C function has a type and a name",
+            shown(declaration.strip()),
+            "write such as const aclTensor *self",
         )
     c_type, name = found.groups()
     c_type = " ".join(c_type.split())

@@ -14,7 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-from aclnn_viz.errors import loaded, problem, shown
+from aclnn_viz.errors import invalid, loaded, shown
 
 #: The files that an operator's folder may hold, and the package that opens each: both may import the same modules.
 KINDS = {
@@ -82,12 +82,10 @@ def open_folder(folder: str | Path) -> str:
             )
             or "no Python file"
         )
-        raise ValueError(
-            problem(
-                f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
-                f"{folder} with {there}",
-                f"add {', '.join(missing)}, or let `aclnn-viz new` make them",
-            )
+        raise invalid(
+            f"an operator's folder holds {', '.join(f'{kind}.py' for kind in REQUIRED)}",
+            f"{folder} with {there}",
+            f"add {', '.join(missing)}, or let `aclnn-viz new` make them",
         )
     unfilled = {
         f"{kind}.py": count
@@ -95,32 +93,26 @@ def open_folder(folder: str | Path) -> str:
         if (count := (folder / f"{kind}.py").read_bytes().count(GAP.encode()))
     }
     if unfilled:
-        raise ValueError(
-            problem(
-                f"the files in {folder} must be filled in",
-                ", ".join(f"{count} gaps in {name}" for name, count in unfilled.items()),
-                "run pytest there: it lists them",
-            )
+        raise invalid(
+            f"the files in {folder} must be filled in",
+            ", ".join(f"{count} gaps in {name}" for name, count in unfilled.items()),
+            "run pytest there: it lists them",
         )
     if folder.name in names() and _outside.get(folder.name) != folder:
-        raise ValueError(
-            problem(
-                f"{folder} needs a name of its own",
-                f"{folder.name!r}, which is taken",
-                "rename the folder",
-            )
+        raise invalid(
+            f"{folder} needs a name of its own",
+            f"{folder.name!r}, which is taken",
+            "rename the folder",
         )
     if _outside.get(folder.name) != folder:
         _drop_modules(folder.name)  # forget modules of an earlier folder with this name
     _outside[folder.name] = folder
     try:
         if not hasattr(type(found := own("declaration", folder.name, "OPERATOR")), "aclnn_name"):
-            raise ValueError(
-                problem(
-                    f"{folder / 'declaration.py'} defines OPERATOR, an Operator",
-                    shown(found),
-                    "mend that file",
-                )
+            raise invalid(
+                f"{folder / 'declaration.py'} defines OPERATOR, an Operator",
+                shown(found),
+                "mend that file",
             )
     except ValueError:
         forget(folder.name)
@@ -145,8 +137,8 @@ def name_of(op) -> str:
     name = getattr(op, "name", op)
     if isinstance(name, str) and name in names():
         return name
-    raise ValueError(
-        problem(f"an operator is one of {', '.join(names())}", shown(op), "use one of these names")
+    raise invalid(
+        f"an operator is one of {', '.join(names())}", shown(op), "use one of these names"
     )
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from aclnn_viz.dtypes import FLOAT32, FLOAT64, FORMATS, PLAIN, FloatFormat, float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, mistyped
 
 BITS = "bits"  # dtype of packed truth values, lowest bit of a byte first; pages see one truth value per element
 
@@ -27,9 +27,7 @@ def as_truths(rule: str, array: np.ndarray, shape: tuple[int, ...]) -> np.ndarra
 def need_rank(name: str, tensor: np.ndarray, low: int, high: int) -> None:
     if not low <= tensor.ndim <= high:
         ranks = f"rank {low}" if low == high else f"rank {low} to {high}"
-        raise ValueError(
-            problem(f"{name} must have {ranks}", f"shape {tensor.shape}", "reshape it")
-        )
+        raise invalid(f"{name} must have {ranks}", f"shape {tensor.shape}", "reshape it")
 
 
 def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) -> None:
@@ -40,9 +38,7 @@ def need_shape(name: str, tensor: np.ndarray, shape: tuple[int, ...], why: str) 
     if tensor.ndim == len(shape):
         axis = next(k for k, (a, b) in enumerate(zip(tensor.shape, shape)) if a != b)
         got += f", which differs in axis {axis} ({tensor.shape[axis]} against {shape[axis]})"
-    raise ValueError(
-        problem(f"{name} must have shape {tuple(shape)}, {why}", got, "make the shapes agree")
-    )
+    raise invalid(f"{name} must have shape {tuple(shape)}, {why}", got, "make the shapes agree")
 
 
 def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
@@ -52,8 +48,8 @@ def need_float(name: str, tensor: np.ndarray) -> FloatFormat:
         raise ValueError
     except ValueError:
         formats = ", ".join(f.name for f in FORMATS)
-        raise TypeError(
-            problem(f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it")
+        raise mistyped(
+            f"{name} must be of dtype {formats}", f"{tensor.dtype}", "convert it"
         ) from None
 
 
@@ -62,10 +58,8 @@ def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: s
     fmt = need_float(name, tensor)
     if fmt not in allowed:
         expected = " or ".join(dict.fromkeys(f.name for f in allowed))
-        raise TypeError(
-            problem(
-                f"{name} must be {expected}, {why}", f"{tensor.dtype}", "convert it with astype"
-            )
+        raise mistyped(
+            f"{name} must be {expected}, {why}", f"{tensor.dtype}", "convert it with astype"
         )
     return fmt
 
@@ -73,9 +67,7 @@ def need_dtype(name: str, tensor: np.ndarray, allowed: list[FloatFormat], why: s
 def need_integers(name: str, tensor: np.ndarray, rule: str) -> None:
     rule = "uint8" if rule == BITS else rule
     if tensor.dtype.name not in rule.split(" or "):
-        raise TypeError(
-            problem(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype")
-        )
+        raise mistyped(f"{name} must be {rule}", f"{tensor.dtype}", "convert it with astype")
 
 
 def formats_of(

@@ -10,7 +10,7 @@ from keyword import iskeyword
 from pathlib import Path
 from textwrap import wrap
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.operators import registry
 from aclnn_viz.operators.parameters import KINDS, Parameter
 from aclnn_viz.operators.patterns import pattern
@@ -135,12 +135,10 @@ def new_operator(name: str, text: str, folder: str | Path) -> Path:
         function for each in PROTOTYPE.findall(_plain(text)) for function in parse(f"{each};")
     ]
     if len(declared) != 1:
-        raise ValueError(
-            problem(
-                "the prototype declares one function aclnn...GetWorkspaceSize",
-                ", ".join(function.name for function in declared) or "none",
-                "pass its declaration alone",
-            )
+        raise invalid(
+            "the prototype declares one function aclnn...GetWorkspaceSize",
+            ", ".join(function.name for function in declared) or "none",
+            "pass its declaration alone",
         )
     snake = re.sub(
         r"(?<=[a-z0-9])(?=[A-Z])", "_", declared[0].name.removesuffix("GetWorkspaceSize")
@@ -168,19 +166,15 @@ def fresh(name: str, folder: str | Path) -> Path:
         or len(name) > LONGEST
         or name in registry.names()
     ):
-        raise ValueError(
-            problem(
-                f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has",
-                shown(name),
-                "choose one such as my_op",
-            )
+        raise invalid(
+            f"an operator needs a name of at most {LONGEST} letters that Python takes and no operator has",
+            shown(name),
+            "choose one such as my_op",
         )
     target = Path(folder) / name
     if target.exists():
-        raise ValueError(
-            problem(
-                f"{target} must not exist", "a file or folder of that name", "choose another place"
-            )
+        raise invalid(
+            f"{target} must not exist", "a file or folder of that name", "choose another place"
         )
     return target
 
@@ -222,21 +216,17 @@ def _inputs(declared: Prototype) -> list[Parameter]:
         if p.role == "in"
     ]
     if len({"xp", *(p.name for p in parameters)}) <= len(parameters):
-        raise ValueError(
-            problem(
-                "a prototype names each parameter once, and none xp",
-                ", ".join(p.name for p in parameters),
-                "rename one",
-            )
+        raise invalid(
+            "a prototype names each parameter once, and none xp",
+            ", ".join(p.name for p in parameters),
+            "rename one",
         )
     for p in parameters:
         if p.c_type.removeprefix("const ") not in KINDS:
-            raise ValueError(
-                problem(
-                    f"the type of {p.name} is one of {', '.join(KINDS)}",
-                    repr(p.c_type),
-                    "such operators cannot be declared",
-                )
+            raise invalid(
+                f"the type of {p.name} is one of {', '.join(KINDS)}",
+                repr(p.c_type),
+                "such operators cannot be declared",
             )
     return parameters
 
@@ -251,12 +241,10 @@ class _Roles:
         ] or tensors[-1:]
         inputs = [p.name for p in parameters if p.name not in outputs]
         if not (tensor_inputs := [name for name in inputs if name in tensors]):
-            raise ValueError(
-                problem(
-                    "a backward operator takes a tensor",
-                    "outputs alone",
-                    "mend which parameters are inputs; in C they are const",
-                )
+            raise invalid(
+                "a backward operator takes a tensor",
+                "outputs alone",
+                "mend which parameters are inputs; in C they are const",
             )
         upstream = next(
             (name for name in tensor_inputs if re.match(r"d[a-z]\d?$|.*grad", name, re.IGNORECASE)),

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from weakref import WeakSet
 
-from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.errors import invalid, need, problem, shown
 
 
 class Moving:
@@ -98,7 +98,7 @@ def language(name: str | None = None) -> str:
     if name is not None:
         fix = f"choose one of {', '.join(LANGUAGES)}"
         if not (known := _known(need(name, str, "a language is a text", fix))):
-            raise ValueError(problem("no such language", shown(name), fix))
+            raise invalid("no such language", shown(name), fix)
         _chosen[:] = [known]
         for listener in list(listeners):
             listener.reworded()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
 
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import invalid, need
 from aclnn_viz.tables import as_html, table_beside
 from aclnn_viz.words.messages import language, message, tr
 
@@ -120,10 +120,8 @@ def glossary(term: str = "") -> Glossary:
     near = get_close_matches(
         name, [text for one in _all() for text in (one.term, one.chinese)], 3, 0.5
     )
-    raise ValueError(
-        problem(
-            "a term is one of the glossary",
-            repr(term),
-            f"try a similar one: {', '.join(near)}" if near else "ask without a term for all",
-        )
+    raise invalid(
+        "a term is one of the glossary",
+        repr(term),
+        f"try a similar one: {', '.join(near)}" if near else "ask without a term for all",
     )

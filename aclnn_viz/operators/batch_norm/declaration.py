@@ -4,7 +4,7 @@ weight and the running and saved mean and deviation.
 
 from dataclasses import replace
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import TRAINING
 
@@ -14,12 +14,10 @@ from . import page
 def has_its_mean(bound: dict) -> None:
     needed = ("saveMean", "saveInvstd") if bound["training"] else ("runningMean", "runningVar")
     if missing := [name for name in needed if name in bound and bound[name] is None]:
-        raise ValueError(
-            problem(
-                f"{' and '.join(needed)} are needed where training is {bound['training']}",
-                f"no {' and no '.join(missing)}",
-                "pass them",
-            )
+        raise invalid(
+            f"{' and '.join(needed)} are needed where training is {bound['training']}",
+            f"no {' and no '.join(missing)}",
+            "pass them",
         )
 
 

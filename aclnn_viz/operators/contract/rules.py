@@ -13,7 +13,7 @@ from operator import attrgetter
 import numpy as np
 
 from aclnn_viz.dtypes import FORMATS, PLAIN, float_format
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.codes import (
     ACL_BF16,
     ACL_FORMAT_NCDHW,
@@ -183,7 +183,7 @@ def _formed(text: str, accepted) -> tuple:
                 shown = values
             text = message(form, **shown) if isinstance(form, Message) else text
             return name.format(**values), text, lambda call: fails(call, **values)
-    raise ValueError(problem("a rule has one of the forms", repr(text), "see FORMS"))
+    raise invalid("a rule has one of the forms", repr(text), "see FORMS")
 
 
 def _check(op: Operator, source: str, common: dict, name, text, fails, *about) -> Check:

@@ -2,7 +2,7 @@
 (N,) for the reduction "none" and one number otherwise.
 """
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.families.classes import targets_are_classes
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import WITH_BFLOAT16
@@ -12,23 +12,17 @@ from . import page
 
 def scale_has_its_lse(bound: dict) -> None:
     if bound["lseForZlossOptional"] is None and bound["lseSquareScaleForZloss"] != 0.0:
-        raise ValueError(
-            problem(
-                "lseForZlossOptional is needed when lseSquareScaleForZloss is not 0",
-                "None",
-                "pass the lse that the forward operator saved",
-            )
+        raise invalid(
+            "lseForZlossOptional is needed when lseSquareScaleForZloss is not 0",
+            "None",
+            "pass the lse that the forward operator saved",
         )
 
 
 def has_classes(bound: dict) -> None:
     if bound["input"].shape[1] == 0:
-        raise ValueError(
-            problem(
-                "input must have at least one class",
-                f"shape {bound['input'].shape}",
-                "give it C >= 1",
-            )
+        raise invalid(
+            "input must have at least one class", f"shape {bound['input'].shape}", "give it C >= 1"
         )
 
 

@@ -2,7 +2,7 @@
 output, of one shape and dtype.
 """
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.families.elementwise import FLOAT32_MAX, activation
 from aclnn_viz.operators.operator import Attribute, Tensor
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
@@ -13,12 +13,10 @@ from . import page
 def rising(given: dict) -> None:
     """Refuse a scale or inputScale <= 0 with isResult: the library computes it wrongly, as y's sign is then not x's."""
     if given["isResult"] and min(given["scale"], given["inputScale"]) <= 0:
-        raise ValueError(
-            problem(
-                "scale and inputScale must be positive where selfOrResult is the result",
-                f"{given['scale']} and {given['inputScale']}",
-                "pass the forward input, with isResult False",
-            )
+        raise invalid(
+            "scale and inputScale must be positive where selfOrResult is the result",
+            f"{given['scale']} and {given['inputScale']}",
+            "pass the forward input, with isResult False",
         )
 
 

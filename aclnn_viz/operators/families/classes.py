@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 
 
 def targets_are_classes(*scores: str) -> Callable[[dict], None]:
@@ -16,12 +16,10 @@ def targets_are_classes(*scores: str) -> Callable[[dict], None]:
         # seen as unsigned, a negative target is large
         beyond = target.view(f"u{target.itemsize}") >= classes
         if np.count_nonzero(beyond) and (bad := np.flatnonzero(beyond & (target != ignored))).size:
-            raise ValueError(
-                problem(
-                    f"every target must lie in [0, {classes}) or equal ignoreIndex {ignored}",
-                    f"target[{bad[0]}] = {target.reshape(-1)[bad[0]]} ({bad.size} such)",
-                    "mend the targets or set ignoreIndex",
-                )
+            raise invalid(
+                f"every target must lie in [0, {classes}) or equal ignoreIndex {ignored}",
+                f"target[{bad[0]}] = {target.reshape(-1)[bad[0]]} ({bad.size} such)",
+                "mend the targets or set ignoreIndex",
             )
 
     return rule

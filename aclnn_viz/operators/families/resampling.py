@@ -10,7 +10,7 @@ from numbers import Real
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_INFERENCE_TRAINING
 
@@ -126,12 +126,10 @@ def padded(xp, length, before, after):
 def padding_fits(bound):
     """Refuse a padding of bfloat16 above 7."""
     if bound["self"].dtype.name == "bfloat16" and max(bound["padding"]) > 7:
-        raise ValueError(
-            problem(
-                "padding of bfloat16 must be at most 7",
-                str(bound["padding"]),
-                "pad less, or in float32",
-            )
+        raise invalid(
+            "padding of bfloat16 must be at most 7",
+            str(bound["padding"]),
+            "pad less, or in float32",
         )
 
 

@@ -1,17 +1,15 @@
 """Declare grid samplers, of planes and of volumes, and refuse images without a pixel, which none of them takes."""
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.operator import Attribute, Operator, Tensor, declared
 
 
 def has_pixels(bound: dict) -> None:
     if 0 in bound["input"].shape[2:]:
-        raise ValueError(
-            problem(
-                "input must have at least one pixel",
-                f"shape {bound['input'].shape}",
-                "give it H, W >= 1",
-            )
+        raise invalid(
+            "input must have at least one pixel",
+            f"shape {bound['input'].shape}",
+            "give it H, W >= 1",
         )
 
 

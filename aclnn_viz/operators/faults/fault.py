@@ -14,7 +14,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import SEQUENTIAL, Plan
 from aclnn_viz.dtypes import FLOAT32
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import Operator, operator, plans
 from aclnn_viz.operators.faults.edits import Edit, file_of, sources
 from aclnn_viz.words.messages import kept, message, named
@@ -127,12 +127,10 @@ def rewritten(right: ModuleType, changes) -> str:
     source = "\n\n".join(text for _, text in sources(right))
     for old, new in changes:
         if source.count(old) != 1:
-            raise ValueError(
-                problem(
-                    f"a change names text that stands once in {right.__name__}",
-                    f"{old!r}, {source.count(old)} times",
-                    "quote more or less of the page",
-                )
+            raise invalid(
+                f"a change names text that stands once in {right.__name__}",
+                f"{old!r}, {source.count(old)} times",
+                "quote more or less of the page",
             )
         source = source.replace(old, new)
     return source

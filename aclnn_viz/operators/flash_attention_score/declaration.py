@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3
 
@@ -44,19 +44,15 @@ def _mask_fits(bound: dict) -> None:
     batch, rows, columns, *_ = lengths(bound)
     mask, mode = bound["attenMaskOptional"], bound["sparseMode"]
     if mask is None and mode:
-        raise ValueError(
-            problem(
-                f"sparseMode {mode} takes attenMaskOptional", "None", "pass it, or sparseMode 0"
-            )
+        raise invalid(
+            f"sparseMode {mode} takes attenMaskOptional", "None", "pass it, or sparseMode 0"
         )
     if mode in page.OF_POSITIONS:
         if not np.array_equal(mask, COMPRESSED(mode)):
-            raise ValueError(
-                problem(
-                    f"attenMaskOptional of sparseMode {mode} is the compressed mask, 1 above the diagonal",
-                    "another",
-                    "pass that, or choose sparseMode 1",
-                )
+            raise invalid(
+                f"attenMaskOptional of sparseMode {mode} is the compressed mask, 1 above the diagonal",
+                "another",
+                "pass that, or choose sparseMode 1",
             )
     elif mask is not None and mask.shape[:-2] not in (
         (),
@@ -64,23 +60,19 @@ def _mask_fits(bound: dict) -> None:
         (batch, 1),
         (batch, bound["headNum"]),
     ):
-        raise ValueError(
-            problem(
-                "attenMaskOptional must be (B,N,Sq,Skv), (B,1,Sq,Skv), (1,1,Sq,Skv) or (Sq,Skv)",
-                f"shape {mask.shape}",
-                "choose one of these",
-            )
+        raise invalid(
+            "attenMaskOptional must be (B,N,Sq,Skv), (B,1,Sq,Skv), (1,1,Sq,Skv) or (Sq,Skv)",
+            f"shape {mask.shape}",
+            "choose one of these",
         )
     elif mode == 0 and mask is not None:
         ahead = np.arange(columns) - np.arange(rows)[:, None]
         outside = (ahead > bound["nextTokens"]) | (ahead < -bound["preTokens"])
         if (outside & (np.asarray(mask) == 0)).any():
-            raise ValueError(
-                problem(
-                    "attenMaskOptional must be 1 outside of preTokens and nextTokens",
-                    "0 there",
-                    "make them agree",
-                )
+            raise invalid(
+                "attenMaskOptional must be 1 outside of preTokens and nextTokens",
+                "0 there",
+                "make them agree",
             )
 
 
@@ -88,39 +80,27 @@ def fits(bound: dict) -> None:
     batch, rows, columns, wide, narrow = lengths(bound)
     mode, prefix, keep = (bound[name] for name in ("sparseMode", "prefixOptional", "keepProb"))
     if not columns:
-        raise ValueError(
-            problem(
-                "keyIn must have at least one key",
-                f"shape {bound['keyIn'].shape}",
-                "leave the call out",
-            )
+        raise invalid(
+            "keyIn must have at least one key",
+            f"shape {bound['keyIn'].shape}",
+            "leave the call out",
         )
     if narrow > wide:
-        raise ValueError(
-            problem(
-                "D of value must not exceed that of keyIn",
-                f"{narrow} and {wide}",
-                "make it smaller",
-            )
+        raise invalid(
+            "D of value must not exceed that of keyIn", f"{narrow} and {wide}", "make it smaller"
         )
     if keep <= 0 or keep != 1 and bound["dropMaskOptional"] is None:
-        raise ValueError(
-            problem(
-                "keepProb must lie in (0, 1], and be 1 without dropMaskOptional",
-                f"{keep}",
-                "change it",
-            )
+        raise invalid(
+            "keepProb must lie in (0, 1], and be 1 without dropMaskOptional", f"{keep}", "change it"
         )
     _mask_fits(bound)
     if mode in (5, 6) and (
         len(prefix) != batch or not all(max(columns - rows, 0) <= n <= columns for n in prefix)
     ):
-        raise ValueError(
-            problem(
-                f"prefixOptional must have B = {batch} numbers of {max(columns - rows, 0)} to {columns}",
-                f"{prefix}",
-                "mend it",
-            )
+        raise invalid(
+            f"prefixOptional must have B = {batch} numbers of {max(columns - rows, 0)} to {columns}",
+            f"{prefix}",
+            "mend it",
         )
 
 

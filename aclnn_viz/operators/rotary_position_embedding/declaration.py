@@ -2,7 +2,7 @@
 the usual orders; cos and sin broadcast to them.
 """
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators.operator import Attribute, Tensor, declared
 from aclnn_viz.operators.products import ATLAS_A2_A3
 
@@ -25,12 +25,10 @@ def usual_angles(bound: dict) -> None:
         or bound["mode"] == 1
         and not any(set(ones) <= set(one) for one in ALONE if len(one) == 2)
     ):
-        raise ValueError(
-            problem(
-                "cos must be (1, 1, S, D), (B, 1, S, D) or (B, N, S, D) in the order of the axes of x",
-                f"cos {cos.shape}, x {x.shape}",
-                "keep the length of S",
-            )
+        raise invalid(
+            "cos must be (1, 1, S, D), (B, 1, S, D) or (B, N, S, D) in the order of the axes of x",
+            f"cos {cos.shape}, x {x.shape}",
+            "keep the length of S",
         )
 
 
