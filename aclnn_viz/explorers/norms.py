@@ -179,7 +179,7 @@ class Norm:
             ),
             message("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
             message(
-                "The [5:line] is laid flat, and every dot comes down with it. [b:What is left are the] [8:sticks]: times rstd they are the gradient of x."
+                "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x."
             ),
             message(
                 "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]"
@@ -314,7 +314,7 @@ def _scatter(xp, found: Norm) -> Panel:
             tr("elements"),
         ),
         Dots(found.xhat, dots, INK, "", 5.5),
-        Dots(point(heavy), point(flat * start), MOVED, "ε", 6.0),
+        Dots(point(heavy), point(flat * start), MOVED, tr("ε, one more dot"), 6.0),
     )
     title = tr("which part of the gradient is taken away? Drag a dot.")
     return Panel(
@@ -331,7 +331,8 @@ def _scatter(xp, found: Norm) -> Panel:
 
 def _bars(xp, found: Norm) -> list[Panel]:
     taken = found.taken * found.times
-    high = 1.1 * _most(xp, found.arriving) + 1e-30
+    left = found.arriving - taken
+    high = 1.1 * _most(xp, xp.concat([found.arriving, taken, left])) + 1e-30
     rows = (
         ("row", tr("x of this row"), found.x, PALE, 1.1 * _most(xp, found.x) + 1e-30),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, high),
@@ -339,7 +340,7 @@ def _bars(xp, found: Norm) -> list[Panel]:
         (
             "remains",
             tr("= what remains: {output} / rstd", output=found.output),
-            found.arriving - taken,
+            left,
             GRADIENT,
             high,
         ),

@@ -84,7 +84,7 @@ def swarm(data: Data) -> Panel:
         return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 20, PILED)
     place, height = piles(e.ulps, e.bound, data.cause == MISSED)
     top, size = float(height.max(initial=0) + 1), 0.0
-    size = float(np.clip(0.5 * (PILED - 60) / top, 0.8, 3.5))
+    size = float(np.clip(0.5 * (PILED - 60) / top, 2.0, 3.5))
     groups = (
         (data.cause < OPEN, READ, ""),
         (data.cause == OPEN, GREY, tr("undecided")),
@@ -180,7 +180,7 @@ def glass(data: Data) -> list[Panel]:
         error=number(e.ulps[at]),
     )
     over = Axis(tr("ulps from the truth"), -far, far)
-    return [Panel("glass", title, tuple(marks), over, Axis("", 0.0, 1.0, ticks=()), 20, 84)]
+    return [Panel("glass", title, tuple(marks), over, Axis("", 0.0, 1.0, ticks=()), 20, 112)]
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
@@ -398,6 +398,12 @@ def _shapes(inputs: dict) -> str:
     )
 
 
+def plays(data: Data) -> tuple[dict, ...]:
+    faults = ("none", "none", "seldom", "truncated", "slight", "formula")
+    frames = [{"fault": name} for name in faults]
+    return ({"label": tr("from right to wrong"), "seconds": 10.0, "frames": frames, "opens": 0.6},)
+
+
 def notices(data: Data) -> list[str]:
     return [*map(tr, data.notices), *origin(data)]
 
@@ -414,5 +420,6 @@ def subject():
         around,
         notices=notices,
         caption=caption,
+        plays=plays,
         recorded=TABLES["numeric_error"]["pages"],
     )

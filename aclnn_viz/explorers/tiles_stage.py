@@ -346,7 +346,7 @@ def timeline(scene: Scene) -> Panel:
     return Panel(
         "timeline",
         tr(
-            "The pipes in time: V waits {idle} of {done}. Drag the head.",
+            "V waits {idle} of {done}. Drag the head, or the square where a copy ends; click the chain.",
             idle=scene.time(scene.idle),
             done=scene.time(scene.done),
         ),
@@ -436,7 +436,11 @@ def _sentences(data: Data, core: Core) -> list[str]:
         else message(
             "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
         ),
-        message("V works on tile {v}. [b:No tile arrives:] all have come, or no slot is free."),
+        message(
+            "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."
+        )
+        if one
+        else message("V works on tile {v}. [b:No tile can arrive,] because no slot is free."),
         message("V works on tile {v} while more of the same tile arrives."),
         message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
         if not one and (data.other is None or data.other.span > GAIN * core.span)
@@ -458,6 +462,7 @@ def _sentences(data: Data, core: Core) -> list[str]:
             "V does not wait: it works on tile {k} [11:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
         ),
         message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
+        message("V works on tile {v}. All tiles have come."),
     ]
 
 
@@ -486,7 +491,10 @@ def caption(scene: Scene):
             )
         )
     both = xp.where(comes == works, 4, 5)
-    single = xp.where(works > 0, 3, xp.where(comes > 0, 2, xp.where(goes > 0, 1, 0)))
+    come = scene.count(scene.end[scene.work[MTE2][0]] > now) == 0
+    single = xp.where(
+        works > 0, xp.where(come, 11, 3), xp.where(comes > 0, 2, xp.where(goes > 0, 1, 0))
+    )
     which = xp.where(now >= scene.done, 6, xp.where((comes > 0) & (works > 0), both, single))
     if not core.readers:
         return choose(which, *options)

@@ -108,7 +108,9 @@ def test_epsilon_is_one_dot_more_of_the_least_squares_line(name):
     off = found.arriving - start
     wanted = np.sum(found.xhat * off) / (np.sum(found.xhat**2) + heavy**2)
     assert steep == pytest.approx(wanted, abs=1e-6)
-    assert mark(subject_of(name).show(data), "norm", Dots, "ε").x == pytest.approx(heavy)
+    assert mark(subject_of(name).show(data), "norm", Dots, "ε, one more dot").x == pytest.approx(
+        heavy
+    )
 
 
 @EVERY
@@ -158,7 +160,7 @@ def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
     shown, found = subject.show(data), data.answer
     np.testing.assert_allclose(marks(shown, "norm", Dots)[0].y, found.arriving - found.taken)
     np.testing.assert_allclose(marks(shown, "norm", Line)[1].y, 0.0, atol=1e-12)
-    assert "laid flat" in subject.said(data)
+    assert "is taken away" in subject.said(data)
     (play,) = subject.plays(data)
     assert [frame["taken"] for frame in play["frames"]] == [0.0, 1.0]
 

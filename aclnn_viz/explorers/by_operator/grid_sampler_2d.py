@@ -217,7 +217,7 @@ def _arrow(data: Data, u, v) -> Arrows:
     dx, dy = (
         data.at_chosen(vectors)[k] * long / xp.where(length == 0.0, 1.0, length) for k in range(2)
     )
-    return Arrows(point(u), point(v), point(dx), point(dy), GRADIENT)
+    return Arrows(point(u), point(v), point(dx), point(dy), GRADIENT, "gridGrad")
 
 
 def _curve(data: Data) -> Panel:

@@ -163,7 +163,8 @@ class Marks {
   // Small squares; the chosen point is where it is held now, which may be ahead of the kernel, and never out of sight.
   handles(context, mark) {
     const { x, y } = mark, { area: box, kit: { theme } } = this;
-    for (const [colour, size] of [[theme.cell.dark, 3.4], [theme.handle, 2.4]]) {
+    const dense = Math.hypot(this.sx(x[1]) - this.sx(x[0]), this.sy(y[1]) - this.sy(y[0])) < 9;  // dots would hide what lies below
+    for (const [colour, size] of dense ? [] : [[theme.cell.dark, 3.4], [theme.handle, 2.4]]) {
       context.fillStyle = colour;
       context.beginPath();
       for (let k = 0; k < x.length; k += 1) context.rect(this.sx(x[k]) - size / 2, this.sy(y[k]) - size / 2, size, size);
