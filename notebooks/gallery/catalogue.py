@@ -1,6 +1,6 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date.
 
-A translator fills in aclnn_viz/words/LANGUAGE.po; SHOWN lists folders and modules whose words are all translated. Messages
+A translator fills in aclnn_viz/words/LANGUAGE.po; catalogue.toml lists the modules whose words are all translated. Messages
 come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end, from the controls of
 these modules, and from declarations (conventions and errata, faults and puzzles, commands).
 """
@@ -21,41 +21,14 @@ from aclnn_viz.explorers.scripts import FRONT
 from aclnn_viz.explorers.state import controls
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.products import PRODUCTS
+from aclnn_viz.tables import table_beside
 from aclnn_viz.tiles import programs
 from aclnn_viz.words.messages import LANGUAGES, PLACE
 from notebooks.gallery.declared import declared, of_faults, steps
 
 ROOT = PLACE.parents[1]
 IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
-MODULES = {
-    "aclnn_viz/sweeps": "place recipes reports scheduler workers",
-    "aclnn_viz/tiles": "copies fault hazards machine reductions tensors vector",
-    "aclnn_viz/verification": "check contract numeric peers symbolic",
-}
-OWN_FILES = "faults plans".split()  # names of modules in an operator's folder
-SHOWN = (
-    *(
-        f"aclnn_viz/{package}/**/*.py"
-        for package in (
-            "accuracy",
-            "checking",
-            "cli",
-            "explorers",
-            "operators/faults",
-            "pictures",
-            "puzzles",
-            "verification/conventions",
-            "verification/by_operator",
-            "verification/errata",
-            "words",
-        )
-    ),
-    "aclnn_viz/arrays/plan.py",
-    "aclnn_viz/operators/plans.py",
-    "notebooks/gallery/site.py",
-    *(f"aclnn_viz/operators/*/{name}.py" for name in OWN_FILES),
-    *(f"{folder}/{name}.py" for folder, names in MODULES.items() for name in names.split()),
-)
+SHOWN = table_beside(__file__, "catalogue.toml")["shown"]
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
 # The vendor's names of modes in its documents.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
