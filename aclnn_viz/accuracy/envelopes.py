@@ -348,8 +348,7 @@ class Attribution:
         blamed = self.cause == "kernel"
         if not blamed.any():
             return None
-        at = np.where(blamed, self.error, -1.0).argmax()
-        return tuple(int(i) for i in np.unravel_index(at, self.error.shape))
+        return farthest(np.where(blamed, self.error, -1.0))
 
     def __str__(self) -> str:
         lines = [

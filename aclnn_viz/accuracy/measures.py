@@ -316,21 +316,6 @@ def _same_shape(array: np.ndarray, name: str, actual: np.ndarray) -> None:
 
 
 ULP_CLASSES = (message("exact"), "1", "2", "3", ">3")
-SUMS = (
-    "counts",
-    "undecided",
-    "finite",
-    "differing",
-    "signed_zeros",
-    "above",
-    "below",
-    "relative",
-    "absolute",
-    "squares",
-    "dot",
-    "actual",
-    "truth",
-)
 MAXIMA = ("max_ulp", "max_abs", "max_relative", "mare")
 
 
@@ -512,8 +497,9 @@ class Tally:
 
     def add(self, later: "Tally") -> None:
         """Add the tally of the stretch that follows."""
-        for name in SUMS:
-            setattr(self, name, getattr(self, name) + getattr(later, name))
+        for name, number in vars(later).items():
+            if name != "maxima":
+                setattr(self, name, getattr(self, name) + number)
         for name, found in later.maxima.items():
             if name not in self.maxima or found[0] > self.maxima[name][0]:
                 self.maxima[name] = found
