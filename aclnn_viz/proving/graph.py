@@ -10,6 +10,7 @@ from numbers import Number
 from sympy import Add, Expr, Integer, Mul, S, Symbol, exp, expand, log, sqrt, tanh
 
 from aclnn_viz.proving.letters import (
+    ARITHMETIC,
     COMPARED,
     KINDS,
     RANK,
@@ -20,15 +21,7 @@ from aclnn_viz.proving.letters import (
 from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused, broadcast, exact, replaced
 
 #: Arithmetic that formulas write out where its result has no name.
-ARITHMETIC = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "truediv": lambda a, b: a / b,
-    "sqrt": sqrt,
-    "exp": exp,
-    "log": log,
-}
+FORMULAS = ARITHMETIC | {"sqrt": sqrt, "exp": exp, "log": log}
 INFIX = COMPARED | {"and": "&", "or": "|", "floordiv": "//"}
 # most digits of a float that stays a number; one with more becomes a named constant
 WRITTEN = 8
@@ -144,8 +137,8 @@ class NotedArrays(LetteredArrays):
             and (es[0] / es[1]).is_integer
         ):
             return self.number(es[0] / es[1])
-        if op in ARITHMETIC:
-            formula = ARITHMETIC[op](*es)
+        if op in FORMULAS:
+            formula = FORMULAS[op](*es)
             if formula.is_number and not formula.is_finite:
                 raise Refused("a division by 0")
             if all(a.op == "number" for a in arrays) and formula.is_Rational | formula.is_integer:

@@ -4,11 +4,15 @@ them.
 An operation of a page that such arrays lack raises Refused with its name.
 """
 
+from operator import add, mul, sub, truediv
+
 from sympy import Mul, S, expand
 
 from aclnn_viz.proving.steps import BOOL, INT, REAL, Refused
 
 RANK = {BOOL: 0, INT: 1, REAL: 2}
+#: Python's function of each operation that SymPy has, too.
+ARITHMETIC = {"add": add, "sub": sub, "mul": mul, "truediv": truediv}
 COMPARED = {"lt": "<", "gt": ">", "le": "<=", "ge": ">=", "eq": "==", "ne": "!="}
 # kinds of results; any other operation has the widest kind of its operands
 KINDS = {"truediv": REAL, "floordiv": INT} | dict.fromkeys(("and", "or", *COMPARED), BOOL)

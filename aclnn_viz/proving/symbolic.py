@@ -29,7 +29,14 @@ from sympy import (
     sqrt,
 )
 
-from aclnn_viz.proving.letters import KINDS, RANK, LetteredArray, LetteredArrays, kind_of
+from aclnn_viz.proving.letters import (
+    ARITHMETIC,
+    KINDS,
+    RANK,
+    LetteredArray,
+    LetteredArrays,
+    kind_of,
+)
 from aclnn_viz.proving.steps import (
     BOOL,
     INT,
@@ -59,13 +66,9 @@ from aclnn_viz.proving.steps import (
 from aclnn_viz.proving.views import by_key, named
 from derivations.prover.expressions import fresh_index
 
-OPERATIONS = {
-    "add": lambda a, b: a + b,
-    "mul": lambda a, b: a * b,
-    "sub": lambda a, b: a - b,
-    "truediv": lambda a, b: a / b,
+OPERATIONS = ARITHMETIC | {
     "floordiv": lambda a, b: Floor(a / b),
-    "and": lambda a, b: a * b,
+    "and": ARITHMETIC["mul"],
     "or": lambda a, b: a + b - a * b,
     "lt": lambda a, b: Above(b - a),
     "gt": lambda a, b: Above(a - b),
