@@ -1,6 +1,7 @@
 """Print formulas with customary names, and with letters instead of numbers for bound indices."""
 
 from sympy import Dummy, Eq, IndexedBase, Sum, Symbol, symbols
+from sympy.core.alphabets import greeks
 from sympy.printing.latex import LatexPrinter
 
 from derivations.prover.expressions import substitute
@@ -26,22 +27,6 @@ NAMES = {
     "dz": r"\mathit{dz}",
     "input": "I",
 }
-GREEK = {
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "mu",
-    "nu",
-    "rho",
-    "sigma",
-    "tau",
-    "theta",
-    "kappa",
-    "lambda",
-    "phi",
-    "psi",
-}
 SPARE_LETTERS = "j k l q u v w a b c d e f g h i m n o p r s t".split()
 
 
@@ -58,7 +43,7 @@ def notated(name):
             base = notated(name[: -len(suffix)])
             # a word of several letters gets a wide accent
             return rf"\{wide if 'math' in base else suffix}{{{base}}}"
-    if name in GREEK:
+    if name in greeks:
         return rf"\{name}"
     if "_" in name and not name.startswith("_"):
         head, _, tail = name.partition("_")
