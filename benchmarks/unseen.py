@@ -28,9 +28,9 @@ from checking.wrong import wrong  # noqa: E402
 from aclnn_viz.checking import check  # noqa: E402
 from aclnn_viz.checking.candidates import slots  # noqa: E402
 from aclnn_viz.checking.case_run import CaseRun  # noqa: E402
-from aclnn_viz.checking.judge import judge, suite_recipes  # noqa: E402
+from aclnn_viz.checking.judge import judge  # noqa: E402
 from aclnn_viz.checking.kernel_call import run  # noqa: E402
-from aclnn_viz.checking.scope import Ready, Scope  # noqa: E402
+from aclnn_viz.checking.scope import Scope  # noqa: E402
 from aclnn_viz.checking.wrong_outputs import convention  # noqa: E402
 from aclnn_viz.operators.faults.edits import anywhere, edits  # noqa: E402
 
@@ -51,13 +51,7 @@ line that follows the right one (`x = x * s` becomes `x = x`); no kernel of this
 def fresh(name: str) -> tuple:
     """Return prepared cases that a check with seed 0 does not use."""
     scope, found = Scope.of(name), []
-    for cases in (
-        (
-            Ready(scope, recipe, None, 101_000 + number)
-            for number, recipe in enumerate(suite_recipes(name))
-        ),
-        scope.mixed(102),
-    ):
+    for cases in scope.unseen(100, 4 * FRESH):
         kept = 0
         for ready in islice(cases, 4 * FRESH):
             try:
