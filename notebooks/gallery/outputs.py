@@ -24,7 +24,7 @@ from jupyter_client import AsyncKernelClient
 from jupyter_client.manager import start_new_async_kernel
 from jupyter_core.utils import run_sync
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, problem
 from aclnn_viz.words.messages import LANGUAGES
 from notebooks.gallery.pictures import SAME, distance, small
 
@@ -106,14 +106,12 @@ def edition(path: Path):
     wanted, given = [*map(mark, cells)], parts[::2]
     if wanted != given:
         lacking = Counter(wanted) - Counter(given)
-        raise ValueError(
-            problem(
-                "each text is marked with the English cell that it translates",
-                f"{', '.join(Counter(given) - Counter(wanted)) or 'nothing more'} in {texts}",
-                f"translate each cell as it is today and mark it {', '.join(lacking)}"
-                if lacking
-                else "take it out",
-            )
+        raise invalid(
+            "each text is marked with the English cell that it translates",
+            f"{', '.join(Counter(given) - Counter(wanted)) or 'nothing more'} in {texts}",
+            f"translate each cell as it is today and mark it {', '.join(lacking)}"
+            if lacking
+            else "take it out",
         )
     for cell, text in zip(cells, parts[1::2]):
         cell.source = text.rstrip("\n")
