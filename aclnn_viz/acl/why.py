@@ -28,7 +28,7 @@ AROUND = 500_000  # a tensor is searched within so many characters of its operat
 # six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret(?:_int)?|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
-    r"\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
+    r"(?: \[NPU\])?\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
 FRAME = re.compile(
@@ -133,7 +133,10 @@ class Why:
         for note in self.notes:
             yield tr("try: {note}", note=note)
         if self.unknown and not (first and first[0].level == LEVELS[0]):
-            yield tr("unknown: {line}", line=printable(self.unknown[0][:200]))
+            yield tr(
+                "unknown: the last error is {line}; nothing in the tables explains it",
+                line=printable(self.unknown[-1][:200]),
+            )
 
     __repr__ = __str__
 
@@ -263,7 +266,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         for name, entry in known.items()
         if "pattern" in entry
     ]
-    for time, at, line in _lines(text):
+    # a message may stand in the line behind its name
+    for time, at, line in _lines(re.sub(r"((?:eason|Error):)[ \t]*\r?\n\s*", r"\1 ", text)):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
         raised = RAISED.search(line)
@@ -275,18 +279,20 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         ]
         here += [name for name in named if name in known]
         quiet = bool(QUIET.search(line))
+        here = [name for name in here if "alone" in known[name]] or here
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
             level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
             # at the level "call", words rank before a bare status code, and general words rank last
             level += (level == 1) * (0.5 * ("texts" in known[name]) + ("general" in known[name]))
+            level += 0.5 * ("weak" in known[name])
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
             functions.setdefault(name, at)
-        if not (here or named or calls) and len(unknown) < 20 and WORD.search(line):
-            unknown.append(line)
+        if not (here or named or calls) and WORD.search(line):
+            unknown = [*unknown[-19:], line]
     if not (hits or functions or unknown):
         unknown = [_plain(text.strip()[:200]).splitlines()[0]]
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
