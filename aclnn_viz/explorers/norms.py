@@ -16,7 +16,7 @@ from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, 
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import told, written
 from aclnn_viz.words.messages import message, tr
 
@@ -325,7 +325,7 @@ def _scatter(xp, found: Norm) -> Panel:
         Axis(tr("gradient that arrives"), -high, high),
         12,
         416,
-        rows=4,
+        rows=3,
     )
 
 
@@ -334,20 +334,18 @@ def _bars(xp, found: Norm) -> list[Panel]:
     left = found.arriving - taken
     high = 1.1 * _most(xp, xp.concat([found.arriving, taken, left])) + 1e-30
     rows = (
-        ("row", tr("x of this row"), found.x, PALE, 1.1 * _most(xp, found.x) + 1e-30),
-        ("arrives", tr("gradient that arrives"), found.arriving, INK, high),
-        ("taken", tr("− taken away: what lies on the line"), taken, READ, high),
+        ("arrives", tr("gradient that arrives"), found.arriving, INK),
+        ("taken", tr("− taken away: what lies on the line"), taken, READ),
         (
             "remains",
             tr("= what remains: {output} / rstd", output=found.output),
             left,
             GRADIENT,
-            high,
         ),
     )
     return [
-        bars(name, title, values, kind, (-reach, reach), found.chosen, 8, 86)
-        for name, title, values, kind, reach in rows
+        bars(name, title, values, kind, (-high, high), found.chosen, 8, 124)
+        for name, title, values, kind in rows
     ]
 
 

@@ -2,12 +2,9 @@
 computes the numbers.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from aclnn_viz.accuracy.report import disagreements
-from aclnn_viz.accuracy.standard import FAIL, PASS
 from aclnn_viz.dtypes import ulp
 from aclnn_viz.explorers.arrays import point
 from aclnn_viz.explorers.fields import TABLES
@@ -36,17 +33,11 @@ PIECES = {
     "order": message("order {how}"),
     "rounding": message("ties {how}"),
 }
-OUTCOMES = {PASS: PASS, FAIL: message("FAIL")}
 TIES = {"even": message("to even"), "away": message("away from zero")}
 # decades of the axis on either side of 100 %, the wall; columns of piles; height of its
 # panel in pixels
 DECADES, PILES, PILED = 4.0, 144, 350
 SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall, where rounding ends")), (2.0, "100 ×")
-REACH = 3.0  # decades of the standards' axis on either side of the limit
-WORDS = 3.4  # place on the axis where the text at the right starts
-END = 48.0
-# height of the standards' panel; least width of panels with words, in pixels
-LOW, WORDED = 310, 700
 SEEN = 24  # most neighbouring numbers of the format shown on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
@@ -70,8 +61,7 @@ NO_AXIS = Axis("", 0, 1, ticks=())
 
 
 def panels(data: Data) -> list[Panel]:
-    """Return the panels: the swarm, and folded beside it further facts about the errors."""
-    return [swarm(data), *glass(data), replace(standards(data), more=True)]
+    return [swarm(data), *glass(data)]
 
 
 def swarm(data: Data) -> Panel:
@@ -241,37 +231,6 @@ def caption(data: Data) -> str:
     )
 
 
-def standards(data: Data) -> Panel:
-    """Return each standard on a line: the used part of its limit, the verdict, and its reason."""
-    verdicts = data.report.verdicts
-    marks = [Rule("x", 0.0, "", GREY), Box(-REACH, -0.6, REACH, len(verdicts) - 0.4, "", GREY)]
-    for row, verdict in enumerate(verdicts.values()):
-        if not np.isnan(verdict.strain):
-            with np.errstate(divide="ignore"):
-                at = float(np.clip(np.log10(verdict.strain), -REACH, REACH * (verdict == FAIL)))
-            kind = 1 if verdict == FAIL else 0
-            marks += [
-                Box(-REACH, row - 0.28, max(at, -REACH + 0.05), row + 0.28, "", kind, filled=0.25),
-                Dots(point(at), point(row), kind, "", 3.5),
-            ]
-        word = tr(OUTCOMES.get(verdict.outcome, "—"))
-        marks += [
-            Note(WORDS, row, word, "left"),
-            Note(WORDS + 3.0, row, tr(verdict.reason), "left"),
-        ]
-    ticks = ((-3, "1/1000"), (0, tr("limit")), (3, "1000"))
-    return Panel(
-        "standards",
-        tr("What the standards say: the share of its limit that each error uses"),
-        tuple(marks),
-        Axis("", -REACH, END, ticks=ticks),
-        Axis("", len(verdicts) - 0.4, -0.6, ticks=tuple(enumerate(map(tr, verdicts)))),
-        20,
-        LOW,
-        least=WORDED,
-    )
-
-
 def headline(data: Data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
     names = {"output": data.output, "operator": data.state.operator}
@@ -372,7 +331,7 @@ def origin(data: Data) -> list[str]:
 
 
 def around(data: Data) -> tuple:
-    """Return the lines before and after the panels in words: the plan."""
+    """Return the lines before and after the panels in words: the plan, and what each standard says."""
     return (
         [
             *headline(data),
@@ -381,7 +340,15 @@ def around(data: Data) -> tuple:
             *(f"  {note}" for note in data.plan.notes),
             *origin(data),
         ],
-        [],
+        [
+            tr(
+                "{standard}: {outcome}, {reason}",
+                standard=tr(name),
+                outcome=tr(verdict.outcome),
+                reason=tr(verdict.reason),
+            )
+            for name, verdict in data.report.verdicts.items()
+        ],
     )
 
 

@@ -83,28 +83,23 @@ class Plane:
     def caption(self, xp):
         k, read = self.chosen(xp), self.weights != 0.0
         counts, readers = read.sum(axis=(1, 2)), read.sum(axis=0)
-        # for each window, its least and its largest weight, and the most outputs that read one of its elements
-        low = np.where(read, self.weights, np.inf).min(axis=(1, 2))
-        high = np.where(read, self.weights, -np.inf).max(axis=(1, 2))
+        # the weight of a single element, and the most outputs that read one of a window's elements
+        low = self.weights.sum(axis=(1, 2))
         shared = np.array([readers[one].max(initial=0) for one in read])
-        kinds = np.where(counts > 1, np.where(high - low < 1e-12, 2, 3), counts + 3 * self.pooled)
-        kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
+        kinds = np.where(counts == 1, 1 + 2 * self.pooled, np.minimum(counts, 2))
+        kind, n, low, m = (element(xp, one, k) for one in (kinds, counts, low, shared))
         what = told(
             kind,
             message("The [7:output] reads no element, and its gradient goes nowhere."),
             message("The [7:output] reads [5:one element], which gets {low} times its gradient."),
             message(
-                "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient."
-            ),
-            message(
-                "The [7:output] reads [5:{n} elements] with weights from {low} to {high}, and each gets its gradient times the weight."
+                "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight."
             ),
             message(
                 "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
             ),
             n=written(n, "d"),
             low=number(low),
-            high=number(high),
         )
         then = told(
             m > 1,

@@ -95,7 +95,7 @@ def test_the_stage_shows_what_the_definition_says(name, epsilon):
     (dots, *_), (line,) = marks(shown, "norm", Dots), marks(shown, "norm", Line)[1:2]
     np.testing.assert_array_equal(dots.y, found.arriving)
     np.testing.assert_allclose(line.y, start + steep * line.x)
-    for panel_, values in (("row", found.x), ("arrives", arriving), ("remains", remains)):
+    for panel_, values in (("arrives", arriving), ("remains", remains)):
         np.testing.assert_allclose(mark(shown, panel_, Bars).y, values, atol=5 * close)
 
 
@@ -201,5 +201,5 @@ def test_every_tensor_is_folded_and_the_stage_is_not():
     shown = subject.show(data)
     assert [
         one.name for one in shown.panels if not one.more
-    ] == "norm row arrives taken remains".split()
+    ] == "norm arrives taken remains".split()
     assert panel(shown, "gradInputOut").more
