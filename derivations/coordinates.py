@@ -66,7 +66,7 @@ _WHERE = [f"{wave}, s = t/(1+t), t > 0, integer q >= 0" for wave in _WAVES]
 
 @book.theorem(
     "The factor of the unnormalisation is its derivative: (W - 1)/2 with alignCorners, else W/2.",
-    **{
+    {
         "the slope of the other alignCorners": {"swap": True},
         "the factor is twice as large": {"factor": 2},
     },
@@ -82,7 +82,7 @@ def unnormalise_factor(swap=False, factor=1):
 
 @book.theorem(
     "-1 and 1 are the centres of the outer pixels with alignCorners, else their outer edges.",
-    **{"edges and centres exchanged": {"edge": 0}, "-1 and 1 exchanged": {"sign": -1}},
+    {"edges and centres exchanged": {"edge": 0}, "-1 and 1 exchanged": {"sign": -1}},
 )
 def unnormalise_ends(edge=HALF, sign=1):
     ends = [(sign * S.NegativeOne, -1), (sign * S.One, 1)]
@@ -95,7 +95,7 @@ def unnormalise_ends(edge=HALF, sign=1):
 
 @book.theorem(
     "On the open cells of clipping the factor is the derivative: 0, 1, 0.",
-    **{
+    {
         "the factor is 1 outside the image": {"outside": 1},
         "the factor is 0 inside the image": {"inside": 0},
     },
@@ -110,7 +110,7 @@ def clip_on_cells(outside=0, inside=1):
 
 @book.theorem(
     "At both borders the factor 0 of the kernels is the derivative from outside; from inside it is 1.",
-    **{
+    {
         "factor 1, as the document prints it": {"at_border": 1},
         "the mean of both slopes": {"at_border": HALF},
     },
@@ -133,7 +133,7 @@ def clip_at_the_border(at_border=0):
 
 @book.theorem(
     "The clip factor printed as 0 outside the image alone exceeds the factor of the kernels by exactly 1 at both borders.",
-    **{"the two factors differ by 0": {"by": 0}, "the two factors differ by 1/2": {"by": HALF}},
+    {"the two factors differ by 0": {"by": 0}, "the two factors differ by 1/2": {"by": HALF}},
 )
 def printed_clip_factor(by=1):
     return [Equation(clip(u, span, closed=True)[1] - clip(u, span)[1], by) for u in (S.Zero, span)]
@@ -141,7 +141,7 @@ def printed_clip_factor(by=1):
 
 @book.theorem(
     "In every period, reflection is the triangle wave and its factor is the derivative.",
-    **{
+    {
         "sign lost at an odd number of mirrors": {"flipped": 1},
         "sign of the negative side lost": {"negative": 1},
     },
@@ -161,7 +161,7 @@ def reflection_on_cells(flipped=-1, negative=-1):
 
 @book.theorem(
     "Without alignCorners a flat zone of half a pixel lies on either side of each mirror, by clipping.",
-    **{
+    {
         "the slope is 1 in the flat zone": {"slope_in_zone": 1},
         "the pixel on the mirror": {"margin": HALF},
     },

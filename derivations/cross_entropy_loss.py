@@ -232,7 +232,7 @@ def is_documented(reduction, **change):
 
 @book.theorem(
     "The derivative of log-softmax: identity minus softmax.",
-    **{"plus": {"sign": 1}, "softmax of the other class": {"other": True}},
+    {"plus": {"sign": 1}, "softmax of the other class": {"other": True}},
 )
 def log_softmax_jacobian(sign=-1, other=False):
     prob = exp(log_softmax(p, i if other else q))
@@ -242,7 +242,7 @@ def log_softmax_jacobian(sign=-1, other=False):
 
 @book.theorem(
     "With mean, xGradOut is as documented: the divisor is the weight of the rows that count.",
-    **{
+    {
         "divided by the number of rows": {"divisor": N},
         "gradLoss not part of the z-loss": {"own_grad": 0},
         "1 - alpha forgotten": {"plain": 1 + alpha},
@@ -255,7 +255,7 @@ def xgrad_of_mean(**change):
 
 @book.theorem(
     "Without z-loss, xGradOut of logits sums to 0 over each row.",
-    **{"with z-loss": {"scale": lam}, "smoothing without the weight sum": {"spread": C}},
+    {"with z-loss": {"scale": lam}, "smoothing without the weight sum": {"spread": C}},
 )
 def rows_sum_to_zero(scale=S.Zero, spread=None):
     total = Sum(substitute(documented(p, c, spread=spread), {lam: scale}), (c, 0, C - 1))
@@ -264,7 +264,7 @@ def rows_sum_to_zero(scale=S.Zero, spread=None):
 
 @book.theorem(
     "Unnormalised log-probabilities show in the row sum: it is (nll + smooth sum w)(sum p - 1).",
-    **{"sum p": {"one": 0}, "only the term nll": {"smoothing": 0}},
+    {"sum p": {"one": 0}, "only the term nll": {"smoothing": 0}},
 )
 def row_sum_of_unnormalised_input(one=1, smoothing=1):
     total = Sum(substitute(documented(p, c), {lam: S.Zero}), (c, 0, C - 1))
@@ -282,7 +282,7 @@ def row_sum_of_unnormalised_input(one=1, smoothing=1):
 
 @book.theorem(
     "The plain mean (no weights, smoothing, ignored labels, z-loss) is (softmax - one-hot) / N.",
-    **{"divided by N twice": {"factor": 1 / N}, "sign flipped": {"factor": -1}},
+    {"divided by N twice": {"factor": 1 / N}, "sign flipped": {"factor": -1}},
 )
 def plain_mean(factor=1):
     plain = substitute(documented(p, i, "mean"), {lam: S.Zero, alpha: S.Zero}).replace(
@@ -303,7 +303,7 @@ def plain_mean(factor=1):
 
 @book.theorem(
     "A row whose label is ignored gets gradient 0, with or without a label among the classes.",
-    **{"z-loss not masked": {"zmask": False}, "another row ignored": {"row": q}},
+    {"z-loss not masked": {"zmask": False}, "another row ignored": {"row": q}},
 )
 def ignored_rows_get_zero(zmask=True, row=p):
     return [Equation(substitute(documented(p, i, zmask=zmask), {target[row]: ignore}), 0, ENTRY)]
@@ -311,7 +311,7 @@ def ignored_rows_get_zero(zmask=True, row=p):
 
 @book.theorem(
     "When all rows are ignored, mean divides 0 by 0: nothing defines the gradient.",
-    **{"the divisor is 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}},
+    {"the divisor is 1": {"expected": S.One}, "gradient of a row that counts": {"masked": False}},
 )
 def all_rows_ignored(expected=S.Zero, masked=True):
     divisor = divisors("mean")[0].replace(
@@ -325,7 +325,7 @@ def all_rows_ignored(expected=S.Zero, masked=True):
 
 @book.theorem(
     "The gradient of the weighted mean does not change when all weights are scaled by one factor.",
-    **{
+    {
         "the gradient of the weighted sum": {"reduction": "sum"},
         "the z-loss is scaled by 2, too": {"zscale": 2},
     },

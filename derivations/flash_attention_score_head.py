@@ -136,7 +136,7 @@ def loss():
 
 @book.theorem(
     "The sums of the exponentials of two parts, each with a number of its own subtracted, add up after rescaling to the sum of the row with a third number subtracted: for parts of any length.",
-    **{
+    {
         "part A is not rescaled": {"of_a": 0},
         "part A is rescaled by the inverse factor": {"of_a": top - top_a},
         "part B is not rescaled": {"of_b": 0},
@@ -152,7 +152,7 @@ def running_sum(of_a=top_a - top, of_b=top_b - top):
 
 @book.theorem(
     "Outputs of two parts, rescaled as their sums are, give the output of the row.",
-    **{
+    {
         "the output of part A is not rescaled": {"of_a": 0},
         "divided by the sum of part B alone": {"over": summed(B, top)},
     },
@@ -165,7 +165,7 @@ def running_output(of_a=top_a - top, over=None):
 
 @book.theorem(
     "Whatever number is subtracted in place of the maximum, the output is the same: the maximum only keeps exponentials small.",
-    **{
+    {
         "the number is subtracted from the scores in the numerator alone": {"under": 0},
         "the number is subtracted from the scores in the sum alone": {"over": 0},
     },
@@ -181,7 +181,7 @@ def any_maximum(over=top, under=top):
 
 @book.theorem(
     "The gradient of a score of one block needs only that block and three numbers of its row: a maximum, a sum and D, the sum of dy y.",
-    **{
+    {
         "D left out": {"less": lambda row: 0},
         "the sum of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
         "no maximum": {"shift": 0},
@@ -194,7 +194,7 @@ def gradient_of_a_score(less=saved, over=total, shift=top):
 
 @book.theorem(
     "The gradient of a value of one block adds up over the rows, with the weights computed again.",
-    **{
+    {
         "weights of the block alone": {"over": lambda shift, row: summed(B, shift, row=row)},
         "no maximum": {"shift": 0},
     },

@@ -210,7 +210,7 @@ PIXEL_RANGE = {index: (0, length - 1) for index, length in PIXEL.items()}
 
 @book.theorem(
     "The printed padding factors hold for bilinear alone, though printed for all modes: on bicubic they are wrong by (s - 1).",
-    **{
+    {
         "the padding factor is right on bicubic": {"one": sx[POINT]},
         "bilinear has no padding factor, either": {"linear": S.One},
     },
@@ -236,7 +236,7 @@ def _deltas(row, column):
 
 @book.theorem(
     "inputGrad is the transposed map: its product with any image equals the product of gradOutput with the sampled image.",
-    **{
+    {
         "rows and columns exchanged": {"exchange": True},
         "product over one row": {"limits": PIXELS[1:]},
     },
@@ -255,7 +255,7 @@ ANY_ROWS = Sum(wy[(l, *POINT)] * KroneckerDelta(h, Y[(l, *POINT)]), (l, 0, K - 1
 
 @book.theorem(
     "With any number of taps anywhere, inputGrad is the derivative of the forward pass by the image.",
-    **{"of one sample": {"samples": 1}, "rows and columns exchanged": {"exchange": True}},
+    {"of one sample": {"samples": 1}, "rows and columns exchanged": {"exchange": True}},
 )
 def input_grad_of_any_taps(samples=N, exchange=False):
     row, column = index_symbols("row column")

@@ -182,7 +182,7 @@ def derived(name):
 
 @book.theorem(
     "dx is the documented formula with the factor 1/M and sums over its own sample and group.",
-    **{
+    {
         "as printed, without 1/M": {"factor": 1},
         "mean over positions only": {"factor": 1 / P},
         "sign flipped": {"sign": 1},
@@ -197,7 +197,7 @@ def dx_needs_one_over_m(factor=1 / M, sign=-1, whole_batch=False):
 
 @book.theorem(
     "dx as printed, without 1/M, is wrong by -(1 - 1/M) rstd (x-hat A + B).",
-    **{"there is no error": {"factor": 0}, "dx is wrong by the full sums": {"factor": 1}},
+    {"there is no error": {"factor": 0}, "dx is wrong by the full sums": {"factor": 1}},
 )
 def printed_dx_is_wrong(factor=1 - 1 / M):
     first, second = group_sums(a, g)
@@ -207,7 +207,7 @@ def printed_dx_is_wrong(factor=1 - 1 / M):
 
 @book.theorem(
     "dx sums to 0 over every group: adding a constant to a group changes nothing.",
-    **{
+    {
         "as printed, without 1/M": {"factor": 1},
         "the formula without the sum B": {"sums": lambda A, B: (A, S.Zero)},
     },
@@ -223,7 +223,7 @@ def dx_sums_to_zero(factor=1 / M, sums=lambda A, B: (A, B)):
 
 @book.theorem(
     "dx as printed sums over a group to -(M - 1) rstd B instead of 0.",
-    **{"dx sums to 0": {"factor": 0}, "dx sums to -M rstd B": {"factor": M}},
+    {"dx sums to 0": {"factor": 0}, "dx sums to -M rstd B": {"factor": M}},
 )
 def printed_dx_sums_to_a_remainder(factor=M - 1):
     total = Sum(documented_dx(a, g, c, q, factor=1), (c, 0, D - 1), (q, 0, P - 1))
@@ -236,7 +236,7 @@ def printed_dx_sums_to_a_remainder(factor=M - 1):
 
 @book.theorem(
     "With the returned dgamma and dbeta as sums, dx is wrong by the other samples' share.",
-    **{
+    {
         "there is no error": {"factor": 0},
         "dx is wrong by the share of all samples": {"own": 0},
     },
@@ -255,7 +255,7 @@ def outputs_are_not_group_sums(factor=1, own=1):
 
 @book.theorem(
     "A kernel that forgets the scale s in T is wrong by (s - 1) y (1 - sigma) sigma.",
-    **{
+    {
         "there is no error": {"factor": 0},
         "the kernel is wrong by s y (1 - sigma) sigma": {"factor": scale},
     },
@@ -272,7 +272,7 @@ def missing_scale_in_t(factor=scale - 1):
 
 @book.theorem(
     "A call that is exact on such a kernel: s = 1, dy/s, s gamma, s beta; then multiply dgamma, dbeta by s.",
-    **{
+    {
         "dy is not divided by s": {"of_dy": 1},
         "gamma is not multiplied by s": {"of_gamma": 1},
         "dgamma is not multiplied by s": {"of_dgamma": 1},

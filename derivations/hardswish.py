@@ -89,7 +89,7 @@ def per_cell(left, right):
 
 @book.theorem(
     "At -3 the slope jumps from 0 to -1/2, and the document returns -1/2, the right derivative.",
-    **{"the slope returned is 0": {"closed": False}, "the slope goes from 0 to 0": {"right": 0}},
+    {"the slope returned is 0": {"closed": False}, "the slope goes from 0 to 0": {"right": 0}},
 )
 def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
     return [
@@ -101,7 +101,7 @@ def kink_at_minus_three(closed=True, right=-Rational(1, 2)):
 
 @book.theorem(
     "At 3 the slope jumps from 3/2 to 1, and the document returns 3/2, the left derivative.",
-    **{"the slope returned is 1": {"closed": False}, "the slope goes from 1 to 1": {"left": 1}},
+    {"the slope returned is 1": {"closed": False}, "the slope goes from 1 to 1": {"left": 1}},
 )
 def kink_at_three(closed=True, left=Rational(3, 2)):
     return [
@@ -113,7 +113,7 @@ def kink_at_three(closed=True, left=Rational(3, 2)):
 
 @book.theorem(
     "With an open middle interval, as in the second version, the outer derivatives 0 and 1 are returned.",
-    **{"closed interval": {"closed": True}, "the mean of both slopes": {"share": Rational(1, 2)}},
+    {"closed interval": {"closed": True}, "the mean of both slopes": {"share": Rational(1, 2)}},
 )
 def open_interval_returns_outer_derivatives(closed=False, share=0):
     inner = [right_derivative(hardswish, -3, 3), left_derivative(hardswish, 3, -3)]
@@ -126,7 +126,7 @@ def open_interval_returns_outer_derivatives(closed=False, share=0):
 
 @book.theorem(
     "The slopes at x and -x add up to 1, at the kinks, too.",
-    **{"the slope is x / 3": {"offset": 0}, "the two slopes add up to 0": {"total": 0}},
+    {"the slope is x / 3": {"offset": 0}, "the two slopes add up to 0": {"total": 0}},
 )
 def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
     def d(x):
@@ -137,7 +137,7 @@ def slopes_add_up_to_one(offset=Rational(1, 2), total=1):
 
 
 @book.theorem(
-    "hardswish(x) - hardswish(-x) = x.", **{"plus": {"sign": 1}, "half": {"factor": Rational(1, 2)}}
+    "hardswish(x) - hardswish(-x) = x.", {"plus": {"sign": 1}, "half": {"factor": Rational(1, 2)}}
 )
 def odd_part_is_half_x(sign=-1, factor=1):
     return per_cell(
@@ -148,7 +148,7 @@ def odd_part_is_half_x(sign=-1, factor=1):
 
 @book.theorem(
     "The only stationary point above -3 is x = -3/2, with value -3/8.",
-    **{"the point is at -1": {"at": S(-1)}, "the value is -1/2": {"value": -Rational(1, 2)}},
+    {"the point is at -1": {"at": S(-1)}, "the value is -1/2": {"value": -Rational(1, 2)}},
 )
 def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
     parabola = (Symbol("x", real=True) - at) ** 2 / 6 + value
@@ -161,7 +161,7 @@ def stationary_point(at=-Rational(3, 2), value=-Rational(3, 8)):
 
 @book.theorem(
     "The form (2x + 3) / 6 in a kernel's comment is the documented middle piece.",
-    **{"(2x + 1) / 6": {"three": 1}, "(x + 3) / 6": {"two": 1}},
+    {"(2x + 1) / 6": {"three": 1}, "(x + 3) / 6": {"two": 1}},
 )
 def comment_form_of_the_middle(three=3, two=2):
     return [

@@ -63,7 +63,7 @@ WEIGHTS = {
 
 @book.theorem(
     "The documented polynomials at signed distances are minus the derivatives of the bicubic weights.",
-    **{
+    {
         "as printed, at absolute distances": {"signed": False},
         "the polynomials equal the derivatives": {"sign": 1},
     },
@@ -77,7 +77,7 @@ def cubic_coefficients_need_signed_distances(signed=True, sign=-1):
 
 @book.theorem(
     "Printed with |.|, the first two bicubic coefficients are wrong by -20 A (1 + t) and -4 (A + 3) t.",
-    **{"there is no error": {"wrong": 0}, "the second by -20 A t": {"second": -20 * A * t}},
+    {"there is no error": {"wrong": 0}, "the second by -20 A t": {"second": -20 * A * t}},
 )
 def printed_cubic_coefficients(wrong=1, second=-4 * (A + 3) * t):
     errors = [-20 * A * (1 + t), second, 0, 0]

@@ -113,7 +113,7 @@ def derived(name, *indices):
 
 @book.theorem(
     "The documented dx is the derivative of the forward pass.",
-    **{
+    {
         "1/n dropped": {"factor": 1},
         "rstd squared in the mean": {"power": 2},
         "sign flipped": {"sign": 1},
@@ -132,7 +132,7 @@ def dx_is_the_derivative(factor=1 / n, power=1, sign=-1):
 
 @book.theorem(
     "dgamma is x-hat times dy summed over the rows.",
-    **{"rstd squared": {"power": 2}, "rstd forgotten": {"power": 0}},
+    {"rstd squared": {"power": 2}, "rstd forgotten": {"power": 0}},
 )
 def dgamma_sums_over_rows(power=1):
     documented = inlined(documented_dgamma(i, power))
@@ -141,7 +141,7 @@ def dgamma_sums_over_rows(power=1):
 
 @book.theorem(
     "The printed dgamma has no sum, and misses exactly the other rows.",
-    **{
+    {
         "difference has the other sign": {"sign": 1},
         "the row's own share is missed, too": {"own": 0},
     },
@@ -154,7 +154,7 @@ def printed_dgamma_misses_rows(sign=-1, own=1):
 
 @book.theorem(
     "x and dx are almost orthogonal: in a row, x . dx = epsilon rstd^3 (dy gamma . x).",
-    **{"exactly orthogonal": {"eps": 0}, "rstd squared": {"power": 2}},
+    {"exactly orthogonal": {"eps": 0}, "rstd squared": {"power": 2}},
 )
 def dx_is_almost_orthogonal_to_x(eps=epsilon, power=3):
     inner = Sum(x[p, j] * documented_dx(p, j), (j, 0, n - 1))
@@ -170,7 +170,7 @@ def dx_is_almost_orthogonal_to_x(eps=epsilon, power=3):
 
 @book.theorem(
     "Without epsilon, scaling a row by a > 0 leaves x-hat unchanged.",
-    **{"with epsilon": {"eps": epsilon}, "scaling multiplies x-hat": {"power": 1}},
+    {"with epsilon": {"eps": epsilon}, "scaling multiplies x-hat": {"power": 1}},
 )
 def scale_invariance_without_epsilon(eps=0, power=0):
     a = Symbol("a", positive=True)
@@ -180,7 +180,7 @@ def scale_invariance_without_epsilon(eps=0, power=0):
 
 @book.theorem(
     "The form of dx with rstd cubed, which reference codes use, equals the documented form.",
-    **{"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}},
+    {"rstd squared": {"power": 2}, "mean over n - 1": {"count": n - 1}},
 )
 def cubed_form(power=3, count=n):
     projection = x[p, i] * Sum(dy[p, l] * gamma[l] * x[p, l], COLUMN) / count

@@ -101,7 +101,7 @@ class Book:
     def __init__(self, operator):
         self.operator, self.theorems = operator, []
 
-    def theorem(self, text, **mutants):
+    def theorem(self, text, mutants):
         """Return a decorator that registers a function which returns equations.
 
         Its keyword defaults make the claim true; each mutant gives other values for some of them.

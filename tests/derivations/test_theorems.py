@@ -115,7 +115,7 @@ def test_evidence_tells_a_false_theorem_and_a_mutant_that_gets_through(monkeypat
 
     book = Book("mine")
 
-    @book.theorem("One is two.", **{"one is one": {"other": 1}, "one is three": {"other": 3}})
+    @book.theorem("One is two.", {"one is one": {"other": 1}, "one is three": {"other": 3}})
     def one_is(other=2):
         return [Equation(S(1), S(other))]
 

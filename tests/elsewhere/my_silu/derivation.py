@@ -32,7 +32,7 @@ def derive():
 
 @book.theorem(
     "The derivative of x sigmoid(x) is the documented one.",
-    **{"the product rule forgotten": {"factor": 0}, "half of the sigmoid": {"inner": 2}},
+    {"the product rule forgotten": {"factor": 0}, "half of the sigmoid": {"inner": 2}},
 )
 def derivative_is_documented(factor=1, inner=1):
     return [Equation(slope, sigmoid * (1 + factor * x * (1 - inner * sigmoid)))]
