@@ -12,9 +12,9 @@ from aclnn_viz.devices import ConstraintWarning, RefusedError, open_device
 from aclnn_viz.dtypes import FORMATS
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import ACL_FLOAT, ACL_FORMAT_ND, ACL_INT8
-from aclnn_viz.operators.contract import Call, contract
 from aclnn_viz.operators.contract import Check as Step
-from aclnn_viz.operators.contract.calls import DTYPE_CODES, descriptor
+from aclnn_viz.operators.contract import contract
+from aclnn_viz.operators.contract.calls import DTYPE_CODES, call_of
 from aclnn_viz.operators.plans import predicting
 from aclnn_viz.operators.products import CANN, SOC, Product, Version
 from aclnn_viz.verification.check import Check
@@ -188,17 +188,7 @@ def status_check(op: Operator) -> Check:
 
 def expected_status(op: Operator, product, cann: str, inputs: dict) -> int | str:
     """Return the expected answer of a device: a status, or "refused" if the kit refuses because the result would be wrong."""
-    bound, promise = op.bind(inputs), contract(op.name)
-    results = op.arrange_backward(**bound | op.all_outputs).results
-    arrays = {name: value for name, value in bound.items() if isinstance(value, np.ndarray)}
-    arrays |= {
-        name: np.empty(result.documented_shape, result.format.numpy)
-        for name, result in results.items()
-    }
-    given = bound | {name: descriptor(array) for name, array in arrays.items()}
-    call = Call(
-        product, Version.parse(cann), {p.name: given.get(p.name) for p in promise.parameters}
-    )
+    promise, call, arrays, *_ = call_of(op, op.bind(inputs), product, Version.parse(cann))
     if any(found.enforced_by == "device.run" for found in promise.violations(call, arrays)):
         return REFUSED
     outcome = promise.evaluate(call)
