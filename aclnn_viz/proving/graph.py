@@ -360,14 +360,12 @@ class NotedArrays(LetteredArrays):
             op, (x.symbol,), shape, INT if x.kind == BOOL else x.kind, (chosen, keepdims, x.lengths)
         )
 
-    def sum(self, x, /, *, axis=None, keepdims=False):
-        return self.along("sum", self.lift(x), axis, keepdims)
-
-    def max(self, x, /, *, axis=None, keepdims=False):
-        return self.along("max", x, axis, keepdims)
-
-    def min(self, x, /, *, axis=None, keepdims=False):
-        return self.along("min", x, axis, keepdims)
+    sum, max, min = (
+        lambda self, x, /, *, axis=None, keepdims=False, op=op: self.along(
+            op, self.lift(x), axis, keepdims
+        )
+        for op in ("sum", "max", "min")
+    )
 
     def mean(self, x, /, *, axis=None, keepdims=False):
         total = self.sum(x, axis=axis, keepdims=keepdims)
