@@ -8,6 +8,8 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import connection, get_context, parent_process, resource_tracker
 
+from aclnn_viz.interrupts import Uninterrupted
+
 
 class Processes(ProcessPoolExecutor):
     """A pool of spawned processes, because ACL and threads do not survive a fork. Only the parent receives interrupts;
@@ -40,15 +42,10 @@ def _begun(begin: Callable, *arguments) -> None:
 @contextmanager
 def uninterrupted():
     """Delay interrupts in this process; processes that start in the block never receive any, only the parent does."""
-    main, waiting = threading.current_thread() is threading.main_thread(), []
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    # libraries have threads that do not block interrupts: an interrupt that they get is kept here
-    before = signal.signal(signal.SIGINT, lambda *_: waiting.append(1)) if main else None
     try:
-        yield
+        # libraries have threads that do not block interrupts: an interrupt that they get is kept here
+        with Uninterrupted():
+            yield
     finally:
-        if main:
-            signal.signal(signal.SIGINT, before)
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-        if waiting:
-            signal.raise_signal(signal.SIGINT)

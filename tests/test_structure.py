@@ -25,6 +25,7 @@ PACKAGES = dict(
     table("""
 errors       | -
 children     | ctypes
+interrupts   | -
 pool         | -
 command      | -
 tables       | -

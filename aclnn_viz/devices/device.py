@@ -25,10 +25,10 @@ from aclnn_viz.acl.program import (
     AclError,
     Calls,
     Program,
-    Uninterrupted,
     report_failures,
 )
 from aclnn_viz.errors import DeviceClosedError, DeviceRefusal, NotSupported, problem
+from aclnn_viz.interrupts import Uninterrupted
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.operators.codes import (
     ACL_ERROR_COMPILING_STUB_MODE,
