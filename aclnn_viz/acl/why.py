@@ -20,6 +20,8 @@ LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
+# causes that are listed as possible are no evidence
+GUESS = re.compile(r"(?:Possible Cause|Solution|There are some potential root causes).*")
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses and numbers that are no error codes
 VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
@@ -248,7 +250,7 @@ def _lines(text: str):
     """
     times, time = {}, ""
     for at in LINE.finditer(text):
-        for line in filter(None, map(str.strip, _plain(at[0]).splitlines())):
+        for line in filter(None, map(str.strip, GUESS.sub("", _plain(at[0])).splitlines())):
             when = TIME.search(line)
             time, key = when[0] if when else time, hash(VARIES.sub("", line))
             if key not in times or time < times[key]:
