@@ -8,9 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from aclnn_viz.explorers import live, subject_of
-from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import build
-from aclnn_viz.explorers.tiles_stage import Scene, laid
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Image, Line, Spots
 from aclnn_viz.pictures.panels import fitted, has_cells, limits
 
@@ -140,62 +138,12 @@ def swipe(page):
     page.wait_for_function("scrollY > 100")
 
 
-def test_the_dot_of_a_slope_goes_by_keys_and_says_its_place(opened):
-    page, _, _ = opened("hardswish")
-    grip = page.locator(".ae-grip")
-    assert grip.bounding_box()["width"] >= 44 and grip.bounding_box()["height"] >= 44
-    before = page.locator(".caption").text_content()
-    grip.focus()
-    for _ in range(15):
-        page.keyboard.press("Shift+ArrowLeft")
-    assert abs(float(grip.get_attribute("aria-valuenow"))) < 1e-9
-    assert page.locator(".caption").text_content() != before
-    page.keyboard.press("ArrowLeft")
-    assert float(grip.get_attribute("aria-valuenow")) == pytest.approx(-0.05)
-
-
 def test_a_class_lights_its_like(opened):
     page, _, hint = opened("cross_entropy_loss")
     assert hint("row", 3, 0.9).startswith("class 3\n")
     assert page.locator("[data-panel=map] .ae-lit").bounding_box()["width"] > 20
     hint("map", 3, 6)
     assert page.locator("[data-panel=row] .ae-lit").bounding_box()["width"] > 20
-
-
-def test_what_lies_under_the_lens_is_that_of_the_data(opened):
-    _, data, hint = opened("grid_sampler_2d")
-    row, column, weight, *_, value = data.taps[0]
-    words = f"row {row:.0f}, column {column:.0f}: {value:.4g} × {weight:.2f}"
-    u, v = data.read[0]
-    assert (
-        hint("taps", (max(column, u) + min(column, u)) / 2, (max(row, v) + min(row, v)) / 2)
-        == words
-    )
-    u = data.hops[0, 0]
-    said = float(hint("map", u, data.read[0, 0]).rsplit(" ", 1)[1])
-    assert said == pytest.approx(data.read[0, 0], rel=1e-3)
-
-
-def test_an_instruction_and_a_slot_say_their_data(opened):
-    page, data, hint = opened("tiles", buffers=2, at=0.32)
-    found = Scene(XP, data)
-    k = 1  # a place beside the grips
-    middle = (found.start[k] + found.end[k]) / 2 / found.span
-    job, takes = found.core.jobs[k], found.core.takes[k]
-    said = hint("timeline", middle, 0.0)
-    assert said == f"MTE2, tile {found.names[k]}: {job.name} in line {job.line}, {takes:.3f} us"
-    block = found.core.slots[1]
-    said = hint("machine", 1.5 / len(found.core.slots), laid(found.core).shelf + 0.5)
-    assert said.startswith(f"{block.label}, {block.length} bytes: tile ")
-
-
-def test_a_wait_says_how_long_it_takes(opened):
-    _, data, hint = opened("tiles")
-    found = Scene(XP, data)
-    start, end = found.waits
-    k = int(np.argmax(end - start))
-    said = hint("timeline", (0.3 * start[k] + 0.7 * end[k]) / found.span, 1.0)
-    assert said == f"V waits {end[k] - start[k]:.2f} us"
 
 
 def test_a_chain_breaks_and_a_copy_lands_late(opened):
@@ -214,21 +162,6 @@ def test_a_chain_breaks_and_a_copy_lands_late(opened):
     moment.focus()
     page.keyboard.press("ArrowLeft")
     assert float(moment.get_attribute("aria-valuenow")) == pytest.approx(0.315)
-
-
-def test_the_line_of_a_mistake_goes_by_keys_to_where_it_belongs(opened):
-    page, _, _ = opened("two_phase")
-    grip = page.locator("[data-panel=calls] .ae-grip")
-    assert "Only the emulator notices" in page.locator(".caption").text_content()
-    grip.focus()
-    page.keyboard.press("ArrowDown")
-    assert page.locator("[data-field=mended]").is_checked()
-    page.locator("[data-field=call]").evaluate(
-        "(one) => { one.value = 10; one.dispatchEvent(new Event('input', {bubbles: true})); }"
-    )
-    assert page.locator(".caption").text_content() == (
-        "The output is copied back. The result: right: out."
-    )
 
 
 # Moves the pointer to places of a panel, in units of its axes, and returns the hints.

@@ -181,18 +181,3 @@ def test_the_surround_is_the_image_as_the_mode_continues_it(mode, aligned):
         r, c = index(row, 6), index(column, 9)
         expected = image[r, c] if 0 <= r < 6 and 0 <= c < 9 else np.nan
         np.testing.assert_equal(data.surround[row + rows, column + columns], np.float64(expected))
-
-
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"height": 1, "width": 1, "alignCorners": True},
-        {"grid_height": 1, "grid_width": 1, "row": 0, "column": 0},
-        {"interpolationMode": 1},
-        {"interpolationMode": 2},
-    ],
-)
-def test_small_shapes_and_other_interpolations_have_a_picture(values):
-    data = compute(State(**values))
-    assert len(data.taps) == (4, 1, 16)[data.state.interpolationMode]
-    assert np.isfinite(data.out).all() and np.isfinite(data.gridGrad).all()

@@ -258,17 +258,3 @@ def test_plays_lead_through_the_world_and_back_to_the_state():
     assert first == last == {"moved": [[5, 15, x, y]]}
     assert [frame["moved"][0][2] for frame in slide["frames"][1:3]] == [3.0, -3.0]
     assert send["frames"] == [{"sent": 0.0}, {"sent": 1.0}]
-
-
-def test_a_small_or_a_narrow_image_fits_too():
-    for values in (
-        {},
-        {"width": 1, "height": 96},
-        {"width": 96, "height": 1, "alignCorners": True},
-        {"sent": 0.4},
-    ):
-        made = show(compute(State(**values)))
-        assert sum(each.span * each.rows for each in made.panels) == 40
-        wide, tall = (abs(axis.high - axis.low) for axis in (made.panels[0].x, made.panels[0].y))
-        assert 1.6 < wide / tall < 2.7
-        assert len(made.figure().axes) == 5

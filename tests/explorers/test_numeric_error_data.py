@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import assert_fits, panel
+from panelled_explorer import panel
 
 from aclnn_viz.accuracy.standard import all_of, at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
@@ -257,22 +257,8 @@ def test_an_atlas_is_held_to_the_envelope_of_the_plan():
     assert show(data).notices == ("a notice", "computed by atlas; the envelope is that of the plan")
 
 
-@OPERATORS
-@pytest.mark.sampled(3)
-def test_the_panels_fit(name):
-    assert_fits(show(compute(State(operator=name, fault="seldom"))))
-
-
 def test_predictions_are_labelled():
     assert show(compute(State())).notices == (
         "predicted for Ascend910B2, CANN 9.1: not measured on hardware",
     )
     assert show(compute(State(plan="kit"))).notices == ()
-
-
-def test_the_twin_tells_the_plan_the_standards_and_the_element():
-    data = compute(State())
-    text = show(data).text
-    assert all(name in text for name in data.report.verdicts)
-    assert all(str(note) in text for note in plan_of(State()).notes)
-    assert f"{data.errors.ulps.max():.4g} ulp" in text and fault_of(State()) is None

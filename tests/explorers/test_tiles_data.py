@@ -7,17 +7,16 @@ from functools import partial
 
 import numpy as np
 import pytest
-from panelled_explorer import assert_fits, marks, panel
+from panelled_explorer import marks, panel
 
 from aclnn_viz import tiles
-from aclnn_viz.explorers import explore, tiles_data
+from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.state import StateError
 from aclnn_viz.explorers.tiles import subject
 from aclnn_viz.explorers.tiles_core import _known, paced
 from aclnn_viz.explorers.tiles_data import FAULTS, PROGRAMS, inputs, operator_of, program_of
 from aclnn_viz.explorers.tiles_data import State as Opening
-from aclnn_viz.explorers.tiles_run import picture
 from aclnn_viz.explorers.tiles_stage import Scene
 from aclnn_viz.pictures.marks import Blocks, Grip, Note, Spots
 from aclnn_viz.pictures.text import unmarked
@@ -103,14 +102,6 @@ def test_a_time_is_the_later_of_two_as_all_instructions_one_by_one_say(late, wai
     assert np.allclose(found.start, start) and np.allclose(found.end, end)
     reader = core.readers[0]
     assert (start[reader] < end[core.copy]) != wait
-
-
-def test_a_late_copy_moves_what_waits_for_it_and_nothing_before():
-    usual, late = scene(), scene(late=0.5)
-    moved = late.start - usual.start
-    copy, reader = usual.core.copy, usual.core.readers[0]
-    assert (moved >= -1e-12).all() and (moved[:copy] == 0).all()
-    assert moved[reader] == pytest.approx(late.late) and moved[-1] == pytest.approx(late.late)
 
 
 @pytest.mark.parametrize("at", [0.1, 0.32, 0.5, 0.99])
@@ -243,16 +234,6 @@ def test_the_line_of_an_instruction_is_the_one_that_issued_it(program):
         assert job.name.split()[0] in linecache.getline(job.file, job.line)
 
 
-@pytest.mark.parametrize(
-    "fault", ["hardswish: freed twice", "hardswish: barrier removed", "rms_norm: gamma not awaited"]
-)
-def test_no_innocent_instruction_is_marked(fault):
-    data = compute(State(program=fault.partition(":")[0], fault=fault))
-    guilty = {hazard.line for hazard in data.hazards}
-    marked = {job.line for jobs in data.work.jobs.values() for job in jobs if job.hazardous}
-    assert guilty and marked <= guilty
-
-
 @pytest.mark.parametrize("key", [key for k, key in enumerate(FAULTS) if k % 12 == 0])
 def test_a_fault_shows_as_its_entry_says_or_the_headline_says_where_it_does(key):
     fault = FAULTS[key]
@@ -299,33 +280,6 @@ def test_nothing_claims_to_be_measured(time):
     assert "nothing was measured" in shown.notices[0] and "nothing was measured" in shown.text
     assert label == {"A2": "us, stated, not measured", "steps": "steps: an order, no cycles"}[time]
     assert "emulated" in panel(shown, "machine").title
-
-
-@pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(4)
-def test_the_panels_fit(name):
-    for time in ("steps", "A2"):
-        assert_fits(show(compute(State(program=name, rows=16, columns=5, cores=20, time=time))))
-
-
-def test_the_picture_of_times_has_them_and_what_bounds_them():
-    data = compute(State())
-    shown = picture(data.times)
-    assert data.times.sentence in shown.headline and repr(data.times) in shown.text
-    assert "nothing was measured" in shown.notices[0]
-
-
-@pytest.fixture
-def explorer():
-    made = explore(
-        "tiles",
-        program="rms_norm",
-        fault="rms_norm: sum of the last slot not awaited",
-        schedule="late",
-        columns=60,
-    )
-    yield made
-    made.close()
 
 
 def test_the_program_of_a_state_is_the_kits_own_unless_something_is_changed():

@@ -11,8 +11,7 @@ from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.terms import Link, Term, same_element, typeset
 from aclnn_viz.explorers.zoom import State
-from aclnn_viz.explorers.zoom_data import programs, read, tiles_of
-from aclnn_viz.pictures import roles
+from aclnn_viz.explorers.zoom_data import programs, read
 from aclnn_viz.pictures.marks import Box, Note, Spots
 
 SUBJECT = subject_of("zoom")
@@ -193,14 +192,6 @@ def test_a_step_that_takes_two_elements_of_a_term_is_refused():
         same_element([step], step, 2)
 
 
-def test_an_instruction_that_wrote_other_numbers_is_no_term():
-    state, z = of("rms_norm")
-    owned = tiles_of(z.work, z.truth * 2, {name: z.place[index(z, name)] for name in z.goes})[0]
-    assert {
-        z.terms[term].label for tile in owned for *_, term, _ in tile.wrote if term >= 0
-    }.isdisjoint({"dxOut", "xhat", "dgammaOut"})
-
-
 def test_a_fault_of_the_program_is_seen_at_the_instruction_where_it_begins():
     _, right = of("layer_norm")
     _, wrong = of("layer_norm", fault="layer_norm: mean of a tile")
@@ -222,32 +213,6 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
     with pytest.raises(NotSupported, match=": got .*; "):
         read(operator(name), case(name).inputs)
     assert not any(tiles_data.PROGRAMS[program].operator == name for program in PROGRAMS)
-
-
-@pytest.mark.parametrize("level", ["formula", "tensor", "pipes"])
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"rows": 1, "columns": 1, "row": 0, "column": 0},
-        {"rows": 12, "columns": 128, "cores": 48},
-        {"program": "hardswish", "row": 3},
-        {"program": "group_norm_swish", "rows": 1, "columns": 1, "row": 0, "column": 0},
-    ],
-    ids=str,
-)
-@pytest.mark.sampled(6)
-def test_the_smallest_and_the_largest_tensor_are_shown(values, level):
-    shown = SUBJECT.show(SUBJECT.compute(State(level=level, **values)))
-    assert len(shown.panels) == 1 and all(shown.headline)
-
-
-@pytest.mark.parametrize("level", ["formula", "tensor", "pipes"])
-def test_every_colour_is_one_of_the_table_of_roles(level):
-    panel = SUBJECT.panels(SUBJECT.compute(State(level=level)))[0]
-    kinds = {mark.kind for mark in panel.marks if isinstance(mark, Box)}
-    meant = {value for name, value in vars(roles).items() if name.isupper()}
-    assert kinds <= meant
-    assert (roles.MOVED in kinds, roles.GRADIENT in kinds) == (level != "pipes", level != "tensor")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
