@@ -84,7 +84,8 @@ def test_a_saved_page_is_alive_without_a_request_and_its_address_opens_the_same(
     name, browser, tmp_path
 ):
     subject = subject_of(name)
-    state, path = build(subject.state, {}), tmp_path / "page.html"
+    opening = {"epsilon": -3.0} if name == "rms_norm" else {}  # to which the page is set back
+    state, path = build(subject.state, opening), tmp_path / "page.html"
     data = subject.compute(
         state, lambda state, given: (subject.operator(state).backward(**given), ())
     )
@@ -214,19 +215,6 @@ def test_a_finger_scrolls_beside_the_grips(browser, sampler):
     assert float(grip.get_attribute("aria-valuenow")) == before + 5
 
 
-def test_a_point_is_dragged_by_hand(browser, sampler):
-    page = Page(browser, sampler)
-    canvas = page.page.locator("[data-panel=image] canvas")
-    canvas.focus()
-    before = page.said()
-    canvas.press("ArrowLeft")
-    page.becomes("said.join() !== given.join()", before)
-    assert "moved=[[5,15," in unquote(page.address())
-    canvas.press("Home")
-    page.becomes("said.join() === given.join()", before)
-    assert page.faults == []
-
-
 def test_words_that_come_and_go_draw_only_the_panels_whose_size_they_change(browser, sampler):
     page = Page(browser, sampler)
     drawn, moved, before, sizes, heights = page.page.evaluate("""async () => {
@@ -273,20 +261,6 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
     assert page.faults == []
 
 
-def test_reset_leads_to_the_state_that_was_saved(browser, tmp_path):
-    with patch.multiple(live, COMBINATIONS_HELD=1):
-        explorer = explore("hardswish", x=-2.0)
-        explorer.save(tmp_path / "page.html")
-        explorer.close()
-    page = Page(browser, (tmp_path / "page.html").as_uri())
-    before, x = page.said(), page.page.locator("[data-field=x]")
-    x.fill("1.5")
-    page.becomes("said.join() !== given.join()", before)
-    page.page.locator("[data-lift=reset]").click()
-    page.becomes("said.join() === given.join()", before)
-    assert x.input_value() == "-2"
-
-
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, tmp_path):
     with patch.multiple(live, COMBINATIONS_HELD=1):
         explorer = explore("cross_entropy_loss")
@@ -322,12 +296,8 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_instructions_and_ba
         """Point at a place in units of the axes, read its hint, and click."""
         page.becomes("!document.querySelector('[data-gliding]')")
         canvas = page.page.locator("[data-panel=zoom] canvas")
-        box, (x0, x1), (y0, y1) = (
-            json.loads(canvas.get_attribute("data-axes"))[name]
-            if name == "box"
-            else json.loads(canvas.get_attribute("data-axes"))[name][:2]
-            for name in ("box", "x", "y")
-        )
+        axes = json.loads(canvas.get_attribute("data-axes"))
+        box, (x0, x1, _), (y0, y1, _) = axes["box"], axes["x"], axes["y"]
         place = {
             "x": box["left"] + (x - x0) / (x1 - x0) * (box["right"] - box["left"]),
             "y": box["bottom"] + (y - y0) / (y1 - y0) * (box["top"] - box["bottom"]),
@@ -360,9 +330,6 @@ def test_a_click_leads_from_the_formula_to_the_tensor_to_the_instructions_and_ba
     last = len(tile.jobs[-16:]) - 1
     click(0.5, last, f"{tile.jobs[-1].name} in line {tile.jobs[-1].line}", "formula")
     assert page.said()[0].startswith(f"{output} [") and page.faults == other.faults == []
-    unnamed = page.page.evaluate("""() => [...document.querySelectorAll("canvas, select, input, button, summary")]
-        .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim())).length""")
-    assert unnamed == 0
     level.locator(":checked").press("ArrowDown")  # by keyboard, too
     page.becomes("document.querySelector('figcaption').textContent.includes('shape')")
     assert page.faults == []

@@ -289,11 +289,6 @@ def test_a_page_says_that_its_pictures_are_recorded_and_how_many():
     assert page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
 
 
-def test_a_sentence_names_controls_without_their_powers():
-    notice = page_of(saved("rms_norm")[-1])["texts"]["en"]["notice"]
-    assert "epsilon" in notice and "^" not in notice
-
-
 @NODE
 @pytest.mark.soak
 def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(tmp_path):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import aclnn_viz as av
-from aclnn_viz.explorers import default, planes, response
+from aclnn_viz.explorers import attention, default, losses, norms, planes, response, softmax
 from aclnn_viz.operators import registry
 
 STEP = 1e-6
@@ -20,8 +20,16 @@ def marks(found, panel):
 
 
 def test_every_operator_has_a_stage_by_its_declaration():
-    rest = {op.name for op in av.operators() if response.stage_of(op)[0] is planes}
-    assert {name for name in rest if not registry.file("explorer", name)} == {
+    found = {}
+    for op in av.operators():
+        found.setdefault(response.stage_of(op)[0], set()).add(op.name)
+    assert found[norms] == set(
+        "batch_norm deep_norm group_norm group_norm_swish layer_norm rms_norm".split()
+    )
+    assert found[losses] == {"cross_entropy_loss", "nll_loss"}
+    assert found[attention] == {"flash_attention_score"}
+    assert found[softmax] == {"softmax", "scaled_masked_softmax", "log_softmax"}
+    assert {name for name in found[planes] if not registry.file("explorer", name)} == {
         "avg_pool",
         "embedding",
         "ge_glu",
