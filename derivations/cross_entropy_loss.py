@@ -12,7 +12,7 @@ from sympy import IndexedBase, KroneckerDelta, S, Sum, Symbol, exp, log
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation
 from derivations.prover.gradient import gradient
-from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.notation import array_symbols, index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
@@ -20,9 +20,7 @@ N, C = size_symbols("N C")
 r, c, p, i, k, l, q = index_symbols("r c p i k l q")
 ignore = Symbol("ignoreIndex", integer=True)
 alpha, lam = Symbol("labelSmoothing", real=True), Symbol("lseSquareScaleForZloss", real=True)
-x, logProb, weight, lse = (
-    IndexedBase(name, real=True) for name in "x logProb weightOptional lseForZlossOptional".split()
-)
+x, logProb, weight, lse = array_symbols("x logProb weightOptional lseForZlossOptional")
 target = IndexedBase("target", integer=True)
 CLASSES, ROWS = (k, 0, C - 1), (l, 0, N - 1)
 ENTRY = {p: (0, N - 1), i: (0, C - 1)}

@@ -12,14 +12,15 @@ from sympy import IndexedBase, Sum, Symbol, exp, symbols
 
 from derivations.prover.formulas import Derivation
 from derivations.prover.gradient import gradient
+from derivations.prover.notation import array_symbols, index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
 CHAPTER, book = 7, Book("flash_attention_score")
-i, i1, j, j1, j2, c, c1, e, e1 = symbols("i i1 j j1 j2 c c1 e e1", integer=True)
-m, n, d, w = symbols("m n d w", integer=True, positive=True)
-q, k, v, dy, y = (IndexedBase(name, real=True) for name in ("query", "keyIn", "value", "dy", "y"))
-s, a = (IndexedBase(name, real=True) for name in "sa")
+i, i1, j, j1, j2, c, c1, e, e1 = index_symbols("i i1 j j1 j2 c c1 e e1")
+m, n, d, w = size_symbols("m n d w")
+q, k, v, dy, y = array_symbols("query keyIn value dy y")
+s, a = array_symbols("s a")
 scale = Symbol("scaleValue", real=True)
 
 
@@ -97,7 +98,7 @@ def documented():
 
 # In blocks, columns of A and columns of B have different names.
 
-p, b = symbols("p b", integer=True, positive=True)  # the numbers of columns of A and B
+p, b = size_symbols("p b")  # the numbers of columns of A and B
 top, top_a, top_b = symbols("max maxA maxB", real=True)
 A, B = (
     (IndexedBase(f"s{x}", real=True), IndexedBase(f"v{x}", real=True), length)

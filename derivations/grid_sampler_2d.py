@@ -8,7 +8,7 @@ pixels (h, w), grid points (p, q).
 
 from functools import cache
 
-from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol
+from sympy import IndexedBase, Integer, KroneckerDelta, S, Sum, Symbol, symbols
 
 from derivations import coordinates, interpolation
 from derivations.coordinates import unnormalise
@@ -16,15 +16,15 @@ from derivations.interpolation import WEIGHTS, slopes, t
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation
 from derivations.prover.gradient import gradient
-from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.notation import array_symbols, index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
 N, C, H, W, P, Q, K = size_symbols("N C H W P Q K")
 b, c, h, w, p, q, k, l = index_symbols("b c h w p q k l")
-image, gradOutput, V = (IndexedBase(name, real=True) for name in ("input", "gradOutput", "V"))
-X, Y = (IndexedBase(name, integer=True) for name in "XY")
-wx, wy, tx, ty, sx, sy = (IndexedBase(name, real=True) for name in "wx wy tx ty sx sy".split())
+image, gradOutput, V = array_symbols("input gradOutput V")
+X, Y = symbols("X Y", cls=IndexedBase, integer=True)
+wx, wy, tx, ty, sx, sy = array_symbols("wx wy tx ty sx sy")
 POINT = (b, p, q)
 PIXEL, OUTPUT = {b: N, c: C, h: H, w: W}, {b: N, c: C, p: P, q: Q}
 PIXELS = [(h, 0, H - 1), (w, 0, W - 1)]

@@ -8,10 +8,10 @@ documentation; ops-nn norm/group_norm_swish_grad.
 
 from functools import cache
 
-from sympy import IndexedBase, KroneckerDelta, Rational, S, Sum, Symbol, exp
+from sympy import KroneckerDelta, Rational, S, Sum, Symbol, exp
 
 from derivations.prover.formulas import Derivation
-from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.notation import array_symbols, index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
@@ -19,9 +19,7 @@ N, G, D, P = size_symbols("N G D P")
 M = D * P
 a, g, c, q, b, d, u, t = index_symbols("a g c q b d u t")
 eps, scale = Symbol("eps", positive=True), Symbol("swishScale", real=True)
-x, dy, gamma, beta, mean, rstd, dYNew = (
-    IndexedBase(name, real=True) for name in "x dy gamma beta mean rstd dYNew".split()
-)
+x, dy, gamma, beta, mean, rstd, dYNew = array_symbols("x dy gamma beta mean rstd dYNew")
 FULL = {a: N, g: G, c: D, q: P}
 ENTRY = {index: (0, length - 1) for index, length in FULL.items()}
 GROUP = {index: ENTRY[index] for index in (a, g)}

@@ -7,18 +7,18 @@ columns j = 0..n-1 one gamma each, for tensors of any rank.
 
 from functools import cache
 
-from sympy import IndexedBase, KroneckerDelta, Rational, Sum, Symbol
+from sympy import KroneckerDelta, Rational, Sum, Symbol
 
 from derivations.prover.expressions import substitute
 from derivations.prover.formulas import Derivation
-from derivations.prover.notation import index_symbols, size_symbols
+from derivations.prover.notation import array_symbols, index_symbols, size_symbols
 from derivations.prover.tape import Tape
 from derivations.prover.theorem import Book, Equation
 
 m, n = size_symbols("m n")
 r, j, p, i, l, k = index_symbols("r j p i l k")
 epsilon = Symbol("epsilon", positive=True)
-x, gamma, dy, rstd, mean = (IndexedBase(name, real=True) for name in "x gamma dy rstd mean".split())
+x, gamma, dy, rstd, mean = array_symbols("x gamma dy rstd mean")
 COLUMN, ROW = (l, 0, n - 1), (k, 0, m - 1)
 ENTRY = {p: (0, m - 1), i: (0, n - 1)}
 

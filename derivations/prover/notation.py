@@ -132,5 +132,9 @@ def index_symbols(names):
     return symbols(names, integer=True)
 
 
+def array_symbols(names):
+    return symbols(names, cls=IndexedBase, real=True)
+
+
 def size_symbols(names):
     return symbols(names, integer=True, positive=True)
