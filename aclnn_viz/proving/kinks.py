@@ -1,12 +1,12 @@
 """Find the value of a backward pass exactly at a kink, about which the proved equations, valid beside it, say nothing."""
 
-from itertools import chain, combinations_with_replacement, product
+from itertools import chain, combinations_with_replacement
 
-from sympy import Integer, S, Symbol, cancel, expand
+from sympy import S, cancel, expand
 
 from aclnn_viz.proving.paths import BY_VALUE, Impossible, OneOrMore, Path, Still
 from aclnn_viz.proving.steps import TRUTHS, plain
-from aclnn_viz.proving.theorems import loss_of, pieces, place_in
+from aclnn_viz.proving.theorems import entries, loss_of
 
 # Most regions of a theorem whose kinks are searched: for the samplers, which have more, the search
 # would take minutes.
@@ -34,45 +34,30 @@ def turns(traced, output, of):
     (output, the numbers above 0 there).
     """
     leaf, made = traced.leaves[of], traced.backward[output]
-    for offsets, piece in pieces(made):
-        for places in product(
-            *(
-                range(int(axis[0])) if len(axis) == 1 and axis[0].is_Integer else (None,)
-                for axis in piece.axes
-            )
-        ):
-            index = [
-                (Integer(place),)
-                if place is not None
-                else tuple(
-                    Symbol(f"i{k}_{m}" if m else f"i{k}", integer=True) for m in range(len(axis))
-                )
-                for k, (axis, place) in enumerate(zip(piece.axes, places))
-            ]
-            at = place_in(index, piece.axes, offsets, leaf)
-            entry, todo, tries, found, regions = leaf.at(leaf.axes, at), [()], {}, [], []
-            while todo:
-                given = todo.pop()
-                right, path = _right(traced, of, entry, piece, index, given)
-                if path is None:
+    for piece, index, at in entries(made, leaf):
+        entry, todo, tries, found, regions = leaf.at(leaf.axes, at), [()], {}, [], []
+        while todo:
+            given = todo.pop()
+            right, path = _right(traced, of, entry, piece, index, given)
+            if path is None:
+                continue
+            todo += [g for g, _ in path.others]
+            regions.append((right, path.signs))
+            for k, d in enumerate(path.signs):
+                turned = plain(path.taken[k] * d)
+                if tries.setdefault(turned, 0) > TRIED:
                     continue
-                todo += [g for g, _ in path.others]
-                regions.append((right, path.signs))
-                for k, d in enumerate(path.signs):
-                    turned = plain(path.taken[k] * d)
-                    if tries.setdefault(turned, 0) > TRIED:
-                        continue
-                    tries[turned] += 1
-                    zero, above, below = (
-                        _right(traced, of, entry, piece, index, (*path.taken[:k], s))[0]
-                        for s in (0, 1, -1)
-                    )
-                    if None in (above, below):  # the kink lies elsewhere
-                        continue
-                    tries[turned] = TRIED + 1
-                    if not zero == above == below:
-                        found.append((turned, zero, above, below))
-            yield found, regions, entry
+                tries[turned] += 1
+                zero, above, below = (
+                    _right(traced, of, entry, piece, index, (*path.taken[:k], s))[0]
+                    for s in (0, 1, -1)
+                )
+                if None in (above, below):  # the kink lies elsewhere
+                    continue
+                tries[turned] = TRIED + 1
+                if not zero == above == below:
+                    found.append((turned, zero, above, below))
+        yield found, regions, entry
 
 
 def beside(traced, of, d, zero, above, below, regions, entry):
@@ -111,14 +96,7 @@ def _is_compared(traced, of, d, entry):
     """Return whether the forward page itself compares d, or -d, with 0."""
     todo = [()]
     while todo:
-        path = Path(
-            of,
-            entry,
-            Still(traced, frozenset(traced.equal.items()), BY_VALUE),
-            todo.pop(),
-            traced.known,
-            dict(traced.equal),
-        )
+        path = _path(traced, of, entry, todo.pop())
         try:
             with traced.xp.seen_by(path):
                 loss_of(traced, of, entry, path)
@@ -158,15 +136,13 @@ def _between(z, a, b):
     return bool(0 <= share <= 1) if share.is_Rational or share == S.Infinity else None
 
 
+def _path(traced, of, entry, given):
+    still = Still(traced, frozenset(traced.equal.items()), BY_VALUE)
+    return Path(of, entry, still, given, traced.known, dict(traced.equal))
+
+
 def _right(traced, of, entry, piece, index, given):
-    path = Path(
-        of,
-        entry,
-        Still(traced, frozenset(traced.equal.items()), BY_VALUE),
-        given,
-        traced.known,
-        dict(traced.equal),
-    )
+    path = _path(traced, of, entry, given)
     path.loose = True
     try:
         with traced.xp.seen_by(path):

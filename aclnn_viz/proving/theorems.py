@@ -116,13 +116,21 @@ def claims(traced, output, of, naming):
         traced.leaves[of],
         traced.backward[output] if output else traced.xp.zeros_like(traced.leaves[of]),
     )
+    if not isinstance(made, Pieces) and (
+        made.ndim != leaf.ndim or not all(map(same_length, made.axes, leaf.axes))
+    ):
+        raise Refused(
+            f"{output} has the shape {_shape(made.axes)}, {of} the shape {_shape(leaf.axes)}"
+        )
+    for piece, index, at in entries(made, leaf):
+        yield from _walked(traced, output, of, piece, index, at, naming)
+
+
+def entries(made, leaf):
+    """Yield (piece, index, place in the leaf) of the entries of an output: one for each index of an axis of numeric length."""
     for offsets, piece in pieces(made):
         axes = piece.axes
         literal = [k for k, axis in enumerate(axes) if len(axis) == 1 and axis[0].is_Integer]
-        if piece is made and (len(axes) != leaf.ndim or not all(map(same_length, axes, leaf.axes))):
-            raise Refused(
-                f"{output} has the shape {_shape(axes)}, {of} the shape {_shape(leaf.axes)}"
-            )
         for places in product(*(range(int(axes[k][0])) for k in literal)):
             index = [
                 tuple(
@@ -133,8 +141,7 @@ def claims(traced, output, of, naming):
             ]
             for k, place in zip(literal, places):
                 index[k] = (Integer(place),)
-            at = place_in(index, axes, offsets, leaf)
-            yield from _walked(traced, output, of, piece, index, at, naming)
+            yield piece, index, place_in(index, axes, offsets, leaf)
 
 
 def _walked(traced, output, of, piece, index, at, naming):
