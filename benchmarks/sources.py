@@ -332,7 +332,7 @@ def by_numpy(one, call: "Called", hazards: str) -> tuple[str, str]:
                     *call.values,
                 )
             )
-    except TypeError:
+    except (TypeError, ValueError, IndexError):
         return "launched", hazards or "other inputs than those of the reference"
     made = call.outputs[0]
     if made.size != right.size:
@@ -547,7 +547,7 @@ def program(place: Path) -> tuple[str, str]:
                 return "not run", "gen_data.py: " + made.stderr.strip().rpartition("\n")[2][:150]
         others = [
             part
-            for one in folder.glob("*.cpp")
+            for one in folder.glob("*.[ca][ps]*" if place.suffix == ".cpp" else "*.cpp")
             if one.name != place.name
             for part in ("--with", one)
         ]
