@@ -272,6 +272,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     for time, at, line in _lines(re.sub(r"((?:eason|Error):)[ \t]*\r?\n\s*", r"\1 ", text)):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
+        if re.search(r"\b(?:INFO|DEBUG)\b", line):
+            continue
         raised = RAISED.search(line)
         named = [number or word for number, word in NAMED.findall(line)]
         here = [
