@@ -21,6 +21,12 @@ from aclnn_viz.operators.patterns import Pattern, Sizes, choices, chosen, formul
 from aclnn_viz.operators.shapes import BITS, formats_of, is_plain
 
 
+def _is_real(value) -> bool:
+    return isinstance(value, Real | np.generic) and not isinstance(
+        value, np.complexfloating | np.flexible
+    )
+
+
 class Draw:
     """A seeded source of tensors: draws each one unless the caller gave an array or one value for all elements."""
 
@@ -37,22 +43,20 @@ class Draw:
 
         `values` makes a float64 array of `shape`, or yields its elements in order in arrays that the cache holds.
         """
-        # draw also for a given tensor, so that the other tensors do not change
         drawn = values(self.rng)
-        into = None if name in self.given else np.empty(shape, (fmt or self.format).numpy)
-        flat, at = None if into is None else into.reshape(-1), 0
-        for part in drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]:
-            if flat is not None:
-                flat[at : at + part.size] = round_to(part, into.dtype).reshape(-1)
-            at += part.size
-        if into is not None:
+        parts = drawn if isinstance(drawn, Iterator) else [np.asarray(drawn, np.float64)]
+        if name not in self.given:
+            into, at = np.empty(shape, (fmt or self.format).numpy), 0
+            for part in parts:
+                into.reshape(-1)[at : at + part.size] = round_to(part, into.dtype).reshape(-1)
+                at += part.size
             return into
+        for _ in parts:  # drawn also for a given tensor, so that the other tensors do not change
+            pass
         value = self.given[name]
         if value is None or isinstance(value, np.ndarray) and value.shape == tuple(shape):
             return value
-        if isinstance(value, Real | np.generic) and not isinstance(
-            value, np.complexfloating | np.flexible
-        ):
+        if _is_real(value):
             return np.full(shape, round_to(np.float64(value), fmt or self.format))
         got = f"shape {value.shape}" if isinstance(value, np.ndarray) else shown(value)
         raise invalid(
@@ -66,9 +70,7 @@ class Draw:
         value = self.given.get(name, tensor)
         if value is None or isinstance(value, np.ndarray):
             return value
-        if not isinstance(value, Real | np.generic) or isinstance(
-            value, np.complexfloating | np.flexible
-        ):
+        if not _is_real(value):
             raise invalid(
                 f"{name} must be an array, or one value", shown(value), "pass a NumPy array"
             )
