@@ -232,22 +232,9 @@ class NotedArrays(LetteredArrays):
             x.symbol**power,
         )
 
-    def astype(self, x, dtype):
-        dtype = kind_of(dtype)
-        if dtype not in RANK:
-            raise Refused(f"the format {dtype!r}")
-        x = self.lift(x)
-        return (
-            x
-            if x.kind == dtype
-            else self.made(
-                "astype",
-                (x.symbol,),
-                x.lengths,
-                dtype,
-                formula=x.symbol if (x.kind, dtype) == (INT, REAL) else None,
-            )
-        )
+    def cast(self, x, kind):
+        formula = x.symbol if (x.kind, kind) == (INT, REAL) else None
+        return self.made("astype", (x.symbol,), x.lengths, kind, formula=formula)
 
     # Functions that make and move entries
 

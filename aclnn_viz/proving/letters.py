@@ -104,14 +104,19 @@ class LetteredArrays:
         lambda self, a, b, name=name: self.infix(name, a, b)
         for name in ("add", "sub", "mul", "truediv", "and", "or")
     )
-    asarray = lambda self, x, dtype=None: (
-        self.lift(x) if dtype is None else self.astype(self.lift(x), dtype)
-    )
+    asarray = lambda self, x, dtype=None: self.lift(x) if dtype is None else self.astype(x, dtype)
 
     def clip(self, x, low=None, high=None, **ends):
         low, high = ends.get("min", low), ends.get("max", high)
         x = x if low is None else self.maximum(x, low)
         return x if high is None else self.minimum(x, high)
+
+    def astype(self, x, dtype):
+        """Return an array in another format, made by `cast` of the namespace."""
+        x, kind = self.lift(x), kind_of(dtype)
+        if kind not in RANK:
+            raise Refused(f"the format {kind!r} is not known")
+        return x if x.kind == kind else self.cast(x, kind)
 
     zeros_like = lambda self, x: self.full_like(x, 0)
     ones_like = lambda self, x: self.full_like(x, 1)

@@ -379,21 +379,16 @@ class SymbolicArrays(LetteredArrays):
         kind = REAL if not power.is_Integer or power < 0 else None
         return self.each(f"pow {power}", lambda e: e**power, kind, x)
 
-    def astype(self, x, dtype):
-        dtype = kind_of(dtype)
-        if dtype not in RANK:
-            raise Refused(f"the format {dtype!r} is not known")
+    def cast(self, x, kind):
         f = (
             Truncated
-            if dtype == INT
+            if kind == INT
             else (lambda e: e)
-            if dtype == REAL or x.kind == BOOL
+            if kind == REAL or x.kind == BOOL
             else lambda e: negated(equal(e, S.Zero))
         )
-        if dtype == x.kind:
-            return x
         return self._through(
-            x, ("astype", dtype), lambda part: self.each(f"astype {dtype}", f, dtype, part)
+            x, ("astype", kind), lambda part: self.each(f"astype {kind}", f, kind, part)
         )
 
     def where(self, condition, x, y):
