@@ -83,46 +83,6 @@ def test_no_value_of_a_control_is_cut_off(explorer):
 
 
 # Remembers every text of the last drawing of a canvas: [panel, or null behind all that moves, text, left, right].
-LISTEN = """() => {
-    const listening = "texts" in window;
-    window.texts = [];
-    if (listening) return;
-    for (const { prototype } of [CanvasRenderingContext2D, OffscreenCanvasRenderingContext2D]) {
-        const write = prototype.fillText, clear = prototype.clearRect;
-        prototype.clearRect = function (...area) {  // a drawing begins
-            const panel = this.canvas.closest?.("figure").dataset.panel;
-            window.texts = window.texts.filter(([name]) => name !== panel);
-            clear.apply(this, area);
-        };
-        prototype.fillText = function (text, x, y) {
-            const wide = this.measureText(text).width;
-            const left = x - wide * { left: 0, center: 0.5, right: 1 }[this.textAlign];
-            window.texts.push([this.canvas.closest?.("figure").dataset.panel, text, left, left + wide]);
-            write.call(this, text, x, y);
-        };
-    }
-}"""
-
-
-def texts(explorer, panel, *changes):
-    """Return the texts of a panel after controls were moved."""
-    explorer.page.evaluate(LISTEN)
-    explorer.run(f"explorer.values = {{**explorer.initial, **{dict(changes)!r}}}")
-    explorer.settle()
-    assert explorer.problem() == ""
-    return [text for name, *text in explorer.page.evaluate("window.texts") if name == panel]
-
-
-@by_name("two_phase")
-@pytest.mark.parametrize("mistake", ["null", "dtype", "no device"])
-@pytest.mark.sampled(1)
-def test_calls_and_their_status_keep_apart(explorer, mistake):
-    found = texts(explorer, "calls", ("mistake", mistake))
-    names = [right for text, _, right in found if "acl" in text and not text[:1].isdigit()]
-    assert len(names) > 3
-    assert max(names) < min(left for text, left, _ in found if text[:1].isdigit())
-
-
 # Moves a control of the view of a number, as a hand would.
 MOVE = """([view, field, value]) => {
     const input = document.querySelectorAll(".aclnn-explorer")[view].querySelector(`[data-field=${field}]`);

@@ -40,10 +40,7 @@ def saved(name: str) -> tuple:
 def saved_at(name: str, **values) -> tuple:
     subject = subject_of(name)
     state = build(subject.state, values)
-    with patch.multiple(
-        live,
-        **({"COMBINATIONS_HELD": live.COMBINATIONS_HELD} if SOAK else {"COMBINATIONS_HELD": 6}),
-    ):
+    with patch.object(live, "COMBINATIONS_HELD", live.COMBINATIONS_HELD if SOAK else 6):
         return subject, state, live.saved(subject, state, subject.compute(state))
 
 

@@ -2,14 +2,7 @@
 
 import numpy as np
 import pytest
-from machine import SOAK, sampled
-from panelled_explorer import (
-    assert_control_answers,
-    assert_lifted_cell_opens_the_same_state,
-    assert_lifted_pictures,
-    assert_lifted_program_makes_both_calls,
-    assert_lifted_test_judges,
-)
+from machine import sampled
 
 from aclnn_viz import explore, operator
 from aclnn_viz import language as av_language
@@ -38,11 +31,11 @@ def test_an_operator_without_an_explorer_gets_this_one(bare):
     assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
     names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
     outputs = list(subject_operator(bare).outputs)
-    panels, tensors = (
-        [panel.name for panel in shown(bare).panels],
-        [*names, *outputs],
-    )
+    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *outputs]
     assert panels[-len(tensors) :] == tensors and len(panels) > len(tensors)
+    fields = {c["field"] for c in controls(bare.subject.state)}
+    moved = {p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")}
+    assert {"dtype", "seed", "axis_0", "axis_1"} | moved <= fields
 
 
 def subject_operator(explorer):
@@ -53,38 +46,9 @@ def shown(explorer):
     return explorer.subject.show(explorer.data)
 
 
-@pytest.mark.sampled(1)
-def test_every_control_answers(bare):
-    fields = [c["field"] for c in controls(bare.subject.state)]
-    assert {"dtype", "seed", "axis_0", "axis_1"} <= set(fields)
-    assert {
-        p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")
-    } <= set(fields)
-    for name in fields:
-        if name != "ignoreIndex":  # no target has its value until it is drawn
-            assert_control_answers(bare, bare.subject.show, name)
-
-
-@pytest.mark.sampled(2)
-def test_everything_is_lifted_out(bare):
-    bare.values = {**bare.values, "axis_0": 2, "seed": 3, "dtype": "float16"}
-    assert bare.problem == {}
-    assert_lifted_cell_opens_the_same_state(bare)
-    assert_lifted_test_judges(bare, subject_operator(bare).outputs[0])
-    assert_lifted_program_makes_both_calls(bare)
-    # every panel of the others is drawn by the same marks
-    if SOAK or bare.subject.name == OPERATORS[0]:
-        assert_lifted_pictures(bare)
-
-
-def test_the_words_tell_the_numbers_and_the_panels_fit(bare):
-    picture, data = shown(bare), bare.data
-    assert picture.headline[0] in picture.text and len(picture.headline) == 1
-    assert all(f"\n{name} [" in picture.text for name in data.outputs)
-    used = 0
-    for panel in picture.panels:
-        used += panel.span * panel.rows * (not panel.more)
-    assert used % 20 == 0
+def test_the_words_tell_the_numbers_which_are_finite(bare):
+    picture = shown(bare)
+    assert all(f"\n{name} [" in picture.text for name in bare.data.outputs)
     gaps = "forward slope norm weights row map scores volume back planes".split()
     arrays, _ = described([panel for panel in picture.panels if panel.name not in gaps])
     assert all(np.isfinite(array).all() for array in arrays.values())
@@ -107,21 +71,6 @@ def test_a_matrix_of_a_larger_tensor_is_chosen():
     )
     assert isinstance(heat, Heat)
     np.testing.assert_array_equal(heat.values, np.float64(data.outputs["dxOut"][0, 3]))
-
-
-def test_nothing_is_a_picture_too():
-    made = default.of(operator("rms_norm"))
-    data = made.compute(made.state(axis_0=1, axis_1=1))
-    assert made.show(data).figure().axes and "dxOut" in made.show(data).text
-
-
-def test_own_explorers_are_found_before_it():
-    own = {name: registry.file("explorer", name) is not None for name in OPERATORS}
-    assert {
-        name: subject_of(name).inputs.__module__ != "aclnn_viz.explorers.default"
-        for name in OPERATORS
-    } == own
-    assert any(own.values())
 
 
 def test_a_mask_is_chosen_by_its_signs():

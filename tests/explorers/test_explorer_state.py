@@ -4,7 +4,7 @@ import pytest
 
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State
-from aclnn_viz.explorers.state import StateError, build, changed, controls
+from aclnn_viz.explorers.state import build, changed, controls
 
 
 def test_what_differs_from_the_defaults_makes_the_same_state_again():
@@ -27,10 +27,3 @@ def test_no_explorer_of_another_name():
         ValueError, match="no such explorer: got 'conv'; open one of hardswish, .*two_phase"
     ):
         explore("conv")
-
-
-def test_nothing_is_no_number():
-    with pytest.raises(
-        StateError, match="^seed must be a whole number from 0 to 9999: got nothing; "
-    ):
-        build(State, {"seed": None})

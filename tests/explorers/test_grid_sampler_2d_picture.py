@@ -15,7 +15,7 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
 )
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute, pixel_units
 from aclnn_viz.pictures.marks import Arrows, Box, Grip, Handles, Heat, Image, Line, Rule
-from aclnn_viz.pictures.palette import MAPS, coloured, scale
+from aclnn_viz.pictures.palette import coloured, scale
 from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
@@ -168,32 +168,10 @@ def test_of_bicubic_a_negative_weight_is_hollow(shown, data):
     )
 
 
-def test_lightness_of_the_maps_is_monotone():
-    lightness = {name: table @ [0.2126, 0.7152, 0.0722] for name, table in MAPS.items()}
-    assert (np.diff(lightness["sequential"]) >= -0.5).all() and (
-        np.diff(lightness["grey"]) >= 0
-    ).all()
-    for half in (lightness["diverging"], -lightness["diverging_dark"]):
-        assert (np.diff(half[:128]) >= 0).all() and (np.diff(half[128:]) <= 0).all()
-
-
 def test_colours_beyond_the_ends_and_of_nan():
     got = coloured(np.array([-9.0, 0.0, 1.0, 9.0, np.nan]), "grey", 0.0, 1.0)[:, 0]
     assert got.tolist() == [12, 12, 244, 244, 12]
     assert scale(np.array([-1.0, 0.5]))[0] == "diverging"
-
-
-def test_the_words_tell_the_numbers():
-    data = compute(State())
-    words = subject().text(data)
-    for text in (
-        f"column {data.read[0, 0]:.3g}",
-        "16 x 16 points on 32 x 32 pixels",
-        "alignCorners False",
-        unmarked(caption(data)),
-    ):
-        assert text in words
-    assert words != subject().text(compute(State(rotate=16.0)))
 
 
 @in_one

@@ -278,17 +278,6 @@ def test_a_name_is_a_text_on_the_page(tmp_path):
     registry.forget(folder.name)
 
 
-@pytest.mark.soak
-def test_a_page_says_that_its_pictures_are_recorded_and_how_many():
-    page = page_of(saved("numeric_error")[-1])
-    assert (
-        len(page["variants"]) > 100
-        and f"pictures that Python computed, {len(page['variants'])} of them"
-        in page["texts"]["en"]["notice"]
-    )
-    assert page["texts"]["zh"]["notice"] != page["texts"]["en"]["notice"]
-
-
 @NODE
 @pytest.mark.soak
 def test_a_choice_without_a_picture_beside_the_others_stays_and_sets_them_back(tmp_path):

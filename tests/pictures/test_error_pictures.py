@@ -53,6 +53,16 @@ def test_the_plot_draws_the_worst_and_all_verdicts_of_large_outputs():
     }
 
 
+def test_of_many_elements_the_worst_is_drawn():
+    truth = np.ones(50_000)
+    actual = truth.astype(np.float32)
+    actual[31_337] = 1.5
+    (dots,) = [
+        m for m in error_plot(errors(actual, truth, ATLAS)).panels[0].marks if type(m) is Dots
+    ]
+    assert dots.y.max() == 2.0**22 and dots.y.size < 4_100
+
+
 def test_a_run_on_one_axis_shares_truth_format_and_shape():
     with pytest.raises(ValueError, match="another truth for b"):
         error_runs({"a": few([1], [1]), "b": few([1], [2])})
