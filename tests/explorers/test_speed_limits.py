@@ -17,8 +17,3 @@ from explorers import first_control  # noqa: E402
 def test_every_explorer_has_a_control_that_can_be_moved_to_and_fro(name):
     _, values = first_control(name)
     assert len(values) == len(set(values)) >= 2
-
-
-def test_the_grid_is_turned_by_its_slider():
-    field, values = first_control("grid_sampler_2d")
-    assert field == "rotate" and max(map(float, values)) == 180.0

@@ -83,8 +83,6 @@ def test_no_element_within_its_bound_is_drawn_above_the_band():
 def test_the_twins_hold_the_numbers_of_the_pictures():
     e, many = sample(), error_runs(runs())
     picture, worst = error_plot(e), number(e.ulps.max())
-    for statistic, values in ((np.median, e.ulps), (np.max, e.bound), (np.max, e.expected)):
-        assert all(number(v) in picture.text for v in running(e, statistic, values, 1e9)[1])
     assert f"maximum {worst} ulp at {list(e.index(e.ulps.argmax()))}" in picture.text
     assert all(
         number(v) in many.text

@@ -8,8 +8,7 @@ from matplotlib.patches import Rectangle
 from panel_samples import nothing_to_see, sample, sample_panels
 
 from aclnn_viz.pictures.figure import OPACITY, laid_out
-from aclnn_viz.pictures.marks import Band, Box, Dots, Heat, Line, Rule
-from aclnn_viz.pictures.palette import KINDS
+from aclnn_viz.pictures.marks import Band, Dots, Heat, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.picture import Picture
 
@@ -25,13 +24,6 @@ def drawn(panels, **more):
 def test_negative_cells_without_room_for_numbers_carry_a_sign():
     image = drawn([Panel("p", "", (Heat(np.array([[-1.0, 1.0]]), "diverging", -1.0, 1.0),))])["p"]
     assert [text.get_text() for text in image.texts[:2]] == ["−", ""]
-
-
-def test_frames_and_rules_are_solid_whatever_their_kind():
-    kinds = range(len(KINDS))
-    marks = [one for k in kinds for one in (Box(0.0, k, 1.0, k + 1.0, kind=k), Rule("y", k, "", k))]
-    axes = drawn([Panel("p", "", tuple(marks))])["p"]
-    assert {one.get_linestyle() for one in (*axes.patches, *axes.lines)} == {"solid", "-"}
 
 
 def test_the_legend_names_labelled_series_once():
