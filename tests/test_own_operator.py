@@ -151,7 +151,7 @@ from aclnn_viz.explorers import default
 def subject():
     usual = default.of(operator("my_silu"))
     return replace(usual, panels=lambda data: usual.panels(data)[:1], headline=lambda data: ["mine"],
-                   text=lambda data: "in words")
+                   around=lambda data: (["in words"], []))
 """
 
 
@@ -165,7 +165,7 @@ def test_an_explorer_of_its_own_takes_the_place_of_the_default(folder, tmp_path)
             explorer.problem,
             len(explorer.picture["panels"]),
             explorer.words["headline"],
-            explorer.words["text"],
+            explorer.words["text"].splitlines()[0],
         )
 
     assert in_child(opened) == ({}, 1, ["mine"], "in words")
