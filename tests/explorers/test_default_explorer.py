@@ -30,16 +30,12 @@ def bare(request, monkeypatch):
 def test_an_operator_without_an_explorer_gets_this_one(bare):
     assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
     names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
-    outputs = list(subject_operator(bare).outputs)
-    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *outputs]
+    op = bare.subject.operator(bare.data.state)
+    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *op.outputs]
     assert panels[-len(tensors) :] == tensors and len(panels) > len(tensors)
     fields = {c["field"] for c in controls(bare.subject.state)}
-    moved = {p.name for p in subject_operator(bare).parameters if p.kind in ("bool", "float")}
+    moved = {p.name for p in op.parameters if p.kind in ("bool", "float")}
     assert {"dtype", "seed", "axis_0", "axis_1"} | moved <= fields
-
-
-def subject_operator(explorer):
-    return explorer.subject.operator(explorer.data.state)
 
 
 def shown(explorer):

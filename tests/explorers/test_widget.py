@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -70,10 +71,8 @@ def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(
 ):
     monkeypatch.setattr(Subject, "words", lambda self, data: 1 / 0)
     move(explorer, rotate=40.0)
-    assert explorer.picture["for"] == explorer.values and explorer.words == {
-        "for": explorer.values,
-        **NONE,
-    }
+    assert explorer.picture["for"] == explorer.values
+    assert explorer.words == {"for": explorer.values} | NONE
     assert explorer.problem == {"": "ZeroDivisionError: division by zero"}
     assert explorer._repr_mimebundle_()[0]["text/plain"] == f"{explorer!r}\n\n"
 
@@ -81,17 +80,12 @@ def test_words_that_cannot_be_made_leave_the_picture_and_none_of_another_state(
 def test_an_interrupt_between_picture_and_words_leaves_no_words_of_another_state(
     explorer, monkeypatch
 ):
-    def interrupted(self, data):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Subject, "words", interrupted)
+    monkeypatch.setattr(Subject, "words", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         move(explorer, rotate=40.0)
     monkeypatch.undo()
-    assert explorer.picture["for"]["rotate"] == 40.0 and explorer.words == {
-        "for": explorer.values,
-        **NONE,
-    }
+    assert explorer.picture["for"]["rotate"] == 40.0
+    assert explorer.words == {"for": explorer.values} | NONE
     move(explorer, rotate=41.0)
     assert explorer.words["for"] == explorer.values and explorer.words["text"]
 

@@ -71,20 +71,16 @@ def test_texts_of_the_x_axis_do_not_cover_each_other(many, scale):
         ([10, 10, 20], [[0, 10], [0]]),
         ([8, 8, 8], [[0, 8], [0]]),
         ([5, 16, 4], [[0], [0, 16]]),
+        ([7, 8, 5, 8, 5, 10], [[0, 7, 15], [7, 15], [0]]),
         ([], []),
     ],
 )
-def test_rows_are_filled_from_the_left(spans, rows):
-    found = laid_out([Panel("p", "", (), span=span) for span in spans])
+def test_rows_are_filled_from_the_left_beside_a_panel_that_reaches_down(spans, rows):
+    down = [2 if span == 7 else 1 for span in spans]
+    found = laid_out([Panel("p", "", (), span=s, rows=n) for s, n in zip(spans, down)])
     assert [(row, left) for _, row, left in found] == [
         (k, left) for k, row in enumerate(rows) for left in row
     ]
-
-
-def test_a_panel_that_reaches_down_leaves_its_place_free_below():
-    spans = ((7, 2), (8, 1), (5, 1), (8, 1), (5, 1), (10, 1))
-    found = laid_out([Panel("p", "", (), span=span, rows=rows) for span, rows in spans])
-    assert [place for _, *place in found] == [[0, 0], [0, 7], [0, 15], [1, 7], [1, 15], [2, 0]]
 
 
 def test_words_of_all_panels_stay_inside_the_figure():

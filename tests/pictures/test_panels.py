@@ -105,10 +105,6 @@ def test_cells_are_counted_in_whole_numbers():
     assert [text for _, text in panel.x.ticks] == "0 3 6 9 12".split()
 
 
-def test_given_ticks_are_kept():
-    assert ticks(Axis(ticks=((1, "one"), (2, "two"))), 0.0, 3.0) == [(1.0, "one"), (2.0, "two")]
-
-
 def test_the_browser_gets_every_number_of_every_mark():
     panels = sample_panels()
     arrays, text = described(panels)
