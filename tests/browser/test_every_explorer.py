@@ -274,8 +274,8 @@ FIT = """() => {
 #: Mistakes in the explorer of two phases whose calls stand beside a long status.
 LONG_STATUS = [
     k
-    for k, (mistake, _) in enumerate(TABLES["two_phase"]["mistake"]["options"])
-    if mistake in ("null", "dtype", "no device")
+    for k, (name, _) in enumerate(TABLES["two_phase"]["mistake"]["options"])
+    if name in ("null", "dtype", "no device")
 ]
 
 
