@@ -8,6 +8,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import nbformat
+from nbformat.v4 import new_code_cell, new_notebook
+
 ROOT = Path(__file__).resolve().parents[2]
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = """
@@ -97,28 +100,9 @@ class Server:
 
     def notebook(self, name: str, *cells: str) -> str:
         """Write a notebook and return the address that opens it."""
-        made = [
-            {
-                "cell_type": "code",
-                "id": str(k),
-                "source": cell,
-                "metadata": {},
-                "outputs": [],
-                "execution_count": None,
-            }
-            for k, cell in enumerate(cells)
-        ]
-        kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-        (self.folder / name).write_text(
-            json.dumps(
-                {
-                    "cells": made,
-                    "metadata": {"kernelspec": kernel},
-                    "nbformat": 4,
-                    "nbformat_minor": 5,
-                }
-            )
-        )
+        made = new_notebook(cells=[new_code_cell(cell) for cell in cells])
+        made.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+        nbformat.write(made, self.folder / name)
         return f"{self.url}lab/tree/{name}?reset"
 
     def stop(self):

@@ -53,6 +53,7 @@ def test_a_dot_goes_where_the_hand_leads_it(explorer):
     found = explorer.data(explorer.state()).answer
     k = int(np.argmax(found.xhat))
     x, y = found.xhat[k], found.arriving[k]
+    canvas(explorer, "norm").scroll_into_view_if_needed()
     there, canvas_box = point(explorer, "norm", x, y), canvas(explorer, "norm").bounding_box()
     here = point(explorer, "norm", x, y - 1.0)
     explorer.page.mouse.move(canvas_box["x"] + there["x"], canvas_box["y"] + there["y"])

@@ -172,11 +172,9 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
 @pytest.mark.parametrize(
     ("criterion", "share"),
     [
-        (at_most("", 0.5, 2.0), 0.25),
         (at_most("", 6.0, 2.0), 3.0),
         (at_least("", 0.999, 0.99), 0.1),
         (at_least("", 0.9, 0.99), 10.0),
-        (none("", 0), 0.0),
         (none("", 3), math.inf),
     ],
 )
@@ -232,7 +230,6 @@ def test_nothing_finite_is_said_in_words():
 def test_float64_is_computed_in_float64():
     state = State(dtype="float64")
     assert (plan_of(state).compute, plan_of(state).accumulate) == ("float64", "float64")
-    assert "products in float64, sums in float64" in show(compute(state)).headline[0]
 
 
 def test_an_atlas_is_held_to_the_envelope_of_the_plan():

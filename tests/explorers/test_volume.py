@@ -1,10 +1,11 @@
 """The stage of a sampler in a volume, against weights as products of hat functions."""
 
+from functools import partial
+
 import numpy as np
 import pytest
+from panelled_explorer import stage
 
-import aclnn_viz as av
-from aclnn_viz.explorers import default
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.pictures.marks import Image
 from aclnn_viz.pictures.text import unmarked
@@ -12,10 +13,7 @@ from aclnn_viz.pictures.text import unmarked
 STEP = 1e-6
 
 
-def opened(**values):
-    made = default.of(av.operator("grid_sampler_3d"))
-    data = made.compute(made.state(**values))
-    return made, data, data.answer
+opened = partial(stage, "grid_sampler_3d")
 
 
 def hats(shape, x, y, z):
