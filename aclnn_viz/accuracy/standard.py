@@ -21,8 +21,7 @@ PASS, FAIL, NOT_APPLICABLE = message("pass"), message("fail"), message("not appl
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """A decision: `outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence;
-    `strain` is the used share of the allowance.
+    """A decision: `outcome` is pass, fail or not applicable; `number` was compared with `limit`; `reason` is a sentence.
 
     A verdict equals its outcome as a string, and is true only when it is a pass.
     """
@@ -31,7 +30,6 @@ class Verdict:
     number: float
     limit: float
     reason: str
-    strain: float = math.nan
 
     def __eq__(self, other) -> bool:
         if isinstance(other, Verdict):
@@ -135,7 +133,7 @@ def all_of(*criteria: Criterion) -> Verdict:
 def by(outcome: str, criterion: Criterion, remark: str = "") -> Verdict:
     """Return the verdict of a criterion; a remark is a message with a placeholder {sentence}."""
     sentence = message(remark, sentence=criterion.sentence) if remark else criterion.sentence
-    return Verdict(outcome, criterion.number, criterion.limit, sentence, criterion.strain)
+    return Verdict(outcome, criterion.number, criterion.limit, sentence)
 
 
 def not_applicable(reason: str) -> Verdict:

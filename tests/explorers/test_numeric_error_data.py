@@ -9,7 +9,7 @@ import pytest
 from machine import sampled
 from panelled_explorer import panel
 
-from aclnn_viz.accuracy.standard import all_of, at_least, at_most, none
+from aclnn_viz.accuracy.standard import at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
 from aclnn_viz.explorers.numeric_error import subject
 from aclnn_viz.explorers.numeric_error_data import (
@@ -179,7 +179,7 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
     ],
 )
 def test_the_part_of_a_limit_that_is_used(criterion, share):
-    assert all_of(criterion).strain == pytest.approx(share)
+    assert criterion.strain == pytest.approx(share)
 
 
 @pytest.mark.parametrize(
