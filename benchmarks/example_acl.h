@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <complex>
 #include <cstdint>
 #include <cstdio>
