@@ -150,7 +150,7 @@ class Loss:
                 "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN,] on the device as well."
             ),
             message(
-                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, whatever its probability is."
+                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
             ),
             row=written(self.chosen[0], "d"),
             t=written(target, "d"),
@@ -215,7 +215,7 @@ def _row(xp, found: Loss) -> Panel:
             column,
             ("row", "column"),
             "moved",
-            ((0.0, 1.0), (0.0, 1.0)),
+            ((0.0, 0.0), (0.0, 1.0)),
             0.02,
             tr("classes"),
         ),
@@ -267,7 +267,7 @@ def _map(xp, found: Loss) -> Panel:
         frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=READ)
         frames += only(xp, found.counted[k], frame)
     marks = (
-        Heat(found.gradient, "diverging", -found.most, found.most),
+        Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
         Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),

@@ -37,7 +37,7 @@ TIES = {"even": message("to even"), "away": message("away from zero")}
 # decades of the axis on either side of 100 %, the wall; columns of piles; height of its
 # panel in pixels
 DECADES, PILES, PILED = 4.0, 144, 350
-SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall, where rounding ends")), (2.0, "100 ×")
+SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
 SEEN = 24  # most neighbouring numbers of the format shown on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
@@ -196,7 +196,11 @@ def _spots(place, height, top: float) -> Spots:
     at, many = np.unique(place, return_counts=True)
     half = DECADES / PILES
     texts = tuple(
-        tr("{n} elements at {share} % of the bound", n=n, share=f"{100 * 10.0**one:.2g}")
+        tr(
+            "{n} elements at {share} % of the bound",
+            n=n,
+            share=f"{float(f'{100 * 10.0**one:.2g}'):,g}",
+        )
         for one, n in zip(at, many)
     )
     return Spots(at - half, 0.0 * at, at + half, 0.0 * at + top, texts)

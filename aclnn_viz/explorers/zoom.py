@@ -28,7 +28,7 @@ LEGEND = {
     PALE: message("reduced along an axis"),
     GRADIENT: message("output"),
 }
-WIDEST, ROWS = 90, 16  # least width of formulas, in letters; most listed instructions
+WIDEST, ROWS = 58, 16  # least width of formulas, in letters; most listed instructions
 TALL, DEEP, FRACTION = (
     390,
     46,

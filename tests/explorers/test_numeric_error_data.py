@@ -141,7 +141,7 @@ def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
     assert len({*places}) == e.size and min(y for _, y in places) == 0.5
     for text, start, end in zip(spots.texts, spots.x0, spots.x1):
         count = sum(start < x < end for x, _ in places)
-        share = f"{100 * 10 ** ((start + end) / 2):.2g} %"
+        share = f"{float(f'{100 * 10 ** ((start + end) / 2):.2g}'):,g} %"
         assert text == f"{count} elements at {share} of the bound"
     used = e.ulps[one] / e.bound[one]
     if 1e-4 < used < 1e4:

@@ -48,6 +48,7 @@ class Drawing extends Frame {
     if (this.style === key) return false;
     this.style = key;
     ["span", "rows", "least"].forEach((name, k) => this.panel.figure.style.setProperty(`--${name}`, style[k]));
+    this.panel.stage.style.paddingBottom = grown && "22px";  // of the legend and the words below
     this.panel.stage.style.aspectRatio = grown;  // without a height of its own: as high as its axes are long
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
@@ -166,7 +167,7 @@ class Drawing extends Frame {
       const area = mark === "Image" && this.marks.find((each) => each.filled > 0.5 && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
       if (area) lines[0] += ` × ${area.label}`;  // the weight of a pixel
     }
-    if (spec.square || lines.length) return lines.join();
+    if (spec.square || lines.length || this.marks.some(({ values }) => values)) return lines.join();
     const series = this.marks.filter(({ mark }) => ["Line", "Dots", "Bars"].includes(mark));
     const near = series.map((mark) => this.nearest(mark, x, y));
     const least = Math.min(...near.map(({ away }) => away));
