@@ -76,7 +76,7 @@ def test_a_hand_gives_a_class_its_probability_and_the_others_share_the_rest():
     assert found.softmax[2, 3] == pytest.approx(losses.MOST)
     np.testing.assert_allclose(found.softmax[4:], plain.softmax[4:], atol=1e-12)
     handle = mark(subject.show(after), "row", Handles)
-    assert handle.units == ((0.0, 1.0), (0.0, 1.0)) and handle.y[1, 5] == pytest.approx(0.6)
+    assert handle.units == ((0.0, 0.0), (0.0, 1.0)) and handle.y[1, 5] == pytest.approx(0.6)
     _, _, full = opened(axis_1=2, column=0, moved=[(1, 0, 0.0, 0.9), (1, 1, 0.0, 0.9)])
     np.testing.assert_allclose(full.softmax[1], [0.5, 0.5])
 
@@ -106,7 +106,9 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     np.testing.assert_allclose(found.gradient, wanted)
     np.testing.assert_allclose(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
-    assert f"class 1 gets a gradient: {wanted[1, 1]:.4g}, what" in unmarked(subject.said(data))
+    assert f"class 1 gets a gradient: {wanted[1, 1]:.4g}, which its weight sets" in unmarked(
+        subject.said(data)
+    )
 
 
 @pytest.mark.parametrize(
