@@ -14,8 +14,8 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import bars, reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note, Spots
+from aclnn_viz.explorers.norms import bars, reach, said
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, told, written
@@ -206,7 +206,16 @@ def _row(xp, found: Loss) -> Panel:
             3.5,
         ),
         Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
-        _said(found, at, softmax, wanted, found.of_row(found.gradient)),
+        said(
+            at - 0.5,
+            at + 0.5,
+            1.05,
+            message("class {k}\nsoftmax {softmax}\ntarget {wanted}\ngradient {gradient}"),
+            k=at,
+            softmax=softmax,
+            wanted=wanted,
+            gradient=found.of_row(found.gradient),
+        ),
         *only(xp, ~counted, Note((classes - 1) / 2, 0.97, tr("ignored row: no target pulls"))),
         Handles(
             np.broadcast_to(at, (rows, classes)),
@@ -223,21 +232,6 @@ def _row(xp, found: Loss) -> Panel:
     title = tr("row {row}: drag a bar", row=written(row, "d"))
     up = Axis(tr("probability"), 0.0, 1.05, ticks=tuple((k / 4, f"{k / 4:g}") for k in range(5)))
     return Panel("row", title, marks, _over(found), up, 12, TALL)
-
-
-def _said(found: Loss, at, *values) -> Spots:
-    """Return a text for each class under the pointer."""
-    texts = tuple(
-        tr(
-            "class {k}\nsoftmax {softmax}\ntarget {wanted}\ngradient {gradient}",
-            k=k,
-            **{
-                name: number(one[k]) for name, one in zip(("softmax", "wanted", "gradient"), values)
-            },
-        )
-        for k in range(at.size)
-    )
-    return Spots(at - 0.5, 0.0 * at, at + 0.5, 0.0 * at + 1.05, texts)
 
 
 def _over(found: Loss) -> Axis:

@@ -14,10 +14,10 @@ import numpy as np
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule
+from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
-from aclnn_viz.pictures.text import told, written
+from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # most elements that can be dragged; number of elements at the start
@@ -296,6 +296,9 @@ def _scatter(xp, found: Norm) -> Panel:
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
     factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
     across = element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd
+    order = xp.argsort(found.xhat)
+    x, arrives, gone = (xp.take(one, order) for one in (found.xhat, found.arriving, taken))
+    edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
     marks = (
         Rule("y", 0.0, kind=GUIDE),
         Rule("x", 0.0, kind=GUIDE),
@@ -315,6 +318,17 @@ def _scatter(xp, found: Norm) -> Panel:
         ),
         Dots(found.xhat, dots, INK, "", 5.5),
         Dots(point(heavy), point(flat * start), MOVED, tr("ε, one more dot"), 6.0),
+        said(
+            edges[:-1],
+            edges[1:],
+            high,
+            message("element {k}\nx̂ {x}\narrives {a}\ntaken away {t}\nremains {r}"),
+            k=order,
+            x=x,
+            a=arrives,
+            t=gone,
+            r=arrives - gone,
+        ),
     )
     title = tr("which part of the gradient is taken away? Drag a dot.")
     return Panel(
@@ -327,6 +341,15 @@ def _scatter(xp, found: Norm) -> Panel:
         416,
         rows=3,
     )
+
+
+def said(start, end, high, text: str, **values) -> Spots:
+    """Return what is said of each element, from its start to its end."""
+    texts = (
+        tr(text, **{name: number(one[k]) for name, one in values.items()})
+        for k in range(start.size)
+    )
+    return Spots(start, 0.0 * start - high, end, 0.0 * end + high, (*texts,))
 
 
 def _bars(xp, found: Norm) -> list[Panel]:

@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, point, strokes
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, take_away
+from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, said, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
@@ -160,10 +160,21 @@ def _columns(xp, found: Softmax) -> Panel:
             0.1,
             tr("elements"),
         ),
+        said(
+            start,
+            ends,
+            high,
+            message("element {k}\nprobability {p}\narrives {a}\ncomes back {g}"),
+            k=np.arange(n),
+            p=found.share,
+            a=found.arriving,
+            g=found.gradient,
+        ),
     )
     title = tr("which part of the gradient is taken away? Drag a column.")
     words = told(found.log, message("probability, the width of a column"), message("element"))
-    over = Axis(words, 0.0, 1.0, ticks=() if found.log else None)
+    ticks = tuple(((j + 0.5) / n, f"{j}") for j in range(n))
+    over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
     return Panel(
         "columns",
         title,

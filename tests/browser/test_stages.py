@@ -203,7 +203,8 @@ def wanted(panel, mark):
         for x, y in zip(np.asarray(mark.x, float), np.asarray(mark.y, float)):
             own = np.rint(x) if isinstance(mark, Bars) else x
             named = "" if counts and own % 1 else named_by(across, own)
-            yield x, y, [named, named_by(up, y)]
+            # beside a border of two spots, not on it
+            yield x * (1 + 1e-5 * bool(_of(panel, Spots))), y, [named, named_by(up, y)]
 
 
 def covers(mark, x, y) -> bool:
