@@ -88,6 +88,11 @@ class Slope:
         at = (k + 1) * (POINTS + 1)
         return self.slope[at - 2], self.slope[at]
 
+    def jumps(self, k: int):
+        """Return whether the slope jumps there: on a smooth curve, it is equal at NEAR below and above."""
+        below, above = self.beside_kink(k)
+        return (above - below) ** 2 > 1e-6
+
     def caption(self, xp):
         x, _, slope = self.here
         on, kinked = np.zeros(()) > 1, ""
@@ -100,9 +105,7 @@ class Slope:
                 at=number(self.at[k]),
             )
             kinked = choose(x == self.kinks[k], kinked, there)
-            # A jump of the slope at the kink. Where a curve is smooth, the slopes at NEAR below and
-            # above x are equal.
-            on = on | ((x == self.kinks[k]) & (xp.abs(above - below) > 1e-3))
+            on = on | ((x == self.kinks[k]) & self.jumps(k))
         up = xp.where(slope > 1.0 + 1e-9, 2, 1)
         moved = told(
             xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, up)),
@@ -231,14 +234,19 @@ def _panels(xp, found: Slope) -> list[Panel]:
     high = xp.max(xp.where(finite, found.x, -np.inf))
     over, (x, y, slope) = _over(found, low, high), found.here
     kinks = [
-        Rule("x", found.kinks[k], tr("kink") * (k < 3), GUIDE) for k in range(found.kinks.size)
+        Rule("x", found.kinks[k], choose(found.jumps(k), "", tr("kink") * (k < 3)), GUIDE)
+        for k in range(found.kinks.size)
     ]
     bare = [replace(kink, label="") for kink in kinks]
     below = (
         *bare,
         Rule("y", 0.0, kind=GUIDE),
         Line(found.x, found.slope, GRADIENT, "", 3.0),
-        *([Dots(found.kinks, found.at, INK, tr("on a kink"), 4.5)] if kinks else []),
+        *(
+            [Dots(found.kinks, found.at, INK, tr("slope at the point itself"), 4.5)]
+            if kinks
+            else []
+        ),
         Rule("x", x, kind=MOVED),
         Dots(point(x), point(slope), GRADIENT, "", 6.0),
     )

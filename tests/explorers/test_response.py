@@ -59,7 +59,11 @@ def test_kinks_are_those_of_the_declaration_and_move_with_it():
     found = answer("hardtanh", min=-0.5, max=0.25)
     assert found.kinks.tolist() == [-0.5, 0.25]
     assert [found.beside_kink(k) for k in (0, 1)] == [(0.0, 1.0), (1.0, 0.0)]
-    (dots,) = (mark for mark in marks(found, "slope") if getattr(mark, "label", "") == "on a kink")
+    (dots,) = (
+        mark
+        for mark in marks(found, "slope")
+        if getattr(mark, "label", "") == "slope at the point itself"
+    )
     np.testing.assert_array_equal(dots.x, found.kinks)
     np.testing.assert_array_equal(
         dots.y,
