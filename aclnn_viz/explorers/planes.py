@@ -21,7 +21,7 @@ from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # most outputs whose windows are computed
 GAP, WEIGHED = 2, 5  # cells between the matrices; most rows that show their weights
-LOW, TALL = 170, 390  # heights of panels in pixels
+LOW, TALL = 210, 390  # heights of panels in pixels
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -78,7 +78,7 @@ class Plane:
         return _panels(xp, self)
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("slide the window"), "sent")
+        return sweep(tr("send the gradients back"), "sent")
 
     def caption(self, xp):
         k, read = self.chosen(xp), self.weights != 0.0
@@ -91,7 +91,13 @@ class Plane:
         what = told(
             kind,
             message("The [7:output] reads no element, and its gradient goes nowhere."),
-            message("The [7:output] reads [5:one element], which gets {low} times its gradient."),
+            message(
+                "The [7:output] lies in a copy of row {at} of the table: it reads [5:one element], which gets {low} times its gradient."
+            )
+            if self.places
+            else message(
+                "The [7:output] reads [5:one element], which gets {low} times its gradient."
+            ),
             message(
                 "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight."
             ),
@@ -100,6 +106,7 @@ class Plane:
             ),
             n=written(n, "d"),
             low=number(low),
+            at=written(element(xp, self.windows[:, 1] + 0.5, k), ".0f"),
         )
         then = told(
             m > 1,
@@ -161,7 +168,7 @@ def _panels(xp, found: Plane) -> list[Panel]:
     sends = np.where(senders < 0, 0.0, each.reshape(many, -1)[senders, shared[:, None]])
     who, shared = element(xp, senders, k), element(xp, shared, k)
     parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
-    high = 1.15 * np.abs(each).sum(axis=0).max(initial=0.0) or 1.0
+    high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max(initial=0.0) or 1.0
     return [
         _both(xp, found, arrived, most or 1.0),
         _adds(xp, found, who, parts, (shared // columns, shared % columns), high),
