@@ -260,7 +260,7 @@ def _kept(xp, found: Attention, n: int) -> Panel:
     marks = (
         Bars(at, before, PALE, tr("before the last tile"), 0.8),
         Bars(at, now, READ, tr("now"), 0.5),
-        Rule("x", found.column, tr("key {k}", k=written(found.column, "d")), MOVED),
+        Rule("x", found.column, tr("the chosen key, {k}", k=written(found.column, "d")), MOVED),
     )
     title = told(
         xp.sum(before) > 0.0,
@@ -272,7 +272,7 @@ def _kept(xp, found: Attention, n: int) -> Panel:
         sum=number(xp.sum(now)),
     )
     up = Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1")))
-    return Panel("weights", title, marks, over, up, WIDE, 90, ("column",), below="scores")
+    return Panel("weights", title, marks, over, up, WIDE, 140, ("column",), below="scores")
 
 
 def _backward(xp, found: Attention, n: int) -> Panel:
@@ -302,4 +302,4 @@ def _backward(xp, found: Attention, n: int) -> Panel:
     )
     title = tr("backward: drag the dot. P is computed again, and dS = P × (dP − D)")
     up = Axis("", -high, high)
-    return Panel("backward", title, marks, _keys(found), up, WIDE, 130, ("column",), below="scores")
+    return Panel("backward", title, marks, _keys(found), up, WIDE, 150, ("column",), below="scores")
