@@ -66,7 +66,7 @@ class Volume:
             )
             if self.weights.size == 1
             else message(
-                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], [b:each with the area drawn as its weight. The] [8:gradient] [b:goes back to these {n}, in the same shares.]"
+                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], each with the area drawn as its weight. [b:The] [8:gradient] [b:goes back to these {n}, in the same shares.]"
             ),
             n=written(n, ".0f"),
         )
@@ -195,23 +195,29 @@ def _grad(xp, found: Volume) -> Panel:
     back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
     ground = np.zeros((row.size, width))
     ground[height :: height + 1] = np.nan
-    ticks = ((k * (height + 1.0) + (height - 1) / 2, f"{k}") for k in range(depth))
+    ticks = ((k * (height + 1.0) + at, f"{k}, {at}") for k, at in np.ndindex(depth, height))
     return Panel(
         "back",
         tr("inputGrad for a gradient of 1"),
         (
-            Image(ground, "diverging", -1.0, 1.0),
-            Heat(xp.where(back == 0.0, np.nan, back), "diverging", -1.0, 1.0, digits=True),
+            Image(ground, "shares", 0.0, 1.0),
+            Heat(
+                xp.where(back == 0.0, np.nan, back),
+                "shares",
+                0.0,
+                xp.max(back) + 1e-30,
+                digits=True,
+            ),
         ),
         Axis(tr("column")),
-        Axis(tr("slice"), ticks=tuple(ticks)),
+        Axis(tr("slice, row"), ticks=tuple(ticks)),
         7,
         260,
     )
 
 
 def _point(xp, found: Volume) -> Panel:
-    at, high = np.arange(3.0), reach(xp, 1.8, found.gradient, 2.0)
+    at, high = np.arange(3.0), reach(xp, 6.0, found.gradient)
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),
@@ -219,5 +225,5 @@ def _point(xp, found: Volume) -> Panel:
         Axis("", -0.6, 2.6, ticks=tuple(zip(at.tolist(), NAMES))),
         Axis("", -high, high),
         7,
-        110,
+        150,
     )
