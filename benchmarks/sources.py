@@ -33,7 +33,7 @@ from records import ROOT, kept, line
 
 from aclnn_viz.tiles.compiler import CompileError
 from aclnn_viz.tiles.cpp import cpp
-from aclnn_viz.tiles.program import run as launched
+from aclnn_viz.tiles.program import run
 from aclnn_viz.tiles.projects import CODES, Project, fits
 
 SECONDS, PROCESSES = 900, 3  # pre_layer_norm, of 41 million elements, takes 380 s and more
@@ -158,11 +158,9 @@ def kernel(place: Path) -> tuple[str, str]:
                 np.zeros(1 << 14, np.int32) if kind[0] == "p" else 8
                 for _, kind in source[name].parameters
             ]
-            hazards += launched(source[name], *given).hazards
-    except CompileError as error:
-        return "not compiled", said(error)
+            hazards += run(source[name], *given).hazards
     except Exception as error:
-        return "compiles", said(error)
+        return "not compiled" if isinstance(error, CompileError) else "compiles", said(error)
     return "launched", listed(hazards) or "no reference here"
 
 
@@ -646,8 +644,8 @@ def public(path: Path, folders):
         commit = (root / ".commit").read_text("utf-8").strip()[:10]
         for kind, place, files in sources(root):
             digest = hashlib.sha256(b"".join(one.read_bytes() for one in files)).hexdigest()[:16]
-            name, where = root.name.replace("+", "/"), str(place.relative_to(root))
-            found.setdefault(digest, (kind, place, [name, commit, where, digest, kind.__name__]))
+            cells = [root.name.replace("+", "/"), commit, str(place.relative_to(root)), digest]
+            found.setdefault(digest, (kind, place, [*cells, kind.__name__]))
     with kept(path) as (rows, add), ProcessPoolExecutor(PROCESSES) as pool:
         known = [row[:5] for row in rows]
         left = {
