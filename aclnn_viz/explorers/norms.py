@@ -296,7 +296,7 @@ def _scatter(xp, found: Norm) -> Panel:
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
     factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
     across = element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd
-    order = xp.argsort(found.xhat)
+    order = xp.argsort(found.xhat, stable=True)
     x, arrives, gone = (xp.take(one, order) for one in (found.xhat, found.arriving, taken))
     edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
     marks = (
