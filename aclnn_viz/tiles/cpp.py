@@ -249,6 +249,11 @@ def _tiling_of(file: Path, names: Collection[str]) -> str:
         # take these parts alone: the kernel's compiler lacks what the rest of the host needs
         parts = "\n".join(match[0] for match in DEFINED.finditer(text))
         name = next(name for registered, name in REGISTERED.findall(text) if registered == op)
+        if f"({name})" not in parts:  # a header of another folder defines it
+            texts = (one.read_text("utf-8", "replace") for one in sorted(top.rglob("*.h")))
+            defined = f"BEGIN_TILING_DATA_DEF({name})"
+            more = [match[0] for one in texts if defined in one for match in DEFINED.finditer(one)]
+            parts = "\n".join([*more, parts])
         header += f"namespace optiling {{\n{parts}\nREGISTER_TILING_DATA_CLASS({op}, {name})\n}}\n"
     return f"{header}namespace optiling {{}}\nusing namespace optiling;\n#define RegisteredTiling Registered{op}\n"
 

@@ -27,7 +27,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.readers import SOURCES
 from aclnn_viz.tiles import program
-from aclnn_viz.tiles.compiler import options_of
+from aclnn_viz.tiles.compiler import CompileError, above, options_of
 from aclnn_viz.tiles.cpp import NOISE, SECONDS, CppKernel, compiled, cpp, entries_of, snake
 from aclnn_viz.tiles.memory import GlobalMemory
 from aclnn_viz.tiles.platforms import Platform, bfloat16_t, c_name
@@ -132,7 +132,16 @@ class Project:
         ]
         first, *others = [(one, f'#include "{one}"\n') for one in sources] or [(hosts[0], "")]
         objects = [compiled(one, "host.h", text, [*options, "-c"]) for one, text in others]
-        self.host = compiled(first[0], "tile.h", first[1], options, objects)
+        try:
+            self.host = compiled(first[0], "tile.h", first[1], options, objects)
+        except CompileError as error:
+            more = _defining(hosts[0]) if "undefined reference" in str(error) else []
+            if not more:
+                raise
+            objects += [
+                compiled(one, "host.h", f'#include "{one}"\n', [*options, "-c"]) for one in more
+            ]
+            self.host = compiled(first[0], "tile.h", first[1], options, objects)
         self._describe(op)
 
     def _describe(self, op: str | None):
@@ -497,3 +506,15 @@ class _OfProject:
         self.kernel = self.project.compiled(formats[:count], formats[count:])
         self.kernel.key = tiling.key
         return self.kernel.opened(machine, [*pointers, workspace, tiling.data])
+
+
+def _defining(host: Path) -> list[Path]:
+    """Return the sources of the repository, outside the folder `host`, with the names of headers that its files include."""
+    files = [one.read_text("utf-8", "replace") for one in _own(host, "*.*")]
+    names = {Path(name).stem for text in files for name in re.findall(r'#include "(.+)"', text)}
+    places = [
+        (above(host / name, f"{name}{end}"), f"{name}{end}")
+        for name in sorted(names)
+        for end in (".cpp", ".cc")
+    ]
+    return [place / name for place, name in places if place and place != host]

@@ -71,7 +71,7 @@ namespace optiling {
 static ge::graphStatus Tile(gert::TilingContext *context) {
     auto *node = context->GetComputeNodeInfo();
     WideTilingData tiling;
-    tiling.set_count(context->GetInputShape(0)->GetStorageShape().GetShapeSize());
+    tiling.set_count(WideCount(context));
     tiling.set_inputs(node->GetInputsNum()), tiling.set_outputs(node->GetOutputsNum());
     tiling.set_format(ge::GetPrimaryFormat(ge::FORMAT_ND | 7 << 8));
     tiling.SaveToBuffer(context->GetRawTilingData()->GetData(), context->GetRawTilingData()->GetCapacity());
@@ -101,16 +101,29 @@ OP_ADD(Wide);
 IMPL_OP_INFERSHAPE(Wide).InferShape(InferShape4Elewise);
 }
 """,
-    "op_host/wide_tiling.h": """#include "register/tilingdata_base.h"
+    "op_host/wide_tiling.h": """#include "wide_common.h"
 namespace optiling {
+REGISTER_TILING_DATA_CLASS(Wide, WideTilingData)
+}
+""",
+    "common/wide_common.cc": """#include "wide_common.h"
+namespace optiling {
+int64_t WideCount(gert::TilingContext *context) { return context->GetInputShape(0)->GetStorageShape().GetShapeSize(); }
+}
+""",
+    "common/wide_common.h": """#ifndef WIDE_COMMON
+#define WIDE_COMMON
+#include "register/tilingdata_base.h"
+namespace optiling {
+int64_t WideCount(gert::TilingContext *context);
 BEGIN_TILING_DATA_DEF(WideTilingData)
 TILING_DATA_FIELD_DEF(int64_t, count);
 TILING_DATA_FIELD_DEF(int32_t, inputs);
 TILING_DATA_FIELD_DEF(int32_t, outputs);
 TILING_DATA_FIELD_DEF(int32_t, format);
 END_TILING_DATA_DEF;
-REGISTER_TILING_DATA_CLASS(Wide, WideTilingData)
 }
+#endif
 """,
     "op_kernel/wide.cpp": """#include "kernel_operator.h"
 using namespace AscendC;
