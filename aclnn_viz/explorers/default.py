@@ -15,7 +15,17 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import attention, fields, lift, losses, norms, planes, response, slopes
+from aclnn_viz.explorers import (
+    attention,
+    fields,
+    lift,
+    losses,
+    norms,
+    planes,
+    response,
+    slopes,
+    softmax,
+)
 from aclnn_viz.explorers.arrays import XP, double, sheet
 from aclnn_viz.explorers.state import (
     StateError,
@@ -69,6 +79,8 @@ def of(op) -> Subject:
         caption=_said,
         plays=lambda data: data.answer.plays() if _has_stage(data) else (),
         live=(lambda state, _, xp, traced: gathered(op, state, xp, traced), Data),
+        # a page keeps the saved output of a softmax, so it cannot move what the forward pass makes it from
+        kept=tuple(p.name for p in op.forward_parameters if response.stage_of(op)[0] is softmax),
         drawn_of=lambda state: {
             name: value
             for name, value in drawn(op, state).inputs.items()

@@ -174,12 +174,12 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
             (want["name"], one, two) for one, two in [(want["title"], got["title"])] if one != two
         ]
         marks = [mark for mark in got["marks"] if there(mark)]
-        if [mark["mark"] for mark in want["marks"]] != [mark["mark"] for mark in marks]:
-            wrong.append(
-                (want["name"], [m["mark"] for m in want["marks"]], [m["mark"] for m in marks])
-            )
+        wanted = [mark for mark in want["marks"] if there(mark, arrays)]
+        kinds, drawn = ([mark["mark"] for mark in each] for each in (wanted, marks))
+        if kinds != drawn:
+            wrong.append((want["name"], kinds, drawn))
             continue
-        for one, two in [*zip(want["marks"], marks), *((want[axis], got[axis]) for axis in "xy")]:
+        for one, two in [*zip(wanted, marks), *((want[axis], got[axis]) for axis in "xy")]:
             for field, value in one.items():
                 value, other = (
                     arrays.get(value, value) if isinstance(value, str) else value,
@@ -200,13 +200,12 @@ def alike(one: str, two: str) -> bool:
     )
 
 
-def there(mark) -> bool:
-    """Return whether a mark of the page has a place; an absent mark has nan in all places."""
+def there(mark, arrays=None) -> bool:
+    """Return whether a mark of the page, or of Python's `arrays`, has a place; an absent mark has nan in all places."""
     place = next((mark[name] for name in ("x", "at", "x0") if name in mark), 0.0)
-    values = (
-        np.float64(place["data"])
-        if isinstance(place, dict)
-        else np.float64(np.nan if place is None else place)
+    place = arrays[place] if isinstance(place, str) else place
+    values = np.float64(
+        place["data"] if isinstance(place, dict) else np.nan if place is None else place
     )
     return not values.size or bool(np.isfinite(values).any())
 
