@@ -249,7 +249,7 @@ def changed(notebook, old, new):
     table("""
 02_hardswish         | 2001 explained    | 2000 explained
 02_hardswish         | 0.004167          | 0.004267
-zh/02_hardswish      | 在折点上              | 在拐点上
+zh/02_hardswish      | 折点处没有导数            | 拐点处没有导数
 03_rms_norm          | against N         | against row
 03_rms_norm          | 7e-04             | 5e-04
 08_on_atlas          | host (prediction) | atlas:0
