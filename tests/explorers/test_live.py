@@ -234,7 +234,7 @@ def rounded_once(monkeypatch):
 
 @NODE
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(3)
 def test_a_page_shows_what_the_explorer_of_python_shows(name, tmp_path, monkeypatch):
     rounded_once(monkeypatch)
     subject, state, page = saved(name)

@@ -53,6 +53,8 @@ class Drawing extends Frame {
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
     this.panel.stage.style.minHeight = `${spec.height}px`;
+    this.panel.figure.style.setProperty("--high", `${spec.height}px`);
+    this.panel.figure.classList.toggle("ae-square", spec.square && spec.height > 0);
     this.panel.top.style.cursor = spec.pick.length ? "pointer" : "";
     return true;
   }
