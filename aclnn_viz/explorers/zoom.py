@@ -15,7 +15,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.terms import typeset
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
 from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
-from aclnn_viz.pictures.marks import Box, Heat, Note, Spots
+from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
@@ -28,14 +28,14 @@ LEGEND = {
     PALE: message("reduced along an axis"),
     GRADIENT: message("output"),
 }
-WIDEST, ROWS = 58, 16  # least width of formulas, in letters; most listed instructions
+WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 TALL, DEEP, FRACTION = (
     390,
     46,
     64,
 )  # heights in pixels: a picture, a formula without and with fractions
 LETTER, DIGITS, TABLE = (
-    7.4,
+    6.9,
     64,
     600,
 )  # widths in pixels: a letter, a number in a cell, the instructions
@@ -118,13 +118,8 @@ def formula(data: Data) -> Panel:
                 Note(middle, top + 0.77, number(data.at(z.values[spots[box]])), room=last - first),
             ]
         x, tall = x + wide + 1, max(tall, max(depth for _, depth, _, _ in parts) + 1.4)
-    y, at = y + tall, 0
-    for kind, text in LEGEND.items():
-        marks += [
-            Box(at + 0.1, y + 0.1, at + 2, y + 0.5, "", kind, 0.16),
-            Note(at + 2.5, y + 0.3, tr(text), "left"),
-        ]
-        at += 6 + len(tr(text))
+    y, nothing = y + tall, np.full(1, np.nan)
+    marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
     # of a term with several boxes, the first is marked
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
     place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
@@ -141,7 +136,7 @@ def formula(data: Data) -> Panel:
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )
-    axes = Axis("", 0, across, ticks=()), Axis("", y + 0.6, -0.1, ticks=())
+    axes = Axis("", 0, across, ticks=()), Axis("", y, -0.1, ticks=())
     fraction = any(isinstance(mark, Note) and "frac" in mark.math for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
     return _panel(data, title, marks, *axes, place, height, int(LETTER * across))
