@@ -151,6 +151,12 @@ def test_a_class_lights_its_like(opened):
         assert page.locator(f"[data-panel={other}] .ae-lit").bounding_box()["width"] > 20
 
 
+def test_a_hidden_score_has_no_number(opened):
+    page, _ = opened("flash_attention_score")
+    hidden, seen = page.evaluate(HINTS, ["map", [[15, 0], [0, 0]]])
+    assert hidden == "" and seen.startswith("query 0, key 0: ")
+
+
 def some(listed):
     """Return at most four, from the first to the last."""
     return [listed[round(k / 3 * (len(listed) - 1))] for k in range(min(len(listed), 4))]

@@ -159,11 +159,11 @@ class Drawing extends Frame {
       return tr("row {row}, column {column}: x {x}, y {y}", { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) });
     }
     const lines = [];
-    for (const { mark, values, rows, columns, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
+    for (const { mark, values, rows, columns, digits, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [Math.round(up - top), Math.round(at - first)], [row, column] = [top, first].every(Number.isInteger) ? [r + top, c + first] : [r, c];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
-      if (value === "NaN" && (mark === "Image" || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
+      if (value === "NaN" && (!digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
       lines[0] = spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
       const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
