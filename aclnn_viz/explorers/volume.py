@@ -150,13 +150,12 @@ def _slices(xp, found: Volume) -> Panel:
     marks.append(Grip(px, py, NAMES[:2], here, label, MOVED, look="move"))
     rail, unit = seen(edge[0], edge[1], z), (oz - fz * edge[0] / right, fz / right, 0)
     marks.append(Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"))
-    rest = right * (depth - 1)
     return Panel(
         "volume",
         tr("input, slice after slice: drag the point, and at its side its depth"),
         tuple(marks),
-        Axis("", -1.6, width + rest + 1.9, ticks=()),
-        Axis("", height + 0.6, up * (depth - 1) - 1.1, ticks=()),
+        Axis("", -1.6, ends[0][-1] + 0.3, ticks=()),
+        Axis("", ends[1][0] + 0.4, up * (depth - 1) - 1.1, ticks=()),
         13,
         0,
         square=True,
