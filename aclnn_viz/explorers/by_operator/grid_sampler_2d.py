@@ -259,7 +259,9 @@ def _lens(data: Data) -> Panel:
     xp, state, (u, v) = data.xp, data.state, _centre(data)
     rows, columns = data.margin
     bicubic = state.interpolationMode == BICUBIC
-    marks = [Image(data.surround, *_grey(data), -columns, -rows)]
+    # the weights are written over the point
+    dot = Dots(point(u), point(v), READ, "", 4.0)
+    marks = [Image(data.surround, *_grey(data), -columns, -rows), dot]
     for k, (row, column, weight, _, _, inside, _) in enumerate(data.taps):
         if bicubic:  # bicubic shows the point before padding
             row, column = xp.floor(v) + (k // 4 - 1), xp.floor(u) + (k % 4 - 1)
@@ -277,7 +279,6 @@ def _lens(data: Data) -> Panel:
         marks += only(
             xp, (weight > 0.0) & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8)
         )
-    marks.append(Dots(point(u), point(v), READ, "", 4.0))
     reach = 2.6 if bicubic else 1.6
     return Panel(
         "taps",
