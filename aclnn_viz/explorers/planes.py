@@ -83,11 +83,13 @@ class Plane:
     def caption(self, xp):
         k, read = self.chosen(xp), self.weights != 0.0
         counts, readers = read.sum(axis=(1, 2)), read.sum(axis=0)
-        # the weight of a single element, and the most outputs that read one of a window's elements
-        low = self.weights.sum(axis=(1, 2))
+        # the least and the greatest weight, and the most outputs that read one of a window's elements
+        used = np.where(read, self.weights, np.nan)
+        low, high = (end.reduce(used, axis=(1, 2)) for end in (np.fmin, np.fmax))
         shared = np.array([readers[one].max(initial=0) for one in read])
         kinds = np.where(counts == 1, 1 + 2 * self.pooled, np.minimum(counts, 2))
-        kind, n, low, m = (element(xp, one, k) for one in (kinds, counts, low, shared))
+        kinds[(counts > 1) & (low == high)] = 4
+        kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
         what = told(
             kind,
             message("The [7:output] reads no element, and its gradient goes nowhere."),
@@ -99,19 +101,27 @@ class Plane:
                 "The [7:output] reads [5:one element], which gets {low} times its gradient."
             ),
             message(
-                "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight."
+                "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight, from {low} to {high}."
             ),
             message(
                 "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
             ),
+            message(
+                "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient."
+            ),
             n=written(n, "d"),
             low=number(low),
+            high=number(high),
             at=written(element(xp, self.windows[:, 1] + 0.5, k), ".0f"),
         )
         then = told(
             m > 1,
             message("[b:No other output sends to this element,] so nothing is added."),
             message(
+                "Up to {m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]"
+            )
+            if self.places
+            else message(
                 "Up to {m} outputs send to the same element, [b:and it] [8:adds up] [b:what they send.]"
             ),
             m=written(m, "d"),

@@ -84,9 +84,11 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     said = unmarked(subject.said(data))
     assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
     shared = (found.weights != 0).sum(axis=0)[read].max()
-    assert (f"Up to {shared} outputs send" if shared > 1 else "No other output") in said
-    if read.sum() == 1 and not found.pooled:
-        assert f"gets {found.weights[k][read][0]:.4g} times" in said
+    who = "copies of this row" if found.places else "outputs"
+    assert (f"Up to {shared} {who} send" if shared > 1 else "No other output") in said
+    low, high = (f"{end(found.weights[k][read]):.4g}" for end in (np.min, np.max))
+    if not found.pooled:
+        assert (f"from {low} to {high}." if low != high else f" {low} times its gradient.") in said
     shown, rows, columns = subject.show(data), *np.nonzero(read)
     window, far = marks(shown, "planes", Box)[0], planes.GAP + found.gradient.shape[1]
     wanted = columns.min() - 0.5, rows.max() + 0.5
