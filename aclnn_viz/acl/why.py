@@ -7,6 +7,7 @@ Where a log names an operator of the kit and its tensors, the call is repeated o
 import re
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
+from os import strerror
 
 from aclnn_viz.errors import invalid, need, printable
 from aclnn_viz.operators import codes, operators
@@ -20,8 +21,11 @@ LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
-# causes that are listed as possible are no evidence
+# causes that are listed as possible are no evidence, nor is advice
 GUESS = re.compile(r"(?:Possible Cause|Solution|There are some potential root causes).*")
+ADVICE = re.compile(
+    r"(?i)\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
+)
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses and numbers that are no error codes
 VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
@@ -40,9 +44,13 @@ RAISED = re.compile(  # errors of Python code, not of the machine
     r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
 WORD = re.compile(
-    r"^(?!.*(?:Traceback |\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
+    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
 )
+ERRNO = re.compile(r"\berrno\W{1,3}(\d{1,3})\b|\bibv_\w+ failed, ret (\d+)")
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
+HEX = re.compile(
+    r"(?i:code|ret|status)\W{0,2}0x([1-8][\da-f]{4})\b"
+)  # a code as a hexadecimal number
 ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
 # a tensor in a log: float16 [4, 16], or [4, 16], float16
@@ -54,7 +62,7 @@ class Meaning:
     """The meaning of a code or of a kind of line in a log; `causes` are pairs (cause, public thread), the most frequent first.
 
     `level` is one of LEVELS; `line` is where the log says it, `place` the file and line of Python that raised it; `advice` what
-    to do; `command` shows it.
+    to do; `command` shows it. Where it is not `sure`, such a line often means this, and means other things, too.
     """
 
     name: str
@@ -66,15 +74,19 @@ class Meaning:
     place: str = ""
     advice: str = ""
     command: str = ""
+    sure: bool = True
 
     @property
     def said(self) -> str:
         return tr("{name}: {what}", name=self.name, what=self.meaning)
 
     def told(self):
-        yield self.said
         if self.line:
-            yield tr("  line of the log: {line}", line=printable(self.line[:400]))
+            yield "  " + printable(self.line[:400])
+        yield self.said if self.sure else tr("such a line often means: {what}", what=self.said)
+        for numbers in ERRNO.findall(self.line):
+            what = strerror(int("".join(numbers)))
+            yield tr("  the number of the system's error means: {what}", what=what)
         if self.place:
             yield tr(
                 "  raised in: {place}; if no file of yours stands above that place, the package there has a defect, or does not fit the versions of the other packages: install the version that belongs to them, or a newer one",
@@ -97,8 +109,8 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Why:
-    """The explanation of a log: meanings, the first failure first; the named operator, its repeated call, and unknown lines
-    of failures."""
+    """The explanation of a log: meanings, the first failure first; the named operator, its repeated call; and the first and
+    last line of a failure, where the log has no line that says the cause."""
 
     meanings: tuple[Meaning, ...]
     operator: str = ""
@@ -112,10 +124,16 @@ class Why:
 
     def _told(self):
         first, rest = self.meanings[:1], self.meanings[1:]
-        if rest:
+        if not first:
+            yield tr("unknown: nothing in the tables explains this log")
+        elif rest:
             yield tr("what failed first:")
         for meaning in first:
             yield from meaning.told()
+        texts = tr("the first error of the log: {line}"), tr("the last error of the log: {line}")
+        for text, line in zip(texts, self.unknown):
+            if line not in [meaning.line for meaning in first]:
+                yield text.format(line=printable(line[:400]))
         if rest:
             yield tr("errors that follow from the first:")
         for meaning in rest:
@@ -134,11 +152,6 @@ class Why:
                 yield from meaning.tries()
         for note in self.notes:
             yield tr("try: {note}", note=note)
-        if self.unknown and not (first and first[0].level == LEVELS[0]):
-            yield tr(
-                "unknown: the last error is {line}; nothing in the tables explains it",
-                line=printable(self.unknown[-1][:200]),
-            )
 
     __repr__ = __str__
 
@@ -165,19 +178,18 @@ def _known() -> dict[str, dict]:
 
 def _meaning(name: str, line: str, place: str) -> Meaning:
     entry, chinese = _known()[name], language_here() == "zh"
+    causes = entry.get("causes", ())
     return Meaning(
         f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
         entry["chinese" if chinese else "meaning"],
         entry["source"],
-        tuple(
-            (cause["chinese" if chinese else "cause"], cause["thread"])
-            for cause in entry.get("causes", ())
-        ),
+        tuple((one["chinese" if chinese else "cause"], one["thread"]) for one in causes),
         entry.get("level", "call"),
         line,
         place,
         entry.get("rat" if chinese else "try", ""),
         entry.get("command", ""),
+        not entry.keys() & {"weak", "general"},
     )
 
 
@@ -209,20 +221,10 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     >>> print(why(561103))  # doctest: +ELLIPSIS
     561103 ACLNN_ERR_INNER_NULLPTR: ...
     """
-    text = (
-        str(text)
-        if type(text) is int
-        else need(
-            text,
-            str,
-            "a code is a number, a log is text",
-            'pass such as 561103 or open("log").read()',
-        )
-    )
-    product, version = (
-        product_of(A2 if soc is None else soc),
-        version_of("9.1" if cann is None else cann),
-    )
+    text = str(text) if type(text) is int else text
+    need(text, str, "a code is a number, a log is text", 'pass 561103 or open("log").read()')
+    product = product_of(A2 if soc is None else soc)
+    version = version_of("9.1" if cann is None else cann)
     if not text.strip():
         raise invalid("a code or a log has text", "an empty text", "pass a code or a log")
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
@@ -260,47 +262,52 @@ def _lines(text: str):
 
 def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
-    function: its first position}; and the unknown lines that report failures.
+    function: its first position}; and the first and last line of a failure, where no line says the cause.
     """
-    known, hits, functions, unknown, place = _known(), {}, {}, [], ""
+    known, hits, functions, errors, place = _known(), {}, {}, [], ""
     patterns = [
         (name, entry["signs"], re.compile(entry["pattern"]).search)
         for name, entry in known.items()
         if "pattern" in entry
     ]
     # a message may stand in the line behind its name
-    for time, at, line in _lines(re.sub(r"((?:eason|Error):)[ \t]*\r?\n\s*", r"\1 ", text)):
+    joined = re.sub(r"((?:eason|Error):|: error: no matching)[ \t]*\r?\n\s*", r"\1 ", text)
+    for time, at, line in _lines(joined):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
         if re.search(r"\b(?:INFO|DEBUG)\b", line):
             continue
-        raised = RAISED.search(line)
+        raised, said = RAISED.search(line), ADVICE.sub("", line)
         named = [number or word for number, word in NAMED.findall(line)]
+        named += [str(int(number, 16)) for number in HEX.findall(line)]
         here = [
             name
             for name, signs, find in patterns
-            if any(map(line.__contains__, signs)) and find(line)
+            if any(map(said.__contains__, signs)) and find(said)
         ]
         here += [name for name in named if name in known]
         quiet = bool(QUIET.search(line))
         here = [name for name in here if "alone" in known[name]] or here
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
-            level = LEVELS.index(known[name].get("level", "call")) + 3 * quiet
+            entry = known[name]
+            level = LEVELS.index(entry.get("level", "call")) + 3 * quiet
             # at the level "call", words rank before a bare status code, and general words rank last
-            level += (level == 1) * (0.5 * ("texts" in known[name]) + ("general" in known[name]))
-            level += 0.5 * ("weak" in known[name])
+            level += (level == 1) * (0.5 * ("texts" in entry) + 0.9 * ("general" in entry))
+            level += 0.5 * ("weak" in entry)
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
         calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
         for name in calls:
             functions.setdefault(name, at)
-        if not (here or named or calls) and WORD.search(line):
-            unknown = [*unknown[-19:], line]
-    if not (hits or functions or unknown):
-        unknown = [_plain(text.strip()[:200]).splitlines()[0]]
+        echo = LEVELS[3] in [known[name].get("level") for name in here]
+        if WORD.search(line) and not (quiet or echo):
+            errors = sorted([*errors, (time, at, line)])[:: max(1, len(errors))]
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
-    return hits, functions, tuple(unknown)
+    first = known.get(next(iter(hits), ""), {})
+    lines = [line for *_, line in errors] if hits or errors else [text.strip()]
+    said = first.get("level") == LEVELS[0] and "weak" not in first
+    return hits, functions, () if said else tuple(dict.fromkeys(lines))
 
 
 def _operator(functions: dict) -> tuple:
@@ -316,14 +323,13 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
     """Return notes on names in a log: the library of an operator, and whether torch_npu fits CANN."""
     notes = []
     if op and hits.keys() & {"not in libopapi.so", "symbol of an operator"}:
-        notes.append(
+        words = dict(name=op.aclnn_name, part=op.library.split("-")[-1], repository=op.library)
+        notes += [
             tr(
                 "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
-                name=op.aclnn_name,
-                part=op.library.split("-")[-1],
-                repository=op.library,
+                **words,
             )
-        )
+        ]
 
     def named(package):
         form = r"[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
@@ -335,16 +341,13 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
         right = version.split(".post")[0]
         right = _table()["versions"].get(version) if other == "CANN" else right
         if right and there not in ("", right):
-            notes.append(
+            words = dict(package=package, version=version, other=other, right=right, named=there)
+            notes += [
                 tr(
                     "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
-                    package=package,
-                    version=version,
-                    other=other,
-                    right=right,
-                    named=there,
+                    **words,
                 )
-            )
+            ]
     return tuple(notes)
 
 
@@ -370,16 +373,13 @@ def _repeat(op, text: str, product, version) -> str:
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
     version = _named(version_of, r"CANN(?:_VERSION)?\W{0,4}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
-    row = next(
-        (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(tensors))), None
-    )
-    for out in {*op.outputs} - {
-        *tensors
-    }:  # take the dtype from the operator's documents where the log has none
+    rows = (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(tensors)))
+    row = next(rows, None)
+    for out in {*op.outputs} - {*tensors}:
+        # take the dtype from the operator's documents where the log has none
         if source := tensors.get(op.gradient_of.get(out, op.like)):
-            arguments[out] = replace(
-                source, dtype=row.dtypes.get(out, source.dtype) if row else source.dtype
-            )
+            dtype = row.dtypes.get(out, source.dtype) if row else source.dtype
+            arguments[out] = replace(source, dtype=dtype)
     if any(arguments.get(p.name, REQUIRED) is REQUIRED for p in op.c_parameters):
         return ""
     answer = contract(op.name).evaluate(call)

@@ -69,6 +69,11 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert "libopapi_cv.so of CANN 9" in missing
     assert "the code says no more" in str(av.why("EZ9999: Inner Error!\nfailed: 507015"))
     assert names(av.why("Warning: it must not be 1, out of memory\nfailed: 507015"))[0] == "507015"
+    advised = "[ERROR] x failed, please check whether the device is out of memory"
+    assert names(av.why(advised)) != ["out of memory"]
+    read = str(av.why(f"{advised}\nretcode 0x7bc83\nE1 ibv_cmd_create_cq failed, ret 12"))
+    assert "507011" in read and "first error of the log: [ERROR] x failed" in read
+    assert "last error of the log: E1 ibv_cmd_create_cq" in read
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
     assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))
     assert "a/b.py" not in str(av.why(f"{frame}RuntimeError: out of memory"))
