@@ -83,10 +83,10 @@ class Meaning:
     def told(self):
         if self.line:
             yield "  " + printable(self.line[:400])
-        yield self.said if self.sure else tr("such a line often means: {what}", what=self.said)
+        yield self.said if self.sure else tr("such a line often says: {what}", what=self.said)
         for numbers in ERRNO.findall(self.line):
             what = strerror(int("".join(numbers)))
-            yield tr("  the number of the system's error means: {what}", what=what)
+            yield tr("  the system's number of the error says: {what}", what=what)
         if self.place:
             yield tr(
                 "  raised in: {place}; if no file of yours stands above that place, the package there has a defect, or does not fit the versions of the other packages: install the version that belongs to them, or a newer one",
