@@ -205,7 +205,7 @@ def program(data: Data) -> Panel:
     marks = [Note(0.92, -1.0, tr("status"), "right")]
     for k, row in enumerate(listed):
         status = row.call.status
-        code = tr("a handle") if status is None else str(status)
+        code = tr("handle") if status is None else str(status)
         sign = "✗ " if status or row.misuse else ""
         # the last row of a part names it: the long name of phase 1 has its row for itself
         last = [_stage(row)] != [*map(_stage, listed[k + 1 : k + 2])]
@@ -294,11 +294,14 @@ def memory(data: Data) -> Panel:
         marks.append(Note((own[0] + own[-1] + wide * 0.8) / 2, -1.0, tr(SHELVES[shelf])))
     says = {id(life): _lifetime(name, life, listed) for name, life in found.items()}
     marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
+    names = [tensor.name for tensor in data.tensors]
+    if "workspace" in found:
+        names.append(tr("workspace"))
     return _rows_of(
         "memory",
         tr(
             "{names}, from left to right; hollow is empty",
-            names=", ".join(tensor.name for tensor in data.tensors),
+            names=", ".join(names),
         ),
         _across(data, listed, marks),
         9,
