@@ -8,6 +8,7 @@ share of the gradient that returns. For a sum, such as a mean of losses, one ele
 
 from dataclasses import dataclass, replace
 from functools import reduce
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -39,14 +40,27 @@ def fields_with(op, others: list) -> list[tuple]:
     """Return the field of the dot's place, before all others."""
     given = case(op).inputs
     arranged = op.arrange_backward(**given)
-    one = _first(XP, paged(XP, arranged))
-    known = {"max": max, "min": min} | given | arranged.attributes
-    x, kinks = _places(XP, op, op.gradient_of[op.main], one, known)
-    low, high = (float(np.round(end(x), 2)) for end in (np.nanmin, np.nanmax))
-    low, high = (low, high) if op.tensors[op.gradient_of[op.main]].low is None else (0.02, 0.98)
-    # start on a kink if the slider has its value: neighbouring numbers show the jump of the slope
-    start = float(max((k for k in kinks if low < k < high and k == round(k, 2)), default=0.5))
-    place = {"start": start, "low": low, "high": high, "label": op.gradient_of[op.main]}
+
+    def run(page, values):
+        return page(XP, **values)
+
+    state = SimpleNamespace(x=np.array(0.5), dtype="float32")
+    found = slope(XP, op, run, paged(XP, arranged), arranged, given, state)
+    if not isinstance(found, Slope):
+        return [*listed("slopes", x={"start": 0.5, "low": -REACH, "high": REACH}), *others]
+    low, high = (float(np.round(end(found.x), 2)) for end in (np.nanmin, np.nanmax))
+    low, high = (low, high) if op.tensors[found.name].low is None else (0.02, 0.98)
+    # start on a kink where the slope jumps, if the slider has its value; else where a part of the
+    # gradient comes back: at 0.5, or nearest to a half
+    kinks = (
+        x
+        for k, x in enumerate(found.kinks)
+        if low < x < high and x == round(x, 2) and found.jumps(k)
+    )
+    share = np.abs(np.append(found.here[2], found.slope) - 0.5)
+    middle = 0 if share[0] != 0.5 else np.nanargmin(share)
+    start = max(kinks, default=np.round(np.append(0.5, found.x)[middle], 2))
+    place = {"start": float(start), "low": low, "high": high, "label": found.name}
     return [*listed("slopes", x=place), *others]
 
 
@@ -74,14 +88,14 @@ class Slope:
     held: dict  # the other inputs, which stay constant
     here: tuple  # the moving dot: input, output, slope
     beside: np.ndarray  # slopes at the dot and at neighbouring numbers of the format
-    dtype: str
-    ends: tuple  # least and greatest x to which the dot moves
+    state: object
 
     def panels(self, xp) -> list[Panel]:
         return _panels(xp, self)
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("slide the dot"), "x", ends=self.ends)
+        place = type(self.state).__dataclass_fields__["x"].metadata["control"]
+        return sweep(tr("slide the dot"), "x", ends=(place["low"], place["high"]))
 
     def beside_kink(self, k: int) -> tuple:
         """Return the slopes just below and just above a kink."""
@@ -208,11 +222,7 @@ def slope(xp, op, run, arrays, arranged, given, state):
         held,
         (here[0], None if y is None else y[middle], out[middle]),
         out[size:],
-        state.dtype,
-        tuple(
-            type(state).__dataclass_fields__["x"].metadata["control"][end]
-            for end in ("low", "high")
-        ),
+        state,
     )
 
 
@@ -278,8 +288,8 @@ def _lens(xp, found: Slope, height: int) -> Panel:
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
     ticks = tuple((k, f"{k:.0f}") for k in (-8.0, 0.0, 8.0))
-    title = tr("slope at the nearest {dtype} numbers", dtype=found.dtype)
-    name = tr("steps of {dtype} from {name}", dtype=found.dtype, name=found.name)
+    title = tr("slope at the nearest {dtype} numbers", dtype=found.state.dtype)
+    name = tr("steps of {dtype} from {name}", dtype=found.state.dtype, name=found.name)
     over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
     return Panel(
         "beside", title, marks, over, Axis(tr("slope"), middle - wide, middle + wide), 7, height

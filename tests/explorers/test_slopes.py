@@ -38,6 +38,16 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     assert abs(found.y[there][near] - y) <= 0.1 * (1 + abs(slope))  # the dot lies on the curve
 
 
+@in_one
+@pytest.mark.parametrize("op", SLOPES, ids=lambda op: op.name)
+def test_the_dot_starts_on_a_jump_or_where_a_part_of_the_gradient_comes_back(op):
+    _, _, found = opened(op.name)
+    x, _, slope = found.here
+    jumps = [kink for k, kink in enumerate(found.kinks) if found.jumps(k)]
+    shares = np.abs(found.slope[np.isfinite(found.slope)])
+    assert x in jumps or slope not in (0, 1) or np.isin(shares, (0, 1)).all()
+
+
 @pytest.mark.parametrize("name", "hardswish gelu tanh silu softplus elu mse_loss".split())
 @pytest.mark.parametrize("x", [-2.0, 0.25, 1.5])
 def test_the_slope_is_that_of_the_curve(name, x):
@@ -70,7 +80,8 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
     [
         ("hardswish", {"x": -4.0}, "The curve is flat here", "no gradient comes back"),
         ("hardswish", {"x": -2.0}, "Move the dot to the right by a step", "falls by 16.7 %"),
-        ("elu", {}, "Move the dot by a step", "So 100 % of the gradient comes back"),
+        ("elu", {}, "Move the dot by a step", "So 50.2 % of the gradient comes back"),
+        ("elu", {"x": 0.0}, "Move the dot by a step", "So 100 % of the gradient comes back"),
         ("hardswish", {"x": 2.5}, "Move the dot by a step", "by 133 % of it. More gradient"),
         (
             "hardswish",
