@@ -61,6 +61,7 @@ class Panel {
     this.width = this.stage.clientWidth;
     this.height = this.stage.clientHeight;
     this.seen = this.figure.clientWidth;
+    this.alike = getComputedStyle(this.figure).getPropertyValue("--alike") === "1";  // as high as its neighbours, label or not
     this.sideways = this.width > this.seen;
     this.figure.dataset.sideways = this.sideways ? tr("⇆ wider than the page: scroll sideways") : "";
     this.room = this.kit.el.getBoundingClientRect().right - this.stage.getBoundingClientRect().left;

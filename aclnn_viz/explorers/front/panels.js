@@ -97,8 +97,7 @@ class Drawing extends Frame {
     const legend = this.legend(context), { x, y } = spec;
     const lined = this.kit.all.flatMap(({ drawing: { spec: each } }) => (each?.below === spec.name ? each.y.ticks : []));  // below it, in line
     const wide = Math.max(0, ...[...y.ticks, ...lined].map(([, text]) => widthOf(context, text)));
-    const beside = this.kit.wide > 560 && this.kit.wide <= 900 && this.panel.figure.classList.contains("ae-beside");  // equally high, label or not
-    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || beside) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
+    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
