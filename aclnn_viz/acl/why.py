@@ -124,16 +124,17 @@ class Why:
 
     def _told(self):
         first, rest = self.meanings[:1], self.meanings[1:]
-        if not first:
-            yield tr("unknown: nothing in the tables explains this log")
-        elif rest:
-            yield tr("what failed first:")
-        for meaning in first:
-            yield from meaning.told()
+        if rest or not first:
+            unknown = tr("unknown: nothing in the tables explains this log")
+            yield tr("what failed first:") if first else unknown
+        told = [line for meaning in first for line in meaning.told()]
         texts = tr("the first error of the log: {line}"), tr("the last error of the log: {line}")
-        for text, line in zip(texts, self.unknown):
-            if line not in [meaning.line for meaning in first]:
-                yield text.format(line=printable(line[:400]))
+        lines = [
+            text.format(line=printable(line[:400]))
+            for text, line in zip(texts, self.unknown)
+            if line not in [meaning.line for meaning in first]
+        ]
+        yield from told + lines if first and first[0].sure else lines + told
         if rest:
             yield tr("errors that follow from the first:")
         for meaning in rest:
@@ -292,8 +293,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         for name in here:
             entry = known[name]
             level = LEVELS.index(entry.get("level", "call")) + 3 * quiet
-            # at the level "call", words rank before a bare status code, and general words rank last
-            level += (level == 1) * (0.5 * ("texts" in entry) + 0.9 * ("general" in entry))
+            # at the level "call", words rank before a bare status code
+            level += 0.5 * (level == 1 and "texts" in entry)
             level += 0.5 * ("weak" in entry)
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
@@ -332,14 +333,13 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
         ]
 
     def named(package):
-        form = r"[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
-        package = package.replace("_", "[_-]")
-        return _named(str, rf"(?<![\w-]){package}(?:_VERSION)?" + form, text, "")
+        form = r"(?:_VERSION)?[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
+        return _named(str, r"(?<![\w-])" + package.replace("_", "[_-]") + form, text, "")
 
     for package, other in ("torch_npu", "CANN"), ("torch_npu", "torch"), ("vllm_ascend", "vllm"):
         version, there = named(package), named(other)
-        right = version.split(".post")[0]
-        right = _table()["versions"].get(version) if other == "CANN" else right
+        pairs = _table()["versions"] if other == "CANN" else {version: version.split(".post")[0]}
+        right = pairs.get(version)
         if right and there not in ("", right):
             words = dict(package=package, version=version, other=other, right=right, named=there)
             notes += [

@@ -73,6 +73,8 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert names(av.why(advised)) != ["out of memory"]
     read = str(av.why(f"{advised}\nretcode 0x7bc83\nE1 ibv_cmd_create_cq failed, ret 12"))
     assert "507011" in read and "first error of the log: [ERROR] x failed" in read
+    general = str(av.why("[ERROR] x failed\nError: y is invalid"))
+    assert general.index("x failed") < general.index("often says") < general.index("refuses")
     assert "last error of the log: E1 ibv_cmd_create_cq" in read
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
     assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))
