@@ -24,7 +24,6 @@ from aclnn_viz.explorers import (
     planes,
     response,
     slopes,
-    softmax,
 )
 from aclnn_viz.explorers.arrays import XP, double, sheet
 from aclnn_viz.explorers.state import (
@@ -79,12 +78,6 @@ def of(op) -> Subject:
         caption=_said,
         plays=lambda data: data.answer.plays() if _has_stage(data) else (),
         live=(lambda state, _, xp, traced: gathered(op, state, xp, traced), Data),
-        # a page keeps the saved output of a softmax, so it cannot move numbers of the forward pass
-        kept=tuple(
-            p.name
-            for p in op.forward_parameters
-            if p.kind == "float" and response.stage_of(op)[0] is softmax
-        ),
         drawn_of=lambda state: {
             name: value
             for name, value in drawn(op, state).inputs.items()

@@ -42,9 +42,12 @@ def fields_with(op, others: list) -> list[tuple]:
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with the gradients that the user dragged in the shown row."""
+    """Return the inputs with the gradients that the user dragged in the shown row, and the output that forward saves."""
     name = next(iter(op.upstream))
-    return given | {name: in_hand(op, state, given, name, xp)(name, 1, double(xp, given[name]))}
+    made = forward(**{one: known[one] for one in op.takes})
+    saved = {one: made[output] for one, output in op.saved.items()}
+    held = in_hand(op, state, given, name, xp)
+    return given | saved | {name: held(name, 1, double(xp, given[name]))}
 
 
 @dataclass(frozen=True, eq=False)

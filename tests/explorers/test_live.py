@@ -340,6 +340,10 @@ def test_a_page_has_rows_along_another_axis_too():
     assert {int(places.split(",")[at]) for places in page["variants"]} == {*range(len(dims))}
 
 
+def test_a_page_moves_what_forward_makes_a_saved_output_from():
+    assert "scale" in page_of(saved("scaled_masked_softmax")[-1])["alive"]
+
+
 def test_save_writes_the_page_of_the_state_again_and_over_no_other_file(tmp_path):
     explorer = explore("hardswish", x=-1.25)
     try:
