@@ -21,10 +21,10 @@ LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
-# causes that are listed as possible are no evidence, nor is advice
+# causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
 GUESS = re.compile(r"(?:Possible Cause|Solution|There are some potential root causes).*")
 ADVICE = re.compile(
-    r"(?i)\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
+    r"(?i)\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses and numbers that are no error codes
@@ -302,7 +302,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         for name in calls:
             functions.setdefault(name, at)
         echo = LEVELS[3] in [known[name].get("level") for name in here]
-        if WORD.search(line) and not (quiet or echo):
+        if WORD.search(said) and not (quiet or echo):
             errors = sorted([*errors, (time, at, line)])[:: max(1, len(errors))]
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     first = known.get(next(iter(hits), ""), {})

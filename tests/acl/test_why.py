@@ -73,6 +73,8 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert names(av.why(advised)) != ["out of memory"]
     read = str(av.why(f"{advised}\nretcode 0x7bc83\nE1 ibv_cmd_create_cq failed, ret 12"))
     assert "507011" in read and "first error of the log: [ERROR] x failed" in read
+    head = "(E pid=1) ERROR 09-26 15:11:03 [core.py:790] "
+    assert "f(w)" not in str(av.why(f"{head}    x = f(w)\n{head}Worker failed with error ''"))
     general = str(av.why("[ERROR] x failed\nError: y is invalid"))
     assert general.index("x failed") < general.index("often says") < general.index("refuses")
     assert "last error of the log: E1 ibv_cmd_create_cq" in read
