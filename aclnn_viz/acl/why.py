@@ -22,9 +22,9 @@ LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
-GUESS = re.compile(r"(?:Possible Cause|Solution|There are some potential root causes).*")
+GUESS = re.compile(r"(?:Possible (?:Cause|Reason)|Solution|There are some potential root causes).*")
 ADVICE = re.compile(
-    r"(?i)\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
+    r"(?i)\b(?:possible (?:reason|cause)|m(?:ay|ight) be (?:caused by|because|due to)|probably because|可能(?:的)?原因).*|\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses and numbers that are no error codes
