@@ -231,12 +231,11 @@ def _vector(scene: Scene, place):
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
         k, slot = pairs[(core.pipes[pairs[:, 0]] == V) & (pairs[:, 1] < SLOTS)].T
         x0, _, x1, y = place.slot(slot)
-        x, up, sign = (x0 + x1) / 2, top - y - 0.6, 1 if kind == READ else -1
+        y = y + 0.7  # below the names of the slots
+        x, up, sign = (x0 + x1) / 2, top - y, 1 if kind == READ else -1
         there = xp.where(scene.running[k], x if sign > 0 else middle + 0.0 * x, np.nan)
         if k.size:
-            yield Arrows(
-                there, y + 0.6 if sign > 0 else y + 0.6 + up, sign * (middle - x), sign * up, kind
-            )
+            yield Arrows(there, y if sign > 0 else y + up, sign * (middle - x), sign * up, kind)
 
 
 def _copies(scene: Scene, place):
