@@ -150,10 +150,8 @@ def _places(xp, op, name: str, one: dict, known: dict):
             if name in tensor.kinks
         ),
     ]
-    kinks = (
-        xp.stack([xp.reshape(kink + np.zeros(1), ()) for kink in found]) if found else np.zeros(0)
-    )
-    kinks = xp.take(kinks, xp.argsort(kinks, stable=True)) if found else kinks
+    kinks = xp.concat([np.zeros(0), *map(point, found)])
+    kinks = xp.take(kinks, xp.argsort(kinks, stable=True))
     low, high = op.tensors[name].low, op.tensors[name].high
     low, high = (
         (-REACH, REACH)
