@@ -25,7 +25,7 @@ from aclnn_viz.devices.peers import installed
 from aclnn_viz.dtypes import float_format, round_to, ulp
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.state import StateError
-from aclnn_viz.operators import operator, plans
+from aclnn_viz.operators import operator, operators, plans
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import TRUNCATED, faulty_kernel
 from aclnn_viz.operators.products import ASCEND_950, CANN, INFERENCE, SOC, TRAINING
@@ -67,6 +67,7 @@ PIECES = {
 @stated(
     "numeric_error",
     plan={"start": f"{SOC} {CANN}", "options": PLANS},
+    output={"named": {op.name: op.outputs for op in operators()}},
     device={"options": {name: name for name in ("host", "atlas", *installed())}},
     **{
         name: {"options": {AS_PLANNED: "as in the plan"} | {v: v for v in values}}

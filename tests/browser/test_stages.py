@@ -157,6 +157,16 @@ def test_a_hidden_score_has_no_number(opened):
     assert hidden == "" and seen.startswith("query 0, key 0: ")
 
 
+def test_outputs_to_choose_have_the_names_of_the_operator(opened):
+    page, _ = opened("numeric_error")
+    output = page.locator("[data-field=output]")
+    names = "one => [...one.options].filter(({ hidden }) => !hidden).map(({ text }) => text)"
+    assert output.evaluate(names) == ["dxOut", "dgammaOut"]
+    output.select_option(label="dgammaOut")
+    page.select_option("[data-field=operator]", label="hardswish")
+    assert output.evaluate(names) == ["out"] and output.input_value() == "0"
+
+
 def some(listed):
     """Return at most four, from the first to the last."""
     return [listed[round(k / 3 * (len(listed) - 1))] for k in range(min(len(listed), 4))]

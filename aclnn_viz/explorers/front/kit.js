@@ -59,11 +59,13 @@ function makeControl(c, id, first) {
   const digits = (value) => Number(value).toFixed(c.step < 1 ? 2 : 0), shown = element("output", { for: id });
   let input, read, write;
   if (c.kind === "choice") {
-    input = first && c.options.length < 5 ? segments(c, id) : element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
+    input = first && c.options.length < 5 && !c.named ? segments(c, id) : element("select", {}, ...c.options.map(([, text], k) => element("option", { value: String(k) }, text)));
     read = () => c.options[input.selectedIndex][0];
     write = (value, all) => {
       const index = c.options.findIndex(([option]) => option === value);
       if (input.selectedIndex !== index) input.selectedIndex = index;
+      const names = c.named?.[all[c.of]];
+      if (names) [...input.options].forEach((option, k) => Object.assign(option, { text: names[k] ?? "", hidden: !(k in names) }));
       c.owners.forEach((owner, k) => { input.options[k].hidden = Boolean(owner) && owner !== all[c.of]; });
     };
   } else if (c.kind === "flag") {
@@ -166,8 +168,11 @@ function makeLifts(model, parent, before) {
 function followed(controls, values, moved) {
   const indices = controls.filter((c) => c.below && moved[c.below] !== undefined && !(c.field in moved)
     && values[c.field] >= moved[c.below] && Number.isFinite(moved[c.below]));
-  const gone = controls.filter((c) => c.owners?.length && c.of in moved && !(c.field in moved)
-    && (c.owners[c.options.findIndex(([option]) => option === values[c.field])] ?? moved[c.of]) !== moved[c.of]);
+  const gone = controls.filter((c) => {
+    if (!c.options?.length || !(c.of in moved) || c.field in moved) return false;
+    const at = c.options.findIndex(([option]) => option === values[c.field]), names = c.named?.[moved[c.of]];
+    return (c.owners[at] ?? moved[c.of]) !== moved[c.of] || (names && at >= names.length);
+  });
   return Object.fromEntries([...indices.map((c) => [c.field, Math.max(c.low, moved[c.below] - 1)]),
     ...gone.map((c) => [c.field, c.initial])]);
 }
