@@ -5,7 +5,7 @@ Where a log names an operator of the kit and its tensors, the call is repeated o
 """
 
 import re
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from os import strerror
 
@@ -20,6 +20,9 @@ from aclnn_viz.words.messages import language_here, tr
 LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.toml
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
+WRAPPED = re.compile(
+    r"((?:eason|Error):|: error: no matching|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
+)
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
 GUESS = re.compile(r"(?:Possible (?:Cause|Reason)|Solution|There are some potential root causes).*")
@@ -46,11 +49,14 @@ RAISED = re.compile(  # errors of Python code, not of the machine
 WORD = re.compile(
     r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
 )
-ERRNO = re.compile(r"\berrno\W{1,3}(\d{1,3})\b|\bibv_\w+ failed, ret (\d+)")
+STATED = re.compile(
+    r"(?i)\b(?:must|should|expect\w*|invalid|not|only|exceeds?|than|actual|missing|mismatch\w*|out of|no|can't|undefined|unknown|unsupported|assertion)\b|不|无"
+)
+ERRNO = re.compile(r"(?:\berrno\W{1,3}|\bibv_\w+ failed, ret )(\d{1,3})\b")
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
-HEX = re.compile(
-    r"(?i:code|ret|status)\W{0,2}0x([1-8][\da-f]{4})\b"
-)  # a code as a hexadecimal number
+HEX = re.compile(  # a code as a hexadecimal number
+    r"(?i:code|ret|status|err)\W{0,2}0x0?([1-8][\da-fA-F]{4}|7[01][\da-fA-F]{5})\b"
+)
 ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
 # a tensor in a log: float16 [4, 16], or [4, 16], float16
@@ -84,9 +90,8 @@ class Meaning:
         if self.line:
             yield "  " + printable(self.line[:400])
         yield self.said if self.sure else tr("such a line often says: {what}", what=self.said)
-        for numbers in ERRNO.findall(self.line):
-            what = strerror(int("".join(numbers)))
-            yield tr("  the system's number of the error says: {what}", what=what)
+        for number in map(int, ERRNO.findall(self.line)):
+            yield tr("  the system's number of the error says: {what}", what=strerror(number))
         if self.place:
             yield tr(
                 "  raised in: {place}; if no file of yours stands above that place, the package there has a defect, or does not fit the versions of the other packages: install the version that belongs to them, or a newer one",
@@ -117,7 +122,7 @@ class Why:
     conditions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     repeated: str = ""
-    unknown: tuple[str, ...] = field(default=(), repr=False)
+    unknown: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "\n".join(line for text in self._told() for line in wrapped(text, 110, "", "    "))
@@ -256,7 +261,7 @@ def _lines(text: str):
         for line in filter(None, map(str.strip, GUESS.sub("", _plain(at[0])).splitlines())):
             when = TIME.search(line)
             time, key = when[0] if when else time, hash(VARIES.sub("", line))
-            if key not in times or time < times[key]:
+            if time < times.get(key, "~"):
                 times[key] = time
                 yield time, at.start(), line
 
@@ -265,22 +270,21 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
     function: its first position}; and the first and last line of a failure, where no line says the cause.
     """
-    known, hits, functions, errors, place = _known(), {}, {}, [], ""
+    known, inner, hits, functions, errors, place = _known(), _table()["inner"], {}, {}, [], ""
     patterns = [
         (name, entry["signs"], re.compile(entry["pattern"]).search)
         for name, entry in known.items()
         if "pattern" in entry
     ]
-    # a message may stand in the line behind its name
-    joined = re.sub(r"((?:eason|Error):|: error: no matching)[ \t]*\r?\n\s*", r"\1 ", text)
-    for time, at, line in _lines(joined):
+    # a message may go on in the line behind its name, or behind a word that ends no sentence
+    for time, at, line in _lines(WRAPPED.sub(r"\1 ", text)):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
         if re.search(r"\b(?:INFO|DEBUG)\b", line):
             continue
         raised, said = RAISED.search(line), ADVICE.sub("", line)
-        named = [number or word for number, word in NAMED.findall(line)]
-        named += [str(int(number, 16)) for number in HEX.findall(line)]
+        named = [*map("".join, NAMED.findall(line))]
+        named += [inner.get(number.lower(), str(int(number, 16))) for number in HEX.findall(line)]
         here = [
             name
             for name, signs, find in patterns
@@ -294,21 +298,23 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
             entry = known[name]
             level = LEVELS.index(entry.get("level", "call")) + 3 * quiet
             # at the level "call", words rank before a bare status code
-            level += 0.5 * (level == 1 and "texts" in entry)
-            level += 0.5 * ("weak" in entry)
+            level += 0.5 * ((level == 1 and "texts" in entry) + ("weak" in entry))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
-        calls = re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII)
-        for name in calls:
+        for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
-        echo = LEVELS[3] in [known[name].get("level") for name in here]
-        if WORD.search(said) and not (quiet or echo):
-            errors = sorted([*errors, (time, at, line)])[:: max(1, len(errors))]
+        levels = [known[name].get("level") for name in here]
+        if WORD.search(said) and not quiet and LEVELS[3] not in levels:
+            errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     first = known.get(next(iter(hits), ""), {})
-    lines = [line for *_, line in errors] if hits or errors else [text.strip()]
-    said = first.get("level") == LEVELS[0] and "weak" not in first
-    return hits, functions, () if said else tuple(dict.fromkeys(lines))
+    # of the errors of one second, a line that states something ranks before the report of a call that failed
+    lines = [text.strip()][: not hits]
+    if errors:
+        lines = [min(errors)[-1], max(error[3:] for error in errors)[-1]]
+    if first.get("level") == LEVELS[0] and "weak" not in first:
+        lines = ()
+    return hits, functions, tuple(dict.fromkeys(lines))
 
 
 def _operator(functions: dict) -> tuple:
@@ -324,11 +330,12 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
     """Return notes on names in a log: the library of an operator, and whether torch_npu fits CANN."""
     notes = []
     if op and hits.keys() & {"not in libopapi.so", "symbol of an operator"}:
-        words = dict(name=op.aclnn_name, part=op.library.split("-")[-1], repository=op.library)
         notes += [
             tr(
                 "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
-                **words,
+                name=op.aclnn_name,
+                part=op.library.split("-")[-1],
+                repository=op.library,
             )
         ]
 
@@ -341,11 +348,14 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
         pairs = _table()["versions"] if other == "CANN" else {version: version.split(".post")[0]}
         right = pairs.get(version)
         if right and there not in ("", right):
-            words = dict(package=package, version=version, other=other, right=right, named=there)
             notes += [
                 tr(
                     "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
-                    **words,
+                    package=package,
+                    version=version,
+                    other=other,
+                    right=right,
+                    named=there,
                 )
             ]
     return tuple(notes)

@@ -72,11 +72,14 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     advised = "[ERROR] x failed, please check whether the device is out of memory"
     guessed = "[ERROR] x failed, possible reasons: 1. out of memory"
     assert "out of memory" not in names(av.why(f"{advised}\n{guessed}"))
+    stated = av.why("call x failed, error code 7\nError: the size must be\n 4, 3 was given")
+    assert stated.unknown == ("Error: the size must be 4, 3 was given",)
+    assert "107001" in str(av.why("Failed to open device, retCode=0x7020013"))
     read = str(av.why(f"{advised}\nretcode 0x7bc83\nE1 ibv_cmd_create_cq failed, ret 12"))
     assert "507011" in read and "first error of the log: [ERROR] x failed" in read
     head = "(E pid=1) ERROR 09-26 15:11:03 [core.py:790] "
     assert "f(w)" not in str(av.why(f"{head}    x = f(w)\n{head}Worker failed with error ''"))
-    general = str(av.why("[ERROR] x failed\nError: y is invalid"))
+    general = str(av.why("2026-01-02-03:04:05 x failed\n2026-01-02-03:04:06 Error: y is invalid"))
     assert general.index("x failed") < general.index("often says") < general.index("refuses")
     assert "last error of the log: E1 ibv_cmd_create_cq" in read
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
