@@ -1,47 +1,95 @@
-"""Watch a Python kernel run, to trace its numbers: each call, operator, index and store is passed, with its line, to a function
-that executes it.
+"""Record how a kernel computes: each operation with its line, and the elements that it takes and makes.
 
-For one call, its functions, and those of its folder that they call, get code compiled anew from their source. Functions of
-other folders run unchanged.
+Each element has an address, in memory or as a Python number. A first run of a Python kernel shows which functions run. For a
+second run those outside Python, array libraries and the kit get code compiled anew from their source, in which the recorder
+executes each call, operator, index and store.
 """
 
 import ast
 import copy
+import gc
 import inspect
 import operator
 import re
+import sys
 import warnings
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType
 from typing import NamedTuple
 
 import numpy as np
 
+from aclnn_viz.arrays import calls
+from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.words.messages import message
 
-WATCH = "_operation"
-WATCHER = ast.Name(WATCH, ast.Load())
+TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
+WORK = 5_000_000  # most elements of all recorded results; each result counts as at least `COUNTED`
+COUNTED = 100
+UNWRITTEN = message("memory that was never written")
+# functions and instructions that add elements up
+SUMS = re.compile("sum|mean|dot|mm|matmul|inner|norm|reduce|std|var|linear|softmax", re.I)
+EMPTY = {"empty", "empty_like", "new_empty"}
+RECORDER = ast.Name("_recorded_operation", ast.Load())
 # names of operators in Python's module `operator` by AST node, where they differ
 OPERATORS = dict(
     Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
 )
-# calls that are not watched: all but slice inspect the frame of their caller
-APART = {"super", "locals", "vars", "dir", "eval", "exec", "slice"}
-KIT = Path(__file__).parents[1]
+# calls that inspect their caller's frame
+APART = {"super", "locals", "vars", "dir", "eval", "exec"}
+# modules whose functions run unchanged
+UNCHANGED = sys.stdlib_module_names | {"aclnn_viz", "numpy", "ml_dtypes", "torch", "jax"}
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
 
 
 class Operation(NamedTuple):
-    """An operation: file and line, source text, and the names of its operands."""
+    """An operation in a file: its line, its source text, and those of its operands."""
 
     file: str
     line: int
     code: str
-    operands: tuple[str, ...]
+    operands: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        return place_of(self.file, self.line)
+
+
+class Part(NamedTuple):
+    """Elements of an operand or a result: their addresses, values and name."""
+
+    at: np.ndarray
+    values: np.ndarray
+    name: str = ""
+
+    def chosen(self, place) -> "Part":
+        """Return the elements at an index."""
+        return Part(*(np.asarray(array[place]) for array in self[:2]), self.name)
+
+    @property
+    def wrong(self) -> np.ndarray:
+        """The mask of nan and infinities."""
+        return ~np.isfinite(self.values)
+
+
+class Step(NamedTuple):
+    """An operation that ran: the function's name, the operands before it, and one result.
+
+    `origin` names a source that has no elements; `inner` counts the steps that ran inside the operation.
+    """
+
+    name: str
+    operation: Operation
     place: str
+    operands: list[Part]
+    result: Part
+    origin: str = ""
+    inner: int = 0
 
 
 def place_of(file: str, line: int) -> str:
@@ -51,39 +99,54 @@ def place_of(file: str, line: int) -> str:
     return message("{file}, line {line}", file=name, line=line)
 
 
+def said(operation: Operation, place: str) -> str:
+    """Return an operation and its place as text."""
+    return message("{place}: {code}", place=place, code=operation.code)
+
+
+def part(value, name: str = "") -> Part | None:
+    """Return an array, a number or a list of these as a Part with copied values; None for other types."""
+    match value:
+        case Part():
+            return value
+        case list() | tuple():
+            parts = [*filter(None, map(part, value))]
+            arrays = (np.concatenate(arrays, None) for arrays in [*zip(*parts)][:2])
+            return Part(*arrays, name) if parts else None
+        case float() | np.generic():
+            array, at = np.asarray(value), np.array(-id(value))
+        case object(shape=_):
+            array = np.asarray(as_array(value))
+            at = addresses(array)
+            if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
+                raise NotImplementedError("a copy of an array on a device has other addresses")
+        case _:
+            return None
+    return Part(at, array.astype(np.float64), name) if is_number(array.dtype) else None
+
+
+def addresses(array: np.ndarray) -> np.ndarray:
+    """Return the address of each element in memory."""
+    steps = np.tensordot(np.int64(array.strides), np.indices(array.shape), 1)
+    return np.asarray(array.ctypes.data + steps)
+
+
 class _Handed(ast.NodeTransformer):
-    """A transformer of syntax that replaces each operation by a call of the watcher, with the operation's file and
-    number."""
+    """A transformer of syntax that replaces each operation by a call of the recorder, with the fields of an Operation."""
 
     def __init__(self, file: str):
-        self.file, self.operations = file, {}
+        self.file = file
 
-    def _over(self, node, function, operands, keywords=(), owner=()) -> ast.Call:
-        texts = [*owner, *operands, *(keyword.value for keyword in keywords)]
-        names, code = tuple(map(ast.unparse, texts)), ast.unparse(getattr(node, "read", node))
-        at = self.file, node.lineno
-        place = self.file, len(self.operations)
-        self.operations[place] = Operation(*at, code, names, place_of(*at))
-        called = ast.Constant(function) if isinstance(function, str) else self.visit(function)
-        parts = [ast.Constant(place), called, *map(self._value, operands)]
-        call = ast.Call(WATCHER, parts, [*map(self.visit, keywords)])
+    def _over(self, node, function, operands, keywords=(), owner="") -> ast.AST:
+        named = isinstance(function, str)
+        if named and function != "rows" and not hasattr(operator, function):
+            return self.generic_visit(node)
+        names = owner, *map(_text, operands), *(_text(keyword.value) for keyword in keywords)
+        place = ast.Constant((self.file, node.lineno, _text(node), names))
+        called = ast.Constant(function) if named else self.visit(function)
+        arguments = [place, called, *map(self.visit, operands)]
+        call = ast.Call(RECORDER, arguments, [*map(self.visit, keywords)])
         return ast.copy_location(call, node)  # the copy keeps the line of the original node
-
-    def _value(self, node: ast.expr) -> ast.expr:
-        """Return the syntax of an operand that can be inspected: an index as a value, a generator as a list."""
-        match node:
-            case ast.Slice() | ast.Tuple():
-                index = ast.Attribute(WATCHER, "index", ast.Load())
-                return ast.Subscript(index, self.generic_visit(node), ast.Load())
-            case ast.GeneratorExp(elt=element, generators=generators):
-                node = ast.ListComp(element, generators)
-        return self.visit(node)
-
-    def _operator(self, node, kind, *operands) -> ast.AST:
-        name = OPERATORS.get(kind := type(kind).__name__, kind.lower())
-        name = "i" * hasattr(node, "read") + name
-        handed = hasattr(operator, name)
-        return self._over(node, name, operands) if handed else self.generic_visit(node)
 
     def visit(self, node):
         match node:
@@ -91,13 +154,13 @@ class _Handed(ast.NodeTransformer):
                 ast.BinOp(left=left, op=kind, right=right)
                 | ast.Compare(left=left, ops=[kind], comparators=[right])
             ):
-                return self._operator(node, kind, left, right)
+                return self._over(node, _name(kind), (left, right))
             case ast.UnaryOp(op=kind, operand=operand):
-                return self._operator(node, kind, operand)
-            case ast.Call(func=ast.Name(id=name)) if name == WATCH:
+                return self._over(node, _name(kind), (operand,))
+            case ast.Call(func=ast.Name(id=name)) if name == RECORDER.id:
                 return node
             case ast.Call(func=function) if getattr(function, "id", "") not in APART:
-                owner = [function.value] if isinstance(function, ast.Attribute) else []
+                owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
                 return self._over(node, function, node.args, node.keywords, owner)
             case ast.For() | ast.comprehension():
                 node.iter = self._rows(node.iter)
@@ -108,25 +171,36 @@ class _Handed(ast.NodeTransformer):
         return super().visit(node)
 
     def _rows(self, node: ast.expr) -> ast.expr:
-        """Return the syntax of a loop's iterable, passed to the watcher as the operation "rows"."""
+        """Return the syntax of a loop's iterable, passed to the recorder as the operation "rows"."""
         match node:
             case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
                 node.args = [*map(self._rows, args)]
                 return node
         return self._over(node, "rows", (node,))
 
+    def visit_Slice(self, node):
+        parts = (part or ast.Constant(None) for part in (node.lower, node.upper, node.step))
+        return ast.Call(ast.Name("slice", ast.Load()), [*map(self.visit, parts)], [])
+
     def visit_AugAssign(self, node):
-        new = copy.deepcopy(node.target)
-        new.ctx = ast.Load()
-        value = ast.copy_location(ast.BinOp(new, node.op, node.value), node)
+        read = copy.deepcopy(node.target)
+        read.ctx = ast.Load()
+        value = self._over(node, "i" + _name(node.op), (read, node.value))
+        if value is node:
+            return node
         stored = ast.copy_location(ast.Assign([node.target], value), node)
-        value.read = stored.read = node
+        stored.text = value.text = ast.unparse(node)
         return self.visit(stored)
 
 
-def _rows(value):
-    """Return an array's elements as a list, to inspect them; other values unchanged."""
-    return list(value) if hasattr(value, "shape") else value
+def _name(kind: ast.AST) -> str:
+    """Return the name of an operator in Python's module `operator`."""
+    name = type(kind).__name__
+    return OPERATORS.get(name, name.lower())
+
+
+def _text(node: ast.AST) -> str:
+    return getattr(node, "text", None) or ast.unparse(node)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -136,78 +210,104 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(part)
 
 
-def _functions(value, known: dict[FunctionType, CodeType]) -> None:
-    """Add to `known` a value's functions with their code: it, those that it holds, and those that it calls in its
-    folder or as methods of its file's classes.
-    """
-    parts: list = []
-    match value:
-        case partial():
-            parts = [value.func, *value.args, *value.keywords.values()]
-        case MethodType() | staticmethod() | classmethod():
-            parts = [value.__func__]
-        case FunctionType(__code__=code) if value not in known:
-            known[value] = code
-            parts = [cell.cell_contents for cell in value.__closure__ or ()]
-            names = {name for inner in _codes(code) for name in inner.co_names}
-            for name in (
-                names & value.__globals__.keys() if not _folder(code).is_relative_to(KIT) else ()
-            ):
-                match value.__globals__[name]:
-                    case type(__module__=value.__module__) as kind:
-                        parts += vars(kind).values()
-                    case FunctionType(__code__=called) as function:
-                        parts += [function] * (_folder(called) == _folder(code))
-    for part in parts:
-        _functions(part, known)
-
-
-def _folder(code: CodeType) -> Path:
-    return Path(code.co_filename).parent
-
-
 @lru_cache
-def _handed(file: str, source: str) -> tuple:
-    """Return the operations of a file by place, and its code that hands each to the watcher."""
-    handed = _Handed(file)
-    tree = ast.fix_missing_locations(handed.visit(ast.parse(source)))
+def _handed(file: str, source: str) -> dict[tuple, CodeType]:
+    """Return the code of a file that hands each operation to the recorder."""
+    tree = ast.fix_missing_locations(_Handed(file).visit(ast.parse(source)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        whole = compile(tree, file, "exec", dont_inherit=True)
-    return handed.operations, {SAME(part): part for part in _codes(whole)}
+        return {SAME(part): part for part in _codes(compile(tree, file, "exec"))}
 
 
-def watched(kernel: Callable, watch: Callable, **inputs):
-    """Run a kernel so that `watch(operation, function, operands, call)` executes each operation by `call()`; return its result.
+def _rows(value):
+    """Return an array's elements as a list, to inspect them; other values unchanged."""
+    return list(value) if hasattr(value, "shape") else value
 
-    Raises OSError without a source, KeyError if the source differs.
-    """
-    known, operations, twins = {}, {}, {}
 
-    def made(place, function, /, *args, **options):
+class Recorder:
+    """What executes the operations of a kernel, and records those with elements in `steps`."""
+
+    def __init__(self):
+        self.steps: list[Step] = []
+        # recorded arrays stay alive, so that no other array gets their address
+        self.kept: list = []
+        self.left = WORK
+
+    def note(self, step: Step):
+        self.left -= max(step.result.at.size, COUNTED)
+        if self.left < 0:
+            raise NotImplementedError("there is too much to record")
+        self.steps.append(step)
+
+    def __call__(self, fields, function, /, *args, **options):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
-        called, operands = operations[place], [*args, *options.values()]
-        if len(called.operands) > len(
-            operands
-        ):  # a method is called on an array: the first operand
-            operands.insert(0, getattr(function, "__self__", None))
-        return watch(called, function, operands, lambda: function(*args, **options))
+        if RECORDER.id in getattr(getattr(function, "__code__", None), "co_names", ()):
+            return function(*args, **options)  # its own operations are recorded
+        operation, name, start = (
+            Operation(*fields),
+            getattr(function, "__name__", ""),
+            len(self.steps),
+        )
+        given = [getattr(function, "__self__", None), *args, *options.values()]
+        before = [*map(part, given, operation.operands)]
+        result = function(*args, **options)
+        self.kept.append((given, result))
+        operands, origin = before, ""
+        results = [*map(part, result if isinstance(result, tuple) else [result])]
+        if name in ("getitem", "setitem"):
+            if not hasattr(args[0], "shape"):
+                return result
+            element = part(args[0], operation.operands[1]).chosen(args[1])
+            if name == "getitem":
+                operands = [element]
+            else:
+                operands, results = before[3:], [element]
+        elif name in EMPTY:
+            with suppress(ValueError):  # integers
+                as_array(result)[...] = np.nan
+            operands, origin, results = [], UNWRITTEN, [part(result)]
+        else:  # an operation may write into its operands
+            for value, old in zip(given, before):
+                if old and hasattr(value, "shape") and value is not result:
+                    new = part(value)
+                    if not np.array_equal(old.values, new.values, equal_nan=True):
+                        results.append(new)
+        operands = [*filter(None, operands)]
+        for made in filter(None, results):
+            inner = len(self.steps) - start
+            if operands or origin or inner:
+                self.note(Step(name, operation, operation.place, operands, made, origin, inner))
+        return result
 
-    made.index = np.s_
-    _functions(kernel, known)
-    for function, code in known.items():
-        if not _folder(code).is_relative_to(KIT):
-            own, codes = _handed(code.co_filename, "".join(inspect.findsource(code)[0]))
-            operations |= own
-            twins[function] = codes[SAME(code)]
+
+def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], object]:
+    """Run a kernel, a tile program with keywords of `launch`; return its steps and what it returns, as Parts or arrays.
+
+    Raises whatever the kernel raises, OSError without a source, KeyError if the source differs.
+    """
+    if hasattr(kernel, "under"):
+        return import_module(TILES).recorded(kernel, inputs, **how)
+    ran, twins, recorder = set(), {}, Recorder()
+    calls.watched(lambda: kernel(**copy.deepcopy(inputs)), lambda frame: ran.add(frame.f_code))
+    functions = {
+        function: function.__code__
+        for function in gc.get_objects()
+        if type(function) is FunctionType and function.__code__ in ran
+    }
+    for function, code in functions.items():
+        module = function.__globals__.get("__name__", "").partition(".")[0]
+        with suppress(OSError):  # no source
+            if module not in UNCHANGED:
+                source = "".join(inspect.findsource(code)[0])
+                twins[function] = _handed(code.co_filename, source)[SAME(code)]
     if not twins:
         raise OSError(kernel)
     try:
         for function, twin in twins.items():
-            function.__code__, function.__globals__[WATCH] = twin, made
-        return kernel(**inputs)
+            function.__code__, function.__globals__[RECORDER.id] = twin, recorder
+        return recorder.steps, kernel(**copy.deepcopy(inputs))
     finally:
         for function in twins:
-            function.__code__ = known[function]
-            function.__globals__.pop(WATCH, None)
+            function.__code__ = functions[function]
+            function.__globals__.pop(RECORDER.id, None)

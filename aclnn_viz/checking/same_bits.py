@@ -7,12 +7,10 @@ must stay. Two recordings of the kernel explain a change: sums cut at other plac
 
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +21,7 @@ from aclnn_viz.checking.counterexample import Axes
 from aclnn_viz.checking.judge import documented, suite_recipes
 from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
-from aclnn_viz.checking.nan import TILES, said
-from aclnn_viz.checking.operations import Operation, watched
+from aclnn_viz.checking.operations import SUMS, Step, recorded, said
 from aclnn_viz.errors import invalid, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import commas, message, tr
@@ -41,7 +38,6 @@ ON_TILES = (
     (message("another order"), "schedule", "eager", "late", 0, 1),
 )
 IN_PYTHON = ((message("other threads"), "threads", 1, 4),)
-SUMS = "sum mean dot matmul einsum mm bmm inner norm reduceat reduce std var linear addmm".split()
 ATOMIC = message("atomic additions land in any order: {code}")
 CUT = message(
     "a sum is split at other places; its shape is {a} in one call and {b} in the other: {code}"
@@ -57,15 +53,6 @@ REASONS = {
     OTHERS: message("the result of a row is computed from other rows, too"),
 }
 UNSEEN = message("no recorded operation shows the reason")
-
-
-class Step(NamedTuple):
-    """An operation of a recording: the shapes of its operands, and whether it adds them up, or adds atomically."""
-
-    operation: Operation
-    shapes: tuple[tuple[int, ...], ...]
-    sums: bool
-    atomic: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,20 +165,11 @@ class _Case:
         return self.known[view]
 
     def recorded(self, view: View) -> list[Step]:
-        """Return the operations of the kernel on a view."""
-        inputs, steps = self.cut(view).inputs, []
-        if hasattr(self.kernel, "under"):
-            return import_module(TILES).steps(self.kernel, inputs, dict(view.how))
-
-        def watch(operation, function, operands, call):
-            shapes = (getattr(value, "shape", None) for value in operands)
-            shapes = tuple(tuple(shape) for shape in shapes if isinstance(shape, tuple))
-            steps.append(Step(operation, shapes, getattr(function, "__name__", "") in SUMS))
-            return call()
-
+        """Return the steps of the kernel on a view."""
+        cores = {name: value for name, value in view.how if name == "cores"}
         with suppress(Exception):  # the kernel may raise anything, or its source is missing
-            watched(self.kernel, watch, **inputs)
-        return steps
+            return recorded(self.kernel, self.cut(view).inputs, **cores)[0]
+        return []
 
 
 def _in_threads(kernel: Callable, threads: int) -> Callable:
@@ -299,32 +277,30 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
 
 
 def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
-    """Yield reasons why bits may differ between two views, from the kernel's operations on each, likeliest first."""
+    """Yield reasons why bits may differ between two views, from the kernel's steps on each, likeliest first."""
     runs = [rows.recorded(view) for view in (first, second)]
     steps = sum(runs, [])
-    yield from (_at(ATOMIC, step) for step in steps if step.atomic)
-    counts = first.count, second.count
-    for mine, yours, sizes in ((*runs, counts), (*runs[::-1], counts[::-1])):
-        there = defaultdict(list)
-        for step in yours:
-            there[step.operation].append(step.shapes)
+    yield from (_at(ATOMIC, step) for step in steps if "(atomic)" in step.name)
+    sums = [[step for step in run if SUMS.search(step.name)] for run in runs]
+    for mine, yours in (sums, sums[::-1]):
         for step in mine:
-            shapes = there[step.operation]
-            if step.sums and shapes and not any(_fit(step.shapes, b, *sizes) for b in shapes):
-                yield _at(CUT, step, a=step.shapes[0], b=shapes[0][0])
+            others = [other for other in yours if other.operation == step.operation]
+            if others and not any(_alike(step, other) for other in others):
+                a, b = (run.operands[0].values.shape for run in (step, others[0]))
+                yield _at(CUT, step, a=a, b=b)
     lines = [{step.operation.line for step in run} for run in runs]
     yield from (_at(PATH, step) for step in steps if step.operation.line not in lines[0] & lines[1])
-    yield from (_at(LIBRARY, step) for step in steps if step.sums)
+    yield from (_at(LIBRARY, step) for step in sum(sums, []))
     yield UNSEEN
 
 
 def _at(reason: str, step: Step, **shapes) -> str:
-    return message(reason, code=said(step.operation), **shapes)
+    return message(reason, code=said(step.operation, step.operation.place), **shapes)
 
 
-def _fit(ours: tuple, theirs: tuple, count: int, other: int) -> bool:
-    """Return whether shapes differ only by the number of rows."""
-    return all(
-        a[1:] == b[1:] and (a[:1] == b[:1] or a[0] * other == b[0] * count)
-        for a, b in zip(ours, theirs)
+def _alike(step: Step, other: Step) -> bool:
+    """Return whether each element of the results has as many elements of an operand."""
+    ours, theirs = step.result.at.size, other.result.at.size
+    return any(
+        a.at.size * theirs == b.at.size * ours for a, b in zip(step.operands, other.operands)
     )

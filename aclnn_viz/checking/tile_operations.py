@@ -1,67 +1,53 @@
-"""Watch a tile program (an Ascend C kernel in Python or C++) run on simulated cores, instruction by instruction, to trace its
-numbers.
-"""
+"""Record how a tile program (an Ascend C kernel in Python or C++) computes on simulated cores, instruction by instruction."""
 
 import linecache
 from collections.abc import Mapping
 
-import numpy as np
-
-from aclnn_viz.checking.nan import UNWRITTEN, Link, Part, Trail, addresses, part
-from aclnn_viz.checking.operations import Operation, place_of
-from aclnn_viz.checking.same_bits import Step
+from aclnn_viz.checking.operations import (
+    UNWRITTEN,
+    Operation,
+    Part,
+    Recorder,
+    Step,
+    addresses,
+    part,
+)
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.tiles.schedules import Eager
 from aclnn_viz.words.messages import Message, message
 
 SCALAR = message("a number from the scalar unit")
-MIXED = (
-    "Reduce",
-    "Gather",
-    "Sum",
-    "SoftMax",
-    "Broadcast",
-    "Transpose",
-)  # parts of names of instructions that move or mix elements instead of computing
 
 
-class Watched(Eager):
+class Recorded(Eager):
     """A run in the program's order, every instruction recorded; `starts` has each tensor's address in global memory."""
 
-    def __init__(self, trail: Trail):
-        self.trail, self.starts = trail, {}
+    def __init__(self):
+        self.recorder, self.starts = Recorder(), {}
 
     def issue(self, instruction: Instruction):
-        core, operation, links = instruction.core, _operation(instruction), self.trail.links
+        core, (file, line), name = instruction.core, instruction.where, instruction.name
+        code = " ".join(linecache.getline(file, line).split()) or name
+        operation = Operation(file, line, code)
         place = message("{place}, core {core}", place=operation.place, core=core.index)
-        operation = operation._replace(place=place)
         reads = _parts(core, instruction.reads)
         for memory, read in reads:
-            if not getattr(memory, "read_only", False):
-                for at in read.at[read.wrong].tolist():
-                    links.setdefault(at, Link(operation, np.nan, (UNWRITTEN,), True))
+            if not getattr(memory, "read_only", False) and read.wrong.any():
+                # any other step that wrote these elements comes after this one
+                there = message("{place}, {tile}", place=place, tile=read.name)
+                self.recorder.steps.insert(0, Step("", operation, there, [], read, UNWRITTEN))
         instruction.land()
         writes = _parts(core, instruction.writes)
         # a result in several parts has separate operands for each part
-        share = len(reads) // len(writes) if writes and not len(reads) % len(writes) else len(reads)
+        share, rest = divmod(len(reads), max(len(writes), 1))
         for number, (memory, write) in enumerate(writes):
             if memory is not core.ub:
                 self.starts[memory.name] = addresses(memory.bytes[:1])[0]
+            operands = [read for _, read in (reads if rest else reads[number * share :][:share])]
             there = message("{place}, {tile}", place=place, tile=write.name)
-            self.trail.note(
-                operation._replace(place=there),
-                [read for _, read in reads[number * share % max(len(reads), 1) :][:share]],
-                write,
-                any(word in instruction.name for word in MIXED),
-                SCALAR if instruction.name == "SetValue" else "",
-            )
-
-
-def _operation(instruction: Instruction) -> Operation:
-    file, line = instruction.where
-    code = " ".join(linecache.getline(file, line).split()) or instruction.name
-    return Operation(file, line, code, (), place_of(file, line))
+            origin = SCALAR if name == "SetValue" else ""
+            self.recorder.note(Step(name, operation, there, operands, write, origin))
 
 
 def _parts(core, spans) -> list[tuple]:
@@ -89,23 +75,12 @@ def _tile(core, memory, span, dtype) -> str | Message:
     )
 
 
-def steps(program: Program, inputs: Mapping, how: Mapping) -> list[Step]:
-    """Return the instructions of a run: shapes of operands, and whether they sum elements or add atomically."""
-    recorded = []
-    for instruction in launch(program, **how, **inputs).trace:
-        name, reads = instruction.name, _parts(instruction.core, instruction.reads)
-        shapes = tuple(read.values.shape for _, read in reads)
-        sums = "Reduce" in name or name == "Sum"
-        recorded.append(Step(_operation(instruction), shapes, sums, "(atomic)" in name))
-    return recorded
-
-
-def watched(program: Program, trail: Trail, inputs: Mapping) -> dict[str, Part]:
-    """Run a tile program with its instructions watched; return its outputs, despite any hazards."""
-    order = Watched(trail)
-    run = launch(program, schedule=order, traced=False, **inputs)
+def recorded(program: Program, inputs: Mapping, **how) -> tuple[list[Step], dict[str, Part]]:
+    """Run a tile program; return its steps and outputs, despite any hazards."""
+    order = Recorded()
+    run = launch(program, traced=False, **how, schedule=order, **inputs)
     outputs = {name: part(array) for name, array in run.outputs.items()}
-    return {
+    return order.recorder.steps, {
         name: output._replace(at=output.at - output.at.ravel()[0] + order.starts.get(name, 0))
         for name, output in outputs.items()
     }

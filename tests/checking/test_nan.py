@@ -75,13 +75,6 @@ def test_the_line_that_makes_the_first_is_named(file, name, row):
     assert not any(text.endswith(": ") or "none" in text for text in nan.lines)
 
 
-class Elsewhere:
-    """A kernel that is no function, like a device."""
-
-    def __call__(self, /, **inputs):
-        return inputs["gradOutput"] * np.float32(np.nan)
-
-
 def test_what_ends_the_nan_of_an_input_is_named():
     case = av.case("silu", shape=(1, 2), self=np.float32([[np.nan, 1]]))
     result = av.check("silu", f"{KERNELS / 'numpy_kernels.py'}:clipped", cases=[case])
@@ -94,6 +87,7 @@ def test_what_ends_the_nan_of_an_input_is_named():
     with in_language("zh"):
         assert "其余的终止于：numpy_kernels.py第" in str(result)
     case = av.case("silu", shape=(1, 2))
-    unseen = av.check("silu", Elsewhere(), cases=[case])
+    no_source = eval("lambda gradOutput, self: gradOutput * float('nan')")
+    unseen = av.check("silu", no_source, cases=[case])
     assert unseen.failed and unseen.nan is None
     assert av.check("silu", lambda gradOutput, self: gradOutput, cases=[case]).nan is None
