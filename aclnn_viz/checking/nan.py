@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,6 +31,15 @@ PASSES, ENDS = (
     message("  other such values end in: {operations}"),
 )
 NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity of it")
+
+
+class Link(NamedTuple):
+    """A step that made a wrong element or passed it on: the element's index, and the operands in words."""
+
+    step: Step
+    index: tuple[int, ...]
+    operands: list[str]
+    makes: bool
 
 
 @dataclass(frozen=True)
@@ -80,8 +90,8 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     # a wrapper of the kernel may copy its outputs
     copied = not (hasattr(kernel, "under") or np.isfinite(actual))
     path = _path(steps, at, len(steps) * copied)
-    first = next((link for link in path if _makes(*link)), path[0] if path else None)
-    if np.isfinite([actual, truth]).all() and not (first and first[0].origin is UNWRITTEN):
+    first = next((link for link in path if link.makes), path[0] if path else None)
+    if np.isfinite([actual, truth]).all() and not (first and first.step.origin is UNWRITTEN):
         return None
     what = message(
         "{element} is {actual} instead of {truth}",
@@ -91,23 +101,23 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     )
     passed, file, line, made = [], "", 0, message(NOWHERE, what=what)
     if first:
-        step, index, _ = first
-        file, line, code, _ = step.operation
+        step, index, operands, makes = first
+        file, line, place = step.file, step.line, step.place
+        if index:
+            place = message("{place}, element {index}", place=place, index=index)
         made = message(
-            MADE if _makes(*first) else GIVEN,
+            MADE if makes else GIVEN,
             what=what,
             value=step.result.values[index],
-            place=message("{place}, element {index}", place=step.place, index=index)
-            if index
-            else step.place,
-            code=code,
-            operands=commas(_texts(*first)),
+            place=place,
+            code=step.code,
+            operands=commas(operands),
         )
         # leave out operations whose code is a bare name, such as the iterable of a loop
         passed = [
-            link[0]
+            link.step
             for link in path
-            if link[0].place != step.place and not link[0].operation.code.isidentifier()
+            if link.step.place != step.place and not link.step.code.isidentifier()
         ]
     ended = [
         step
@@ -117,34 +127,34 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     return NanOrigin(file, line, (made, *_shown(PASSES, passed), *_shown(ENDS, ended)))
 
 
-def _path(steps: list[Step], at: int, inner: int) -> list[tuple[Step, tuple, list[Part]]]:
-    """Return each step that made a wrong element or passed it on, earliest first, with its index and its operands' elements.
-
-    The element has the address `at`, or else one of the last `inner` steps made it.
+def _path(steps: list[Step], at: int, inner: int) -> list[Link]:
+    """Return the links from the origin of a wrong element to the element, which has the address `at`, or else was made by one of
+    the last `inner` steps.
     """
     path, number = [], len(steps)
-    made = _made(steps, range(number), [at]) or _made(steps, range(number - inner, number))
+    made = _made(steps, range(number), at) or _made(steps, range(number - inner, number))
     while made:
         number, index = made
         step = steps[number]
         used = [_used(operand, step, index) for operand in step.operands]
-        made = None
-        for wrong in (np.isnan, np.isinf):
-            sources = [at for part in used for at in part.at[wrong(part.values)].flat]
-            made = made or _made(steps, range(number), sources)
+        at, values = (np.array([x for part in used for x in part[n].flat]) for n in (0, 1))
+        nan, finite = np.isnan(values), np.isfinite(values)
+        operands, makes = [*map(_text, used), *filter(None, [step.origin])], finite.all()
+        makes |= np.isnan(step.result.values[index]) and not nan.any()
+        made = _made(steps, range(number), at[nan if nan.any() else ~finite])
         if not made and (made := _made(steps, range(number - step.inner, number))):
-            used = []
-        path.insert(0, (step, index, used))
+            makes = False
+        path.insert(0, Link(step, index, operands, makes))
     return path
 
 
-def _made(steps: list[Step], numbers: range, sought: list | None = None) -> tuple | None:
-    """Return number and index of the latest wrong element, or of the latest with one of the addresses `sought`."""
+def _made(steps: list[Step], numbers: range, at=None) -> tuple | None:
+    """Return number and index of the latest wrong element, or of the latest with an address among `at`."""
     for number in reversed(numbers):
         result = steps[number].result
         made = result.wrong
-        if made.any() and sought is not None:
-            made &= np.isin(result.at, sought)
+        if at is not None and made.any():
+            made &= np.isin(result.at, at)
         if made.any():
             return number, tuple(np.argwhere(made)[0].tolist())
     return None
@@ -165,26 +175,10 @@ def _used(operand: Part, step: Step, index: tuple[int, ...]) -> Part:
     return some if exact or some.wrong.any() else operand
 
 
-def _makes(step: Step, index: tuple, used: list[Part]) -> bool:
-    """Return whether a step makes a wrong element: of finite operands, or nan of infinities."""
-    values = np.array([value for part in used for value in part.values.flat])
-    nan = np.isnan(step.result.values[index]) and not np.isnan(values).any()
-    return bool(_texts(step, index, used)) and (nan or np.isfinite(values).all())
-
-
-def _texts(step: Step, index: tuple, used: list[Part]) -> list[str]:
-    """Return names and values of the elements of operands, without literal numbers."""
-    return [*filter(None, [*map(_text, used), step.origin])]
-
-
 def _text(part: Part) -> str:
-    """Return name and value of an operand's elements; "" for a literal number."""
-    with suppress(ValueError):
-        float(part.name or "a")
-        return ""
+    """Return name and value of an operand's elements."""
     low, high = (f"{pick(part.values):.6g}" for pick in (np.min, np.max))
-    value = low if low == high else f"{low} .. {high}"
-    return f"{part.name} = {value}" if part.name else value
+    return f"{part.name} = {low if low == high else f'{low} .. {high}'}"
 
 
 def _ended(held: np.ndarray, wrong: np.ndarray) -> bool:
@@ -196,6 +190,6 @@ def _ended(held: np.ndarray, wrong: np.ndarray) -> bool:
 
 def _shown(what: str, steps: Iterable[Step]) -> list[str]:
     """Return a line of the first few operations, or none."""
-    lines = {step.place: said(step.operation, step.place) for step in steps}
+    lines = {step.place: said(step, step.place) for step in steps}
     some = [*lines.values()][:SHOWN]
     return [message(what, operations=linked("{some}; {more}", some))] * bool(some)

@@ -47,19 +47,6 @@ UNCHANGED = sys.stdlib_module_names | {"aclnn_viz", "numpy", "ml_dtypes", "torch
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
 
 
-class Operation(NamedTuple):
-    """An operation in a file: its line, its source text, and those of its operands."""
-
-    file: str
-    line: int
-    code: str
-    operands: tuple[str, ...] = ()
-
-    @property
-    def place(self) -> str:
-        return place_of(self.file, self.line)
-
-
 class Part(NamedTuple):
     """Elements of an operand or a result: their addresses, values and name."""
 
@@ -78,13 +65,15 @@ class Part(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An operation that ran: the function's name, the operands before it, and one result.
+    """An operation that ran: its line and code, the function's name, its place in words, the operands before it, and a result.
 
     `origin` names a source that has no elements; `inner` counts the steps that ran inside the operation.
     """
 
+    file: str
+    line: int
+    code: str
     name: str
-    operation: Operation
     place: str
     operands: list[Part]
     result: Part
@@ -99,9 +88,9 @@ def place_of(file: str, line: int) -> str:
     return message("{file}, line {line}", file=name, line=line)
 
 
-def said(operation: Operation, place: str) -> str:
+def said(step: Step, place: str) -> str:
     """Return an operation and its place as text."""
-    return message("{place}: {code}", place=place, code=operation.code)
+    return message("{place}: {code}", place=place, code=step.code)
 
 
 def part(value, name: str = "") -> Part | None:
@@ -132,7 +121,8 @@ def addresses(array: np.ndarray) -> np.ndarray:
 
 
 class _Handed(ast.NodeTransformer):
-    """A transformer of syntax that replaces each operation by a call of the recorder, with the fields of an Operation."""
+    """A transformer of syntax that replaces each operation by a call of the recorder, with its line, its
+    code and that of its operands."""
 
     def __init__(self, file: str):
         self.file = file
@@ -141,8 +131,8 @@ class _Handed(ast.NodeTransformer):
         named = isinstance(function, str)
         if named and function != "rows" and not hasattr(operator, function):
             return self.generic_visit(node)
-        names = owner, *map(_text, operands), *(_text(keyword.value) for keyword in keywords)
-        place = ast.Constant((self.file, node.lineno, _text(node), names))
+        texts = owner, *map(_variable, [*operands, *(keyword.value for keyword in keywords)])
+        place = ast.Constant((self.file, node.lineno, _text(node), texts))
         called = ast.Constant(function) if named else self.visit(function)
         arguments = [place, called, *map(self.visit, operands)]
         call = ast.Call(RECORDER, arguments, [*map(self.visit, keywords)])
@@ -203,6 +193,11 @@ def _text(node: ast.AST) -> str:
     return getattr(node, "text", None) or ast.unparse(node)
 
 
+def _variable(node: ast.expr) -> str:
+    """Return the text of an operand, "" for a constant."""
+    return _text(node) if any(isinstance(part, ast.Name) for part in ast.walk(node)) else ""
+
+
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
     for part in code.co_consts:
@@ -239,45 +234,42 @@ class Recorder:
             raise NotImplementedError("there is too much to record")
         self.steps.append(step)
 
-    def __call__(self, fields, function, /, *args, **options):
+    def __call__(self, operation, function, /, *args, **options):
         if isinstance(function, str):
             function = getattr(operator, function, _rows)
         if RECORDER.id in getattr(getattr(function, "__code__", None), "co_names", ()):
             return function(*args, **options)  # its own operations are recorded
-        operation, name, start = (
-            Operation(*fields),
-            getattr(function, "__name__", ""),
-            len(self.steps),
-        )
+        file, line, code, names = operation
+        name, start, origin = getattr(function, "__name__", ""), len(self.steps), ""
         given = [getattr(function, "__self__", None), *args, *options.values()]
-        before = [*map(part, given, operation.operands)]
+        before = [text and part(value, text) for value, text in zip(given, names)]
         result = function(*args, **options)
         self.kept.append((given, result))
-        operands, origin = before, ""
+        if name in EMPTY:
+            with suppress(ValueError):  # integers
+                as_array(result)[...] = np.nan
+            before, origin = [], UNWRITTEN
         results = [*map(part, result if isinstance(result, tuple) else [result])]
         if name in ("getitem", "setitem"):
             if not hasattr(args[0], "shape"):
                 return result
-            element = part(args[0], operation.operands[1]).chosen(args[1])
+            element = part(args[0], names[1]).chosen(args[1])
             if name == "getitem":
-                operands = [element]
+                before = [element]
             else:
-                operands, results = before[3:], [element]
-        elif name in EMPTY:
-            with suppress(ValueError):  # integers
-                as_array(result)[...] = np.nan
-            operands, origin, results = [], UNWRITTEN, [part(result)]
+                before, results = before[3:], [element]
         else:  # an operation may write into its operands
             for value, old in zip(given, before):
                 if old and hasattr(value, "shape") and value is not result:
                     new = part(value)
                     if not np.array_equal(old.values, new.values, equal_nan=True):
                         results.append(new)
-        operands = [*filter(None, operands)]
+        operands = [*filter(None, before)]
         for made in filter(None, results):
             inner = len(self.steps) - start
             if operands or origin or inner:
-                self.note(Step(name, operation, operation.place, operands, made, origin, inner))
+                place = place_of(file, line)
+                self.note(Step(file, line, code, name, place, operands, made, origin, inner))
         return result
 
 

@@ -21,7 +21,7 @@ from aclnn_viz.checking.counterexample import Axes
 from aclnn_viz.checking.judge import documented, suite_recipes
 from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
-from aclnn_viz.checking.operations import SUMS, Step, recorded, said
+from aclnn_viz.checking.operations import SUMS, Step, place_of, recorded, said
 from aclnn_viz.errors import invalid, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import commas, message, tr
@@ -284,18 +284,18 @@ def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
     sums = [[step for step in run if SUMS.search(step.name)] for run in runs]
     for mine, yours in (sums, sums[::-1]):
         for step in mine:
-            others = [other for other in yours if other.operation == step.operation]
+            others = [other for other in yours if other[:4] == step[:4]]
             if others and not any(_alike(step, other) for other in others):
                 a, b = (run.operands[0].values.shape for run in (step, others[0]))
                 yield _at(CUT, step, a=a, b=b)
-    lines = [{step.operation.line for step in run} for run in runs]
-    yield from (_at(PATH, step) for step in steps if step.operation.line not in lines[0] & lines[1])
+    lines = [{step.line for step in run} for run in runs]
+    yield from (_at(PATH, step) for step in steps if step.line not in lines[0] & lines[1])
     yield from (_at(LIBRARY, step) for step in sum(sums, []))
     yield UNSEEN
 
 
 def _at(reason: str, step: Step, **shapes) -> str:
-    return message(reason, code=said(step.operation, step.operation.place), **shapes)
+    return message(reason, code=said(step, place_of(step.file, step.line)), **shapes)
 
 
 def _alike(step: Step, other: Step) -> bool:

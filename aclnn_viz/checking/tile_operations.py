@@ -5,12 +5,12 @@ from collections.abc import Mapping
 
 from aclnn_viz.checking.operations import (
     UNWRITTEN,
-    Operation,
     Part,
     Recorder,
     Step,
     addresses,
     part,
+    place_of,
 )
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
@@ -29,14 +29,15 @@ class Recorded(Eager):
     def issue(self, instruction: Instruction):
         core, (file, line), name = instruction.core, instruction.where, instruction.name
         code = " ".join(linecache.getline(file, line).split()) or name
-        operation = Operation(file, line, code)
-        place = message("{place}, core {core}", place=operation.place, core=core.index)
+        place = message("{place}, core {core}", place=place_of(file, line), core=core.index)
         reads = _parts(core, instruction.reads)
         for memory, read in reads:
             if not getattr(memory, "read_only", False) and read.wrong.any():
                 # any other step that wrote these elements comes after this one
                 there = message("{place}, {tile}", place=place, tile=read.name)
-                self.recorder.steps.insert(0, Step("", operation, there, [], read, UNWRITTEN))
+                self.recorder.steps.insert(
+                    0, Step(file, line, code, "", there, [], read, UNWRITTEN)
+                )
         instruction.land()
         writes = _parts(core, instruction.writes)
         # a result in several parts has separate operands for each part
@@ -47,7 +48,7 @@ class Recorded(Eager):
             operands = [read for _, read in (reads if rest else reads[number * share :][:share])]
             there = message("{place}, {tile}", place=place, tile=write.name)
             origin = SCALAR if name == "SetValue" else ""
-            self.recorder.note(Step(name, operation, there, operands, write, origin))
+            self.recorder.note(Step(file, line, code, name, there, operands, write, origin))
 
 
 def _parts(core, spans) -> list[tuple]:
