@@ -35,13 +35,11 @@ UNWRITTEN = message("memory that was never written")
 # functions and instructions that add elements up
 SUMS = re.compile("sum|mean|dot|mm|matmul|inner|norm|reduce|std|var|linear|softmax", re.I)
 EMPTY = {"empty", "empty_like", "new_empty"}
-RECORDER = ast.Name("_recorded_operation", ast.Load())
+RECORDER, NOTHING = ast.Name("_recorded_operation", ast.Load()), ast.Constant(None)
 # names of operators in Python's module `operator` by AST node, where they differ
 OPERATORS = dict(
     Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
 )
-# calls that inspect their caller's frame
-APART = {"super", "locals", "vars", "dir", "eval", "exec"}
 # modules whose functions run unchanged
 UNCHANGED = sys.stdlib_module_names | {"aclnn_viz", "numpy", "ml_dtypes", "torch", "jax"}
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
@@ -127,12 +125,13 @@ class _Handed(ast.NodeTransformer):
     def __init__(self, file: str):
         self.file = file
 
-    def _over(self, node, function, operands, keywords=(), owner="") -> ast.AST:
+    def _over(self, node, function, operands, keywords=()) -> ast.AST:
         named = isinstance(function, str)
         if named and function != "rows" and not hasattr(operator, function):
             return self.generic_visit(node)
-        texts = owner, *map(_variable, [*operands, *(keyword.value for keyword in keywords)])
-        place = ast.Constant((self.file, node.lineno, _text(node), texts))
+        owner = getattr(function, "value", NOTHING)  # a method belongs to an array
+        texts = map(_variable, [owner, *operands, *(keyword.value for keyword in keywords)])
+        place = ast.Constant((self.file, node.lineno, _text(node), tuple(texts)))
         called = ast.Constant(function) if named else self.visit(function)
         arguments = [place, called, *map(self.visit, operands)]
         call = ast.Call(RECORDER, arguments, [*map(self.visit, keywords)])
@@ -140,36 +139,34 @@ class _Handed(ast.NodeTransformer):
 
     def visit(self, node):
         match node:
-            case (
-                ast.BinOp(left=left, op=kind, right=right)
-                | ast.Compare(left=left, ops=[kind], comparators=[right])
-            ):
+            case ast.BinOp(left, kind, right) | ast.Compare(left, [kind], [right]):
                 return self._over(node, _name(kind), (left, right))
-            case ast.UnaryOp(op=kind, operand=operand):
+            case ast.UnaryOp(kind, operand):
                 return self._over(node, _name(kind), (operand,))
-            case ast.Call(func=ast.Name(id=name)) if name == RECORDER.id:
+            case ast.Call(ast.Name(RECORDER.id)):
                 return node
-            case ast.Call(func=function) if getattr(function, "id", "") not in APART:
-                owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
-                return self._over(node, function, node.args, node.keywords, owner)
+            case ast.Call(ast.Name("super" | "locals" | "vars" | "dir" | "eval" | "exec")):
+                pass  # these inspect the frame of their caller
+            case ast.Call(function, operands, keywords):
+                return self._over(node, function, operands, keywords)
             case ast.For() | ast.comprehension():
                 node.iter = self._rows(node.iter)
-            case ast.Subscript(value=array, slice=place, ctx=ast.Load()):
+            case ast.Subscript(array, place, ast.Load()):
                 return self._over(node, "getitem", (array, place))
-            case ast.Assign(targets=[ast.Subscript(value=array, slice=place)], value=value):
+            case ast.Assign([ast.Subscript(array, place)], value):
                 return ast.Expr(self._over(node, "setitem", (array, place, value)))
         return super().visit(node)
 
     def _rows(self, node: ast.expr) -> ast.expr:
         """Return the syntax of a loop's iterable, passed to the recorder as the operation "rows"."""
         match node:
-            case ast.Call(func=ast.Name(id="zip" | "enumerate" | "reversed"), args=args):
-                node.args = [*map(self._rows, args)]
+            case ast.Call(ast.Name("zip" | "enumerate" | "reversed")):
+                node.args = [*map(self._rows, node.args)]
                 return node
         return self._over(node, "rows", (node,))
 
     def visit_Slice(self, node):
-        parts = (part or ast.Constant(None) for part in (node.lower, node.upper, node.step))
+        parts = (part or NOTHING for part in (node.lower, node.upper, node.step))
         return ast.Call(ast.Name("slice", ast.Load()), [*map(self.visit, parts)], [])
 
     def visit_AugAssign(self, node):
