@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -135,17 +136,18 @@ class _Case:
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
         self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
-        views = [self.cut(view) for view in (View(count=1), View())]
-        alone, several = (self._row(base.operator.truth(**view.inputs), 0) for view in views)
+        alone, several = (
+            self._row(base.operator.truth(**self.cut(view).inputs), 0)
+            for view in (View(count=1), View())
+        )
         for name in alone:
             if not np.allclose(alone[name], several[name], 1e-9, 0):
                 del self.along[name]
 
     def cut(self, view: View) -> Case:
         rows = slice(view.first, view.first + view.count * view.step, view.step)
-        return Recipe(
-            self.base.operator.name, next(self.axes.cut(self.options, self.axis, rows))
-        ).case(0)
+        options = next(self.axes.cut(self.options, self.axis, rows))
+        return Recipe(self.base.operator.name, options).case(0)
 
     def _row(self, outputs, place: int | None) -> dict[str, np.ndarray]:
         return {
@@ -157,10 +159,9 @@ class _Case:
     def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
         """Return the tested row of each output on a view (all rows if its place is None); None if the kernel fails."""
         if again or view not in self.known:
-            rows, kernel, how = self.cut(view), self.kernel, dict(view.how)
-            if how:
-                kernel = _in_threads(kernel, **how) if "threads" in how else kernel.under(**how)
-            outputs = outputs_alone(kernel, rows)
+            under = getattr(self.kernel, "under", partial(_in_threads, self.kernel))
+            kernel = under(**dict(view.how)) if view.how else self.kernel
+            outputs = outputs_alone(kernel, self.cut(view))
             self.known[view] = outputs and self._row(outputs, view.place)
         return self.known[view]
 
@@ -177,11 +178,11 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
     torch = sys.modules.get("torch")
 
     def call(**inputs):
-        before = torch and torch.get_num_threads()
+        if torch:
+            before = torch.get_num_threads()
+            torch.set_num_threads(threads)
         try:
-            with ThreadPoolExecutor(
-                threads, "", torch and torch.set_num_threads, [threads]
-            ) as pool:
+            with ThreadPoolExecutor(threads) as pool:
                 return [*pool.map(lambda _: kernel(**inputs), range(threads))][-1]
         finally:
             if torch:
@@ -193,16 +194,19 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
 def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """Yield each variation with the two views that it compares."""
     # tile programs are slow, so they get smaller batches
-    rows, few = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH
-    large, whole_batch = View(count=few), View(0, few, place=None)
+    rows, longest = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH
     yield CALLS, rows, rows
-    yield from ((OTHERS, rows, View(step=step)) for step in (5, 16))
-    yield from ((SIZE, View(count=1), View(count=size)) for size in SIZES)
-    yield from ((PLACE, rows, View(ROW - place, place=place)) for place in range(1, BATCH))
-    yield PLACE, large, whole_batch._replace(place=ROW)
+    for step in (5, 16):
+        yield OTHERS, rows, View(step=step)
+    for size in SIZES:
+        yield SIZE, View(count=1), View(count=size)
+    for place in range(1, BATCH):
+        yield PLACE, rows, View(ROW - place, place=place)
+    yield PLACE, View(count=longest), View(0, longest, place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
-        first, *others = (whole_batch._replace(how=((name, value),)) for value in values)
-        yield from ((what, first, other) for other in others)
+        first, *others = (View(0, longest, 1, None, ((name, value),)) for value in values)
+        for other in others:
+            yield what, first, other
     yield CALLS, rows, rows
 
 
