@@ -239,30 +239,31 @@ class Recorder:
         file, line, code, names = operation
         name, start, origin = getattr(function, "__name__", ""), len(self.steps), ""
         given = [getattr(function, "__self__", None), *args, *options.values()]
-        before = [text and part(value, text) for value, text in zip(given, names)]
+        operands = [text and part(value, text) for value, text in zip(given, names)]
         result = function(*args, **options)
         self.kept.append((given, result))
-        if name in EMPTY:
-            with suppress(ValueError):  # integers
-                as_array(result)[...] = np.nan
-            before, origin = [], UNWRITTEN
-        results = [*map(part, result if isinstance(result, tuple) else [result])]
+        results = [*(result if isinstance(result, tuple) else [result])]
         if name in ("getitem", "setitem"):
             if not hasattr(args[0], "shape"):
                 return result
             element = part(args[0], names[1]).chosen(args[1])
             if name == "getitem":
-                before = [element]
+                operands = [element]
             else:
-                before, results = before[3:], [element]
+                operands, results = operands[3:], [element]
+        elif name in EMPTY:
+            operands, origin = [], UNWRITTEN
+            with suppress(ValueError):  # integers
+                as_array(result)[...] = np.nan
         else:  # an operation may write into its operands
-            for value, old in zip(given, before):
-                if old and hasattr(value, "shape") and value is not result:
-                    new = part(value)
-                    if not np.array_equal(old.values, new.values, equal_nan=True):
-                        results.append(new)
-        operands = [*filter(None, before)]
-        for made in filter(None, results):
+            results += [
+                value
+                for value, before in zip(given, operands)
+                if before and hasattr(value, "shape") and value is not result
+                if not np.array_equal(before.values, part(value).values, equal_nan=True)
+            ]
+        operands = [*filter(None, operands)]
+        for made in filter(None, map(part, results)):
             inner = len(self.steps) - start
             if operands or origin or inner:
                 place = place_of(file, line)
@@ -279,24 +280,20 @@ def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], obje
         return import_module(TILES).recorded(kernel, inputs, **how)
     ran, twins, recorder = set(), {}, Recorder()
     calls.watched(lambda: kernel(**copy.deepcopy(inputs)), lambda frame: ran.add(frame.f_code))
-    functions = {
-        function: function.__code__
-        for function in gc.get_objects()
-        if type(function) is FunctionType and function.__code__ in ran
-    }
-    for function, code in functions.items():
-        module = function.__globals__.get("__name__", "").partition(".")[0]
+    for function in gc.get_objects():
+        if type(function) is not FunctionType or (code := function.__code__) not in ran:
+            continue
         with suppress(OSError):  # no source
-            if module not in UNCHANGED:
+            if str(function.__module__).partition(".")[0] not in UNCHANGED:
                 source = "".join(inspect.findsource(code)[0])
-                twins[function] = _handed(code.co_filename, source)[SAME(code)]
+                twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
     if not twins:
         raise OSError(kernel)
     try:
-        for function, twin in twins.items():
+        for function, (_, twin) in twins.items():
             function.__code__, function.__globals__[RECORDER.id] = twin, recorder
         return recorder.steps, kernel(**copy.deepcopy(inputs))
     finally:
-        for function in twins:
-            function.__code__ = functions[function]
+        for function, (code, _) in twins.items():
+            function.__code__ = code
             function.__globals__.pop(RECORDER.id, None)
