@@ -212,7 +212,8 @@ def test_colours_beyond_the_ends_and_of_nan():
             {"moved": [[5, 15, 1.02, 0.0]]},
             "So close to the mirror the column hardly moves",
         ),
-        ({"sent": 0.5}, "128 of 256 points have done so."),
+        ({"sent": 0.5}, "123 of 256 points have done so."),
+        ({"sent": 0.9999}, "256 of 256 points have done so."),
     ],
 )
 def test_the_caption_says_what_is_seen(values, said):
@@ -228,4 +229,7 @@ def test_plays_lead_through_the_world_and_back_to_the_state():
     x, y = (float(each) for each in data.inputs["grid"][0, 5, 15])
     assert first == last == {"moved": [[5, 15, x, y]]}
     assert [frame["moved"][0][2] for frame in slide["frames"][1:3]] == [3.0, -3.0]
-    assert send["frames"] == [{"sent": 0.0}, {"sent": 1.0}]
+    assert send["frames"][0] == {"sent": 0.0}
+    done = compute(State(**send["frames"][1]))
+    np.testing.assert_array_equal(done.inputGrad, data.inputGrad)
+    assert not np.isnan(marks(show(done), "image", Image)[2].values).any()  # and it stays in sight

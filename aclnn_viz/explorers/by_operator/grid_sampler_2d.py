@@ -15,6 +15,7 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     data,
     gathered,
     inputs,
+    phases,
     pixel_units,
 )
 from aclnn_viz.explorers.subject import Subject
@@ -366,7 +367,7 @@ def caption(data: Data):
         rest = choose(off > 0, rest, _padded(data))
     said = tr("{where} {what}", where=where, what=rest)
     count = state.grid_height * state.grid_width
-    arrived = xp.minimum(xp.floor(state.sent * count), float(count))
+    arrived = xp.sum(double(xp, phases(state, xp) == 1.0))
     return choose(
         state.sent < 1.0,
         said,
@@ -443,7 +444,8 @@ def plays(data: Data) -> tuple[dict, ...]:
     state = data.state
     x, y = data.at_chosen(double(data.xp, data.inputs["grid"][0]))
     stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]
-    sent = [{"sent": share} for share in (0.0, 1.0)]
+    # at 1 the picture is that of the point again; just below, all gradients have arrived
+    sent = [{"sent": share} for share in (0.0, 0.9999)]
     return (
         {"label": tr("slide the point"), "seconds": 9.0, "frames": stops},
         {"label": tr("send the gradients back"), "seconds": 7.0, "frames": sent},
