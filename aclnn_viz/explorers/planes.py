@@ -212,7 +212,7 @@ def _both(xp, found: Plane, arrived, most: float) -> Panel:
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         tag = [xp.where(weights[r, c] != 0.0, c + far + side, np.nan) for side in (-0.42, 0.42)]
         share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
-        marks.append(Box(tag[0], r + 0.14, tag[1], r + 0.48, share, READ, 0.9))
+        marks.append(Box(tag[0], r + 0.14, tag[1], r + 0.48, share, READ, 1.0))
     if found.places:
         name, places = found.places
         marks.append(Note(columns + 0.1, -0.85, name))

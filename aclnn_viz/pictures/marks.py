@@ -170,7 +170,9 @@ class Rule:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside."""
+    """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside. Filled
+    wholly, it is the ground of its label, and is there only with room for the label.
+    """
 
     x0: float
     y0: float

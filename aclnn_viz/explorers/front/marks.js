@@ -250,6 +250,8 @@ class Marks {
   box(context, { x0, y0, x1, y1, label, filled, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
+    const fits = wide > widthOf(context, label) + 4 && tall > LINE;
+    if (filled === 1 && !fits) return;  // only the ground of its word
     if (filled) {
       context.globalAlpha = filled;
       context.fillStyle = colour;
@@ -265,7 +267,7 @@ class Marks {
     context.lineWidth = this.kit.theme.line.box;
     context.strokeRect(left, top, wide, tall);
     if (filled > 0.5) {  // a word in its middle, where it has room
-      if (wide > widthOf(context, label) + 4 && tall > LINE) write(context, label, left + wide / 2, top + tall / 2, this.kit.theme.back);
+      if (fits) write(context, label, left + wide / 2, top + tall / 2, this.kit.theme.back);
       return;
     }
     wrapped(context, label, wide - 8).forEach((text, k) => {
