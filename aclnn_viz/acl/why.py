@@ -309,7 +309,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     first = known.get(next(iter(hits), ""), {})
     # of the errors of one second, a line that states something ranks before the report of a call that failed
-    lines = [text.strip()][: not hits]
+    lines = text.strip().splitlines() * (not hits)
+    lines = lines[:1] + lines[-1:]
     if errors:
         lines = [min(errors)[-1], max(error[3:] for error in errors)[-1]]
     if first.get("level") == LEVELS[0] and "weak" not in first:
