@@ -171,7 +171,7 @@ def glass(data: Data) -> list[Panel]:
         error=number(e.ulps[at]),
     )
     over = Axis(tr("ulps from the truth"), -far, far)
-    return [Panel("glass", title, tuple(marks), over, Axis("", 0.0, 1.0, ticks=()), 20, 112)]
+    return [Panel("glass", title, marks, over, Axis("", 0.0, 1.0, ticks=()), 20, 112)]
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:

@@ -233,7 +233,7 @@ def _both(xp, found: Plane, arrived, most: float) -> Panel:
     down = Axis(tr("row"), tall - 0.5, -1.2, ticks=tuple((y, f"{y}") for y in range(tall)))
     square = 0.3 <= tall / (far + wide) <= 0.75
     height = 0 if square else TALL
-    return Panel("planes", title, tuple(marks), over, down, 13, height, square=square)
+    return Panel("planes", title, marks, over, down, 13, height, square=square)
 
 
 def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:

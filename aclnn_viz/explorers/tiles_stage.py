@@ -173,7 +173,7 @@ def machine(scene: Scene) -> Panel:
     return Panel(
         "machine",
         title,
-        tuple(marks),
+        marks,
         Axis("", -0.002, 1.006, ticks=()),
         down,
         13,
@@ -288,7 +288,7 @@ def source(scene: Scene) -> Panel:
     return Panel(
         "source",
         tr("Lines of the program at work"),
-        tuple(marks),
+        marks,
         Axis("", 0.0, 1.0, ticks=()),
         down,
         7,
@@ -349,7 +349,7 @@ def timeline(scene: Scene) -> Panel:
             idle=scene.time(scene.idle),
             done=scene.time(scene.done),
         ),
-        tuple(marks),
+        marks,
         Axis(label, 0.0, 1.0, ticks=places),
         Axis("", bottom, -1.35, ticks=tuple(rows)),
         13,

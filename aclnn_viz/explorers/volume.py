@@ -153,7 +153,7 @@ def _slices(xp, found: Volume) -> Panel:
     return Panel(
         "volume",
         tr("input, slice after slice: drag the point, and at its side its depth"),
-        tuple(marks),
+        marks,
         Axis("", -1.6, ends[0][-1] + 0.3, ticks=()),
         Axis("", ends[1][0] + 0.4, up * (depth - 1) - 1.1, ticks=()),
         13,

@@ -85,7 +85,7 @@ def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, le
     """Return the panel of a level; one of its places opens the next level."""
     depth = LEVELS.index(data.state.level)
     opens = depth, *opens
-    return Panel("zoom", title, tuple(marks), x, y, 20, height, least=least, opens=opens)
+    return Panel("zoom", title, marks, x, y, 20, height, least=least, opens=opens)
 
 
 def _kind(z, term) -> int:

@@ -41,7 +41,7 @@ class Panel:
 
     name: str
     title: str
-    marks: tuple
+    marks: list | tuple
     x: Axis = Axis()
     y: Axis = Axis()
     span: int = 10

@@ -68,7 +68,7 @@ def _curve(puzzle: Puzzle) -> tuple[tuple, tuple]:
                 marks += [line, Dots(marked, dots, CURVES[k], "", 3.5)]
             over = tr(", ").join([wanted.over, *others])
             title = tr("{output} over {input}", output=name, input=over)
-            panels.append(Panel(name + over, title, tuple(marks), Axis(wanted.over), span=span))
+            panels.append(Panel(name + over, title, marks, Axis(wanted.over), span=span))
     head = tr(
         "{title}: what is wanted of {function}. Dots mark the places that are easily got wrong.",
         title=puzzle.title,

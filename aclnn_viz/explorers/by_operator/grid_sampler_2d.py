@@ -83,7 +83,7 @@ def _world(data: Data) -> Panel:
     ]
     title = tr("image, continued by {mode}", mode=PADDINGS[state.paddingMode])
     y = Axis("", height - 0.5 + rows, -0.5 - rows, ticks=())
-    return Panel("image", title, tuple(marks), _x_axis(data), y, 13, 0, square=True)
+    return Panel("image", title, marks, _x_axis(data), y, 13, 0, square=True)
 
 
 def _points(data: Data) -> Handles:
@@ -250,9 +250,7 @@ def _curve(data: Data) -> Panel:
     ]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
     y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
-    return Panel(
-        "map", tr("column that is read"), tuple(marks), _x_axis(data), y, 13, 104, below="image"
-    )
+    return Panel("map", tr("column that is read"), marks, _x_axis(data), y, 13, 104, below="image")
 
 
 def _lens(data: Data) -> Panel:
@@ -284,7 +282,7 @@ def _lens(data: Data) -> Panel:
     return Panel(
         "taps",
         _sum(data),
-        tuple(marks),
+        marks,
         Axis(tr("weights of the pixels read, as areas"), u - reach, u + reach, ticks=()),
         Axis("", v + reach, v - reach, ticks=()),
         7,
