@@ -225,9 +225,7 @@ def program(data: Data) -> Panel:
 def _rows_of(name: str, title: str, marks, span: int, listed) -> Panel:
     low = len(listed) + 0.6
     down = Axis("", low, -1.6, ticks=())
-    return Panel(
-        name, title, tuple(marks), Axis("", 0.0, 1.0, ticks=()), down, span, int(ROW * low)
-    )
+    return Panel(name, title, marks, Axis("", 0.0, 1.0, ticks=()), down, span, int(ROW * low))
 
 
 def _said(row: Row) -> str:
@@ -272,23 +270,18 @@ def memory(data: Data) -> Panel:
     right, end = left + 0.8 * wide * share, np.minimum(died, last)
     bad = {k for k, tensor in enumerate(data.tensors) if data.right.get(tensor.name) is False}
     wrong = np.array([life.shelf == HOST and life.column in bad for life in order]) + 0.0
-    none, there = np.zeros(len(order)), np.where(filled <= end, left, np.nan)
+    none = np.zeros(len(order))
     last_hue = len(data.tensors) + 1.0  # of plan and queue, after those of tensors and workspace
     hues = np.where(np.array(shelves) < PLAN, column, last_hue)
-    marks = [
-        Blocks(left, born + (born < 0) * 0.5, right, end, none + np.nan, none, 1.0, (), GUIDE),
-        Blocks(
-            there,
-            np.clip(filled, -0.5, last),
-            right,
-            end,
-            hues,
-            wrong,
-            last_hue,
-            (),
-            WRONG,
-        ),
-    ]
+    frames = np.maximum(born, -0.5), none + np.nan, none, 1.0, (), GUIDE
+    fills = np.clip(filled, -0.5, last), hues, wrong, last_hue, (), WRONG
+    marks = []
+    # what later calls make or fill is pale
+    for stop, opacity in ((last, 0.3), (_at(data) + 0.5, 1.0)):
+        low = data.xp.minimum(end, stop)
+        for top, *look in (frames, fills):
+            there = data.xp.where(top < low, right, np.nan)
+            marks.append(Blocks(left, top, there, low, *look, opacity))
     for shelf in dict.fromkeys(shelves):
         own = left[np.array(shelves) == shelf]
         marks.append(Note((own[0] + own[-1] + wide * 0.8) / 2, -1.0, tr(SHELVES[shelf])))

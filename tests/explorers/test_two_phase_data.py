@@ -205,6 +205,16 @@ def shelved(data):
     return sorted(lives(data).values(), key=lambda one: (one.shelf, one.column))
 
 
+def test_what_later_calls_make_or_fill_is_pale():
+    pale_frames, pale, frames, full = marks(show(compute(State(call=5))), "memory", Blocks)
+    for later, now in ((pale_frames, frames), (pale, full)):
+        there = np.isfinite(now.x1)
+        assert later.opacity < now.opacity == 1 and (now.y1 <= 5.5).all() and later.y1.max() > 5.5
+        np.testing.assert_array_equal(there, now.y0 < now.y1)
+        np.testing.assert_array_equal(now.y0, later.y0)
+        assert there.any() and not there.all()
+
+
 @pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
 def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
     """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
