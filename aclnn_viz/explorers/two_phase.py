@@ -41,14 +41,10 @@ EARLY, LEFT_OUT = (
     ("early", "freed", "destroyed", "finalize"),
     ("no init", "no device", "skip", "no workspace"),
 )
-SHELVES = (
-    message("host side"),
-    message("device"),
-    message("handles"),
-    message("plan"),
-    message("queue"),
-)
+PLACES = message("host side"), message("device"), message("handles")
+ROWS = message("workspace"), message("plan"), message("queue")  # below those of the tensors
 HOST, DEVICE, HANDLES, PLAN, QUEUE = range(5)
+WIDE = 0.8  # of a column of places
 
 
 @dataclass(frozen=True)
@@ -176,22 +172,17 @@ def compute(state: State, backward=None) -> Data:
 
 
 def _at(data: Data):
-    """Return the chosen row, which may move."""
-    return data.xp.minimum(data.state.call, len(rows(data.calls)) - 1)
+    """Return the chosen row, which may move: at first the one of the mistake, or of synchronise."""
+    listed = rows(data.calls)
+    wrong = [row.call.status or row.misuse for row in listed]
+    waits = [row.call.function == "aclrtSynchronizeStream" for row in listed]
+    first = next((k for each in (wrong, waits) for k, one in enumerate(each) if one), 0)
+    call = data.state.call
+    return data.xp.where(call < 0, first, data.xp.minimum(call, len(listed) - 1))
 
 
 def panels(data: Data) -> list[Panel]:
     return [program(data), memory(data), storage(data)]
-
-
-def _across(data: Data, listed, marks) -> list:
-    """Return marks across both panels: the two phases below `marks`, errors and the chosen row above."""
-    at, stages = _at(data) + 0.0, [_stage(row) for row in listed]
-    spans = [(stages.index(name), stages.count(name)) for name in PHASES if name in stages]
-    below = [Box(0.0, k - 0.5, 1.0, k + n - 0.5, kind=GUIDE, filled=0.12) for k, n in spans]
-    wrong = [k for k, row in enumerate(listed) if row.call.status or row.misuse]
-    above = [Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2) for k in wrong]
-    return [*below, *marks, *above, Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ)]
 
 
 def _stage(row: Row) -> str:
@@ -200,32 +191,33 @@ def _stage(row: Row) -> str:
 
 
 def program(data: Data) -> Panel:
-    """Return every call with its status, by parts of the program."""
-    listed = rows(data.calls)
+    """Return every call with its status, the two phases, errors and the chosen call."""
+    listed, at = rows(data.calls), _at(data) + 0.0
+    stages, low = [_stage(row) for row in listed], len(listed) + 0.6
     marks = [Note(0.92, -1.0, tr("status"), "right")]
+    for name in filter(stages.__contains__, PHASES):
+        first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
+        marks.append(Box(0.0, first - 0.5, 1.0, last + 0.5, kind=GUIDE, filled=0.12))
+        # the long name of phase 1 has its row for itself
+        marks.append(Note(0.8, last, tr(listed[first].call.stage), "right", 0.16))
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("handle") if status is None else str(status)
         sign = "✗ " if status or row.misuse else ""
-        # the last row of a part names it: the long name of phase 1 has its row for itself
-        last = [_stage(row)] != [*map(_stage, listed[k + 1 : k + 2])]
-        room = 0.6 if last else 0.78
-        marks += [Note(0.03, k, sign + row.text, "left", room), Note(0.92, k, code, "right")]
-        if last:
-            marks.append(Note(0.8, k, tr(row.call.stage), "right", 0.16))
+        if sign:
+            marks.append(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2))
+        marks += [Note(0.03, k, sign + row.text, "left", 0.78), Note(0.92, k, code, "right")]
     edge = np.zeros(len(listed))
     places = np.arange(len(listed)) - 0.5
     clicks = tuple((("call", k),) for k in range(len(listed)))
-    marks.append(Spots(edge, places, edge + 1.0, places + 1.0, tuple(map(_said, listed)), clicks))
-    marks += _line(data, listed)
+    marks += [
+        Spots(edge, places, edge + 1.0, places + 1.0, tuple(map(_said, listed)), clicks),
+        *_line(data, listed),
+        Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
+    ]
     title = tr("Calls on the emulated {soc}, CANN {cann}", soc=data.state.soc, cann=data.state.cann)
-    return _rows_of("calls", title, _across(data, listed, marks), 11, listed)
-
-
-def _rows_of(name: str, title: str, marks, span: int, listed) -> Panel:
-    low = len(listed) + 0.6
-    down = Axis("", low, -1.6, ticks=())
-    return Panel(name, title, marks, Axis("", 0.0, 1.0, ticks=()), down, span, int(ROW * low))
+    axes = Axis("", 0.0, 1.0, ticks=()), Axis("", low, -1.6, ticks=())
+    return Panel("calls", title, marks, *axes, 11, int(ROW * low))
 
 
 def _said(row: Row) -> str:
@@ -256,50 +248,48 @@ def _line(data: Data, listed):
 
 
 def memory(data: Data) -> Panel:
-    """Return the panel of objects' lifetimes beside the calls; a frame marks an empty object, stripes an error."""
-    listed, found = rows(data.calls), lives(data)
-    order = sorted(found.values(), key=lambda life: (life.shelf, life.column))
-    shelves = [life.shelf for life in order]
-    wide, last = 1.0 / (len(order) + 0.6 * QUEUE), len(listed) - 0.5
-    # left ends of the bars, with a gap before each shelf
-    left = np.array([(k + 0.6 * shelf + 0.1) * wide for k, shelf in enumerate(shelves)])
-    born, died, filled, share, column = (
+    """Return the panel of what exists when the chosen call has returned: a row for each tensor, a column for each place.
+
+    A blue frame is around what this call makes, fills or frees.
+    """
+    xp, at, found, listed = data.xp, _at(data), lives(data), rows(data.calls)
+    names, order = [*(tensor.name for tensor in data.tensors), *map(tr, ROWS)], [*found.values()]
+    born, died, filled, share, column, shelf = (
         np.array([float(getattr(life, name)) for life in order])
-        for name in ("born", "died", "filled", "share", "column")
+        for name in ("born", "died", "filled", "share", "column", "shelf")
     )
-    right, end = left + 0.8 * wide * share, np.minimum(died, last)
-    bad = {k for k, tensor in enumerate(data.tensors) if data.right.get(tensor.name) is False}
-    wrong = np.array([life.shelf == HOST and life.column in bad for life in order]) + 0.0
-    none = np.zeros(len(order))
-    last_hue = len(data.tensors) + 1.0  # of plan and queue, after those of tensors and workspace
-    hues = np.where(np.array(shelves) < PLAN, column, last_hue)
-    frames = np.maximum(born, -0.5), none + np.nan, none, 1.0, (), GUIDE
-    fills = np.clip(filled, -0.5, last), hues, wrong, last_hue, (), WRONG
-    marks = []
-    # what later calls make or fill is pale
-    for stop, opacity in ((last, 0.3), (_at(data) + 0.5, 1.0)):
-        low = data.xp.minimum(end, stop)
-        for top, *look in (frames, fills):
-            there = data.xp.where(top < low, right, np.nan)
-            marks.append(Blocks(left, top, there, low, *look, opacity))
-    for shelf in dict.fromkeys(shelves):
-        own = left[np.array(shelves) == shelf]
-        marks.append(Note((own[0] + own[-1] + wide * 0.8) / 2, -1.0, tr(SHELVES[shelf])))
-    says = {id(life): _lifetime(name, life, listed) for name, life in found.items()}
-    marks.append(Spots(left, born, right, end, tuple(says[id(life)] for life in order)))
-    names = [tensor.name for tensor in data.tensors]
-    if "workspace" in found:
-        names.append(tr("workspace"))
-    return _rows_of(
-        "memory",
-        tr(
-            "{names}, from left to right; hollow is empty",
-            names=", ".join(names),
-        ),
-        _across(data, listed, marks),
-        9,
-        listed,
+    whole = shelf >= PLAN  # in a row of its own
+    y = np.where(whole, len(data.tensors) + 1.0 + shelf - PLAN, column)
+    x, wide = np.where(whole, HOST, shelf), np.where(whole, HANDLES + WIDE, WIDE * share)
+    bad = [data.right.get(names[int(row)]) is False for row in y]
+    wrong, none = np.where(shelf == HOST, bad, 0.0), np.zeros(len(order))
+    asked = tr("{n} bytes of workspace", n=f"{data.workspace or 0:,}")
+    says = {PLAN: asked, QUEUE: operator_of(data.state).aclnn_name, HOST: "✗"}
+
+    def blocks(there, beyond, values, stripes, words, kind):
+        high, broad = 0.38 + beyond, beyond / 2
+        corners = x - broad, y + 0.5 - high, x + wide + broad, y + 0.5 + high
+        there = xp.where(there, corners[0], np.nan)
+        return Blocks(there, *corners[1:], values, stripes, len(names) - 1.0, words, kind)
+
+    exists, full, dies = (born <= at) & (at < died), filled <= at, died == at
+    gone = tuple(choose(dies[k], "", tr("gone")) for k in range(len(order)))
+    empty = tuple(choose(full[k], tr("empty"), "") for k in range(len(order)))
+    words = tuple(
+        says.get(life.shelf, "") if life.shelf or is_bad else "" for life, is_bad in zip(order, bad)
     )
+    marks = [
+        blocks((born == at) | (filled == at) | dies, 0.09, none + np.nan, none, gone, READ),
+        blocks(exists, 0.0, none + np.nan, none, empty, GUIDE),
+        blocks(exists & full, 0.0, y, wrong, words, WRONG),
+        *(Note(k + WIDE / 2, -0.5, tr(place)) for k, place in enumerate(PLACES)),
+        Spots(x, y, x + wide, y + 1.0, tuple(_lifetime(*one, listed) for one in found.items())),
+    ]
+    ticks = tuple((k + 0.5, name) for k, name in enumerate(names))
+    down = Axis("", len(names) + 0.1, -1.0, ticks=ticks)
+    title = tr("What exists when this call has returned")
+    across = Axis("", -0.1, HANDLES + 1.0, ticks=())
+    return Panel("memory", title, marks, across, down, 9, 24 * len(names) + 24, near=True)
 
 
 def _lifetime(name: str, life: Life, listed) -> str:
@@ -323,12 +313,11 @@ def _sentence(data: Data, row: Row) -> str:
             **names,
         )
     if row.misuse:
-        said = tr(
+        return tr(
             "[11:{call} returns 0, though the call is wrong.] [b:Only the emulator notices:] {text}.",
-            text=tr(row.misuse[0]),
+            text=tr(row.misuse[0].values["what"]),
             **names,
         )
-        return said
     stages = {
         "start": message("First the library, the device and a stream, on which work is queued."),
         "memory": message(

@@ -9,12 +9,12 @@ from together import in_one
 
 from aclnn_viz import acl as numbers
 from aclnn_viz.explorers.fields import TABLES
-from aclnn_viz.explorers.two_phase import DEVICE, HANDLES, HOST, QUEUE, lives, rows, subject
+from aclnn_viz.explorers.two_phase import DEVICE, HANDLES, HOST, lives, rows, subject
 from aclnn_viz.explorers.two_phase_data import State, layout_of
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
-from aclnn_viz.pictures.roles import WRONG
+from aclnn_viz.pictures.roles import READ, WRONG
 from aclnn_viz.pictures.text import unmarked
 
 show, compute = subject().show, subject().compute
@@ -200,59 +200,70 @@ def test_what_lives_ends_where_the_program_ends_it():
     assert lives(compute(State(mistake="small")))["workspace"].share == 0.5
 
 
-def shelved(data):
-    """Return the lives in the order of their bars, from left to right."""
-    return sorted(lives(data).values(), key=lambda one: (one.shelf, one.column))
-
-
-def test_what_later_calls_make_or_fill_is_pale():
-    pale_frames, pale, frames, full = marks(show(compute(State(call=5))), "memory", Blocks)
-    for later, now in ((pale_frames, frames), (pale, full)):
-        there = np.isfinite(now.x1)
-        assert later.opacity < now.opacity == 1 and (now.y1 <= 5.5).all() and later.y1.max() > 5.5
-        np.testing.assert_array_equal(there, now.y0 < now.y1)
-        np.testing.assert_array_equal(now.y0, later.y0)
-        assert there.any() and not there.all()
+def existing(data):
+    """Return the frames of changes, the boxes that exist and the filled ones, each as (column, row) of the picture."""
+    made = marks(show(data), "memory", Blocks)
+    return [
+        {(int(np.rint(x)), int(y)) for x, y in zip(one.x0, one.y0) if np.isfinite(x)}
+        for one in made
+    ]
 
 
 @pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
 def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
     """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
-    data = compute(State(mistake="none"))
+    data = compute(State(mistake="none", call=call))
     done = [one for row in rows(data.calls)[: call + 1] for one in row.calls]
     names = {
         name: sum(one.function == name for one in done)
         for name in ("aclrtMalloc", "aclrtFree", "aclCreateTensor", "aclDestroyTensor")
     }
-    frames = marks(show(data), "memory", Blocks)[0]
-    assert (np.diff(frames.x0) > 0).all() and (frames.x1 <= 1.0).all()
-    shelf = np.array([one.shelf for one in shelved(data)])
-    alive = (frames.y0 <= call) & (call < frames.y1)
+    _, there, _ = existing(data)
     for at, count in (
         (HOST, 3),
         (DEVICE, names["aclrtMalloc"] - names["aclrtFree"]),
         (HANDLES, names["aclCreateTensor"] - names["aclDestroyTensor"]),
     ):
-        assert np.sum(alive & (shelf == at)) == count
+        assert sum(column == at and row <= 3 for column, row in there) == count
+
+
+def test_a_step_changes_what_exists_and_frames_the_change():
+    """Rows of hardswish: gradOutput, self, out, workspace, plan, queue."""
+    out, workspace, plan, queue = (DEVICE, 2), (DEVICE, 3), (0, 4), (0, 5)
+    shown = [existing(compute(State(mistake="none", call=call))) for call in range(16)]
+    for one, two in zip(shown, shown[1:]):
+        assert (one[1] ^ two[1]) | (one[2] ^ two[2]) == two[0]
+    phase_1, malloc, phase_2, synchronise, back = shown[6:11]
+    assert phase_1[0] == {plan} and malloc[0] == {workspace} and phase_2[0] == {plan, queue}
+    assert queue in phase_2[1] and out in phase_2[1] - phase_2[2]  # queued, not computed
+    assert synchronise[0] == {queue, out} and out in synchronise[2] and back[0] == {(HOST, 2)}
 
 
 def test_wrong_outputs_have_stripes_where_they_were_copied_to():
     for mended in (False, True):
-        data = compute(State(mended=mended))
-        held = marks(show(data), "memory", Blocks)[1]
+        held = marks(show(compute(State(mended=mended, call=15))), "memory", Blocks)[2]
         striped = np.flatnonzero(held.wrong)
         assert len(striped) == (not mended)
-        assert all(shelved(data)[k].shelf == HOST for k in striped)
+        assert all(held.x0[k] == HOST and held.words[k] == "✗" for k in striped)
+
+
+@in_one
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_chosen_mistake_opens_at_its_call(mistake):
+    data = compute(State(mistake=mistake))
+    (chosen,) = (box for box in marks(show(data), "calls", Box) if box.kind == READ)
+    row = rows(data.calls)[int(chosen.y0 + 0.5)]
+    assert row.call.status or row.misuse or not (data.misuse or data.failing is not None), mistake
+    assert mistake != "none" or row.call.function == "aclrtSynchronizeStream"
 
 
 def test_the_mistake_lies_over_the_work_that_is_still_queued():
     data = compute(State())
-    (queue,) = (one for one in shelved(data) if one.shelf == QUEUE)
+    queue = lives(data)["queue"]
     at = next(k for k, row in enumerate(rows(data.calls)) if row.misuse)
-    assert queue.born < at < queue.died
-    for name in ("calls", "memory"):
-        over = [(box.y0 + box.y1) / 2 for box in marks(show(data), name, Box) if box.kind == WRONG]
-        assert over == [at]
+    assert queue.born < at < queue.died and (0, 5) in existing(data)[1]
+    over = [(box.y0 + box.y1) / 2 for box in marks(show(data), "calls", Box) if box.kind == WRONG]
+    assert over == [at]
     (arrow,) = marks(show(data), "calls", Arrows)
     assert arrow.y + arrow.dy == pytest.approx(queue.died)  # after synchronise
     assert not marks(show(compute(State(mended=True))), "calls", Arrows)

@@ -334,7 +334,7 @@ def test_every_text_of_a_picture_and_of_its_controls_is_looked_up(name, marked):
 def test_a_text_that_is_not_looked_up_is_noticed():
     assert visible.unspoken("⟦out at ⟦x⟧⟧, slope 3") == ", slope 3"
     assert (
-        visible.unspoken("⟦cut ⟦a⟧ short … and") == " and" and visible.unspoken("⟦left open") != ""
+        visible.unspoken("⟦cut ⟦a⟧ short … and") == "and" and visible.unspoken("⟦left open") != ""
     )
     assert (
         visible.unspoken("⟦runs⟧ Muls inQueue", {"Muls", "inQueue"})

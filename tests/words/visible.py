@@ -237,8 +237,8 @@ class Marked:
 def unspoken(text: str, quoted=frozenset()) -> str:
     """Return unbracketed words of a text in that language that start none of the quoted names."""
     while INNER.search(text):
-        text = INNER.sub("", text)
-    text = CODE.sub("", CUT.sub("", text))
+        text = INNER.sub(" ", text)
+    text = CODE.sub("", CUT.sub("", text)).strip()
     return (
         text
         if any(

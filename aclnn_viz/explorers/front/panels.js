@@ -284,7 +284,7 @@ function buildPanels(kit) {
       [area, deep] = [area + span * rows, Math.max(deep, rows)];
       if (end < 0 && k >= under && area % kit.model.get("colours").columns === 0 && area >= kit.model.get("colours").columns * deep) end = k;
     }
-    const aside = panels.filter(({ below }, k) => k && k <= end && below !== panels[0].name), { columns } = kit.model.get("colours");
+    const aside = panels.filter(({ below, near }, k) => k && k <= end && !near && below !== panels[0].name), { columns } = kit.model.get("colours");
     panels.forEach(({ name }, k) => {
       const { figure } = drawings.get(name).panel, at = aside.indexOf(panels[k]), across = { 1: 1, 2: 2, 3: 3, 4: 2 }[aside.length];
       figure.classList.toggle("stage", !k);
@@ -293,8 +293,9 @@ function buildPanels(kit) {
       drawings.get(name).shared = panels.some(({ below, span, x }, at) => (below === name || (at === k + 1 && span === panels[k].span)) && x.label === panels[k].x.label);  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
+      figure.classList.toggle("ae-near", panels[k].near);
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
-      figure.style.setProperty("--narrow", k && panels[k].below !== panels[0].name ? 4 : 1);
+      figure.style.setProperty("--narrow", k && panels[k].below !== panels[0].name && !panels[k].near ? 4 : 1);
     });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
