@@ -217,12 +217,6 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     twice = np.repeat(np.arange(n), 2)
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead = xp.minimum(found.state.swept, 1.0)
-    swept = (
-        ("swept",),
-        ((0.5 / n, 1.0 / n, 0),),
-        tr("progress of the forward pass over the tiles"),
-        MOVED,
-    )
     start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
         *found.ground(found.now, high),
@@ -230,7 +224,15 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
         Bars(at, xp.where(come, score, np.nan), INK, tr("score in a tile already read"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
         Arrows(point(left), point(start), np.zeros(1), point(top - start), READ),
-        Grip(ahead * n - 0.5, 0.86 * high, *swept, look="move"),
+        Grip(
+            ahead * n - 0.5,
+            0.86 * high,
+            ("swept",),
+            ((0.5 / n, 1.0 / n, 0),),
+            tr("progress of the forward pass over the tiles"),
+            MOVED,
+            look="move",
+        ),
     )
     title = tr("forward, query {row}: drag the dot over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
@@ -294,11 +296,18 @@ def _backward(xp, found: Attention, n: int) -> Panel:
             ),
         ]
     back = xp.maximum(found.state.swept - 1.0, 0.0)
-    swept = ("swept",), ((1.0 + 0.5 / n, 1.0 / n, 0),), tr("progress of the backward pass"), MOVED
     marks = (
         *found.ground(found.back, high),
         *bars,
-        Grip(back * n - 0.5, 0.6 * high, *swept, look="move"),
+        Grip(
+            back * n - 0.5,
+            0.6 * high,
+            ("swept",),
+            ((1.0 + 0.5 / n, 1.0 / n, 0),),
+            tr("progress of the backward pass"),
+            MOVED,
+            look="move",
+        ),
     )
     title = tr("backward: drag the dot. P is computed again, and dS = P × (dP − D)")
     up = Axis("", -high, high)

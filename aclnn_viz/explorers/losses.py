@@ -89,9 +89,8 @@ class Loss:
     output: str
     softmax: np.ndarray
     wanted: np.ndarray  # values of the target; nan where nothing pulls
-    away: (
-        np.ndarray
-    )  # distance of the softmax from `wanted`; of a loss of log-probabilities always that of 0
+    # distance of the softmax from `wanted`; of a loss of log-probabilities always that of 0
+    away: np.ndarray
     gradient: np.ndarray
     strength: np.ndarray
     target: np.ndarray

@@ -63,10 +63,8 @@ class Plane:
     def chosen(self, xp):
         """Return the number of the chosen output: the sending one, else the selected one."""
         (rows, columns), last = self.gradient.shape, len(self.weights) - 1
-        row, column = (
-            xp.minimum(self.state.row, rows - 1),
-            xp.minimum(self.state.column, columns - 1),
-        )
+        row = xp.minimum(self.state.row, rows - 1)
+        column = xp.minimum(self.state.column, columns - 1)
         head = xp.astype(xp.minimum(self.sent(xp), float(last)), xp.int64)
         return xp.where(self.state.sent < 1.0, head, xp.minimum(row * columns + column, last))
 

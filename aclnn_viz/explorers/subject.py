@@ -36,9 +36,8 @@ class Subject:
     inputs: Callable  # makes the inputs of the operator's backward from a state
     compute: Callable  # makes data from (state, backward); data.state is the state
     panels: Callable
-    headline: (
-        Callable | None
-    )  # makes the sentences beside the caption, from data; may be slower than `panels`, as `text`
+    # makes the sentences beside the caption, from data; may be slower than `panels`, as `text`
+    headline: Callable | None
     # makes the lines before and after the panels in words, from data
     around: Callable
     test: Callable = lift.pytest_case  # makes a test module from (subject, state)

@@ -37,10 +37,8 @@ MEANINGS = {
 POISON, ROW = 0xA5, 23  # byte that fills new memory; height of a row in pixels
 PHASES = "phase 1", "phase 2"
 # mistakes: a line comes too early, or is missing
-EARLY, LEFT_OUT = (
-    ("early", "freed", "destroyed", "finalize"),
-    ("no init", "no device", "skip", "no workspace"),
-)
+EARLY = "early", "freed", "destroyed", "finalize"
+LEFT_OUT = "no init", "no device", "skip", "no workspace"
 PLACES = message("host side"), message("device"), message("handles")
 ROWS = message("workspace"), message("plan"), message("queue")  # below those of the tensors
 HOST, DEVICE, HANDLES, PLAN, QUEUE = range(5)

@@ -29,16 +29,10 @@ LEGEND = {
     GRADIENT: message("output"),
 }
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
-TALL, DEEP, FRACTION = (
-    390,
-    46,
-    64,
-)  # heights in pixels: a picture, a formula without and with fractions
-LETTER, DIGITS, TABLE = (
-    6.9,
-    64,
-    600,
-)  # widths in pixels: a letter, a number in a cell, the instructions
+# heights in pixels: a picture, a formula without and with fractions
+TALL, DEEP, FRACTION = 390, 46, 64
+# widths in pixels: a letter, a number in a cell, the instructions
+LETTER, DIGITS, TABLE = 6.9, 64, 600
 PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
