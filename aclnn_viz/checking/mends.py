@@ -13,7 +13,7 @@ import re
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -47,53 +47,13 @@ from aclnn_viz.words.messages import linked, message
 COMPILING = "jax"
 LIBRARIES = {"numpy", "torch", "jax", "math", "ml_dtypes", "scipy", "functools", "itertools"}
 # names that an edited copy may not use: they reach files or processes, or run texts as code
-FORBIDDEN = {
-    "open",
-    "exec",
-    "eval",
-    "compile",
-    "input",
-    "print",
-    "breakpoint",
-    "globals",
-    "locals",
-    "vars",
-    "setattr",
-    "delattr",
-    "save",
-    "savez",
-    "savetxt",
-    "load",
-    "loadtxt",
-    "fromfile",
-    "tofile",
-    "memmap",
-    "dump",
-    "dumps",
-    "DataSource",
-    "hub",
-    "distributed",
-    "multiprocessing",
-    "ctypeslib",
-    "f2py",
-    "cpp_extension",
-}
-STATEMENTS = (
-    ast.Assign,
-    ast.AugAssign,
-    ast.AnnAssign,
-    ast.Expr,
-    ast.If,
-    ast.For,
-    ast.Return,
-    ast.With,
-    ast.FunctionDef,
-    ast.Continue,
-    ast.Break,
-    ast.Pass,
-    ast.Raise,
-    ast.Assert,
-)
+FORBIDDEN = """
+open exec eval compile input print breakpoint globals locals vars setattr delattr save savez savetxt load loadtxt fromfile
+tofile memmap dump dumps DataSource hub distributed multiprocessing ctypeslib f2py cpp_extension
+""".split()
+STATEMENTS = """
+Assign AugAssign AnnAssign Expr If For Return With FunctionDef Continue Break Pass Raise Assert
+""".split()
 # kinds of edits tried last, in this order, because there are many of each
 LAST = ("inserted", "name", "multiplied", "added")
 WORDS = re.compile(r"\w+|\S")
@@ -205,21 +165,18 @@ class Source:
         return name
 
     def _allowed(self, node: ast.AST, known: dict) -> None:
-        if (
-            isinstance(node, ast.stmt)
-            and not isinstance(node, STATEMENTS)
-            or isinstance(node, ast.Await | ast.Yield | ast.YieldFrom)
-        ):
-            raise Unreadable
-        if isinstance(node, ast.Attribute) and (
-            node.attr in FORBIDDEN or node.attr.startswith("__")
-        ):
-            raise Unreadable
-        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
-            return
-        value = known.get(node.id)
-        if node.id in FORBIDDEN or node.id.startswith("__"):
-            raise Unreadable
+        match node:
+            case ast.stmt() if type(node).__name__ not in STATEMENTS:
+                raise Unreadable
+            case ast.Await() | ast.Yield() | ast.YieldFrom():
+                raise Unreadable
+            case ast.Attribute(_, name) | ast.Name(name) if name in FORBIDDEN or name[:2] == "__":
+                raise Unreadable
+            case ast.Name(name, ast.Load()):
+                self._known(known.get(name))
+
+    def _known(self, value) -> None:
+        """Add the function that a name stands for, unless it is a number or of a known library."""
         if value is None or isinstance(
             value, (int, float, str, bool, tuple, np.ndarray, np.generic, np.dtype)
         ):
@@ -619,33 +576,22 @@ def _one_each(source, choices: list[list], cases, again, fresh, budget, quick) -
 
 def _glance(statement: ast.AST, lines: dict[int, dict]) -> None:
     """Evaluate an edited statement at its first execution: most edits fail there, which is faster than running the kernel."""
-    expression = (
-        statement
-        if isinstance(statement, ast.Dict)
-        else next(
-            (
-                part
-                for name in ("value", "test", "iter")
-                if (part := getattr(statement, name, None)) is not None
-            ),
-            None,
-        )
-    )
-    names = next(
-        (
-            lines[line]
-            for line in range(statement.lineno, statement.end_lineno + 1)
-            if line in lines
-        ),
-        None,
-    )
-    if names is not None and expression is not None and not isinstance(statement, ast.Expr):
+    parts = [getattr(statement, name, None) for name in ("value", "test", "iter")]
+    expression = next(filter(None, [statement] * isinstance(statement, ast.Dict) + parts), None)
+    names = _first_run(statement, lines)
+    if names and expression and not isinstance(statement, ast.Expr):
         with np.errstate(all="ignore"), _limited_memory():
             eval(compile(ast.Expression(expression), EDITED, "eval"), names)
 
 
+def _first_run(statement: ast.AST, lines: dict[int, dict]) -> dict | None:
+    """Return the names with their values when a statement first runs; None if it does not run."""
+    numbers = range(statement.lineno, statement.end_lineno + 1)
+    return next((lines[number] for number in numbers if number in lines), None)
+
+
 def _edits(
-    source: Source, lines: Collection[int]
+    source: Source, lines: dict[int, dict]
 ) -> Iterator[tuple[str, tuple[str, ast.stmt, Change]]]:
     """Yield every edit of some lines of a kernel's functions, with frequent kinds last."""
     many: dict[str, list] = {kind: [] for kind in LAST}
@@ -657,9 +603,7 @@ def _edits(
             if (
                 change.kind == "factor"
                 and isinstance(change.node, ast.BinOp)
-                or not any(
-                    line in lines for line in range(statement.lineno, statement.end_lineno + 1)
-                )
+                or _first_run(statement, lines) is None
             ):
                 continue  # an edit of the other side of a product would be equivalent
             if change.kind in LAST:
