@@ -96,22 +96,22 @@ def _others(
     match node:
         case ast.BinOp():
             yield from _of_sides(node)
-        case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=operand):
+        case ast.UnaryOp(ast.Not() | ast.Invert(), operand):
             yield "operator", operand
-        case ast.IfExp(body=body, orelse=orelse):
+        case ast.IfExp(_, body, orelse):
             yield from (("side", body), ("side", orelse))
-        case ast.Constant(value=bool() | int() | float() as value):
+        case ast.Constant(bool() | int() | float() as value):
             yield from (("constant", ast.Constant(other)) for other in _numbers(value))
             some = factors[: len(names)] if isinstance(value, bool) else factors
             yield from (("inserted", factor) for factor in some)
         case ast.Call():
             yield from _of_call(node)
-        case ast.Attribute(value=inner, attr=name) if not isinstance(parent, ast.Call):
+        case ast.Attribute(inner, name) if not isinstance(parent, ast.Call):
             for new in FUNCTIONS.get(name, ()):
                 yield "format", ast.Attribute(inner, new, ast.Load())
-        case ast.Subscript(value=ast.Attribute(value=inner, attr="shape")):
+        case ast.Subscript(ast.Attribute(inner, "shape")):
             yield "index", ast.Attribute(inner, "size", ast.Load())
-        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+        case ast.Tuple(elements) | ast.List(elements):
             for first, second in combinations(range(len(elements)), 2):
                 some = [*elements]
                 some[first], some[second] = some[second], some[first]
@@ -129,9 +129,7 @@ def _of_sides(node: ast.BinOp) -> Iterator[tuple[str, ast.expr]]:
         new = ast.FloorDiv() if isinstance(op, ast.Div) else ast.Mult()
         yield "operator", ast.BinOp(left, new, right)
     match op, right:  # forms that lose digits by cancellation, such as a - a * b
-        case ast.Sub(), ast.BinOp(left=first, op=ast.Mult(), right=share) if ast.unparse(
-            first
-        ) == ast.unparse(left):
+        case ast.Sub(), ast.BinOp(a, ast.Mult(), share) if ast.unparse(a) == ast.unparse(left):
             rest = ast.BinOp(ast.Constant(1), ast.Sub(), share)
             yield "operator", ast.BinOp(left, ast.Mult(), rest)
 
@@ -149,9 +147,9 @@ def _numbers(value) -> list:
 def _of_call(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """Yield replacements of a call: a call of another function, and the argument alone."""
     match call.func:
-        case ast.Attribute(value=inner, attr=name) if name in CASTS:
+        case ast.Attribute(inner, name) if name in CASTS:
             yield "format", inner
-        case ast.Attribute(attr=name) | ast.Name(id=name):
+        case ast.Attribute(_, name) | ast.Name(name):
             if not (isinstance(call.func, ast.Attribute) and call.keywords):
                 yield from (("function", argument) for argument in call.args[:1])
         case _:
@@ -192,21 +190,18 @@ def _in_block(
 
     for at, (statement, after) in enumerate(zip(block, [*block[1:], None])):
         match statement:
-            case ast.Assign(targets=[ast.Subscript() as target], value=value):
-                yield put(
-                    "stores",
-                    at,
-                    ast.copy_location(ast.AugAssign(target, ast.Add(), value), statement),
-                )
-            case ast.AugAssign(target=target, value=value):
+            case ast.Assign([ast.Subscript() as target], value):
+                added = ast.AugAssign(target, ast.Add(), value)
+                yield put("stores", at, ast.copy_location(added, statement))
+            case ast.AugAssign(target, _, value):
                 yield put("stores", at, ast.copy_location(ast.Assign([target], value), statement))
-            case ast.Assign(targets=[ast.Name()]):
+            case ast.Assign([ast.Name()]):
                 for place, later in enumerate(block[at + 1 :], at + 1):
                     # also try the statement inside the loop that follows
                     if isinstance(later, ast.For):
                         new = [*block[at + 1 : place], loop(later, [statement, *later.body])]
                         yield put("cleared", at, *new, upto=place + 1)
-            case ast.For(body=[ast.Assign(targets=[ast.Name()]) as first, *rest]) if rest:
+            case ast.For(body=[ast.Assign([ast.Name()]) as first, *rest]) if rest:
                 yield put("cleared", at, first, loop(statement, rest))
         if isinstance(statement, ast.Assign | ast.AugAssign) and isinstance(
             after, ast.Assign | ast.AugAssign
