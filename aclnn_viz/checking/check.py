@@ -33,7 +33,17 @@ from aclnn_viz.checking.scope import (
     nothing_left,
 )
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.errors import flag, function, listed, need, place_of, problem, shown, whole
+from aclnn_viz.errors import (
+    flag,
+    function,
+    invalid,
+    listed,
+    mistyped,
+    need,
+    place_of,
+    shown,
+    whole,
+)
 from aclnn_viz.notebook import noted
 from aclnn_viz.operators import Operator, operator
 from aclnn_viz.storage.foreign_arrays import array_of, as_array, stored_bytes
@@ -214,9 +224,7 @@ def check(
 def _seconds(name: str, limit, usual: float) -> float:
     limit = usual if limit is None else limit
     if isinstance(limit, bool) or not isinstance(limit, Real) or not 0 < float(limit) < 1e9:
-        raise TypeError(
-            problem(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
-        )
+        raise mistyped(f"{name} is a number of seconds", shown(limit), "pass such as 60.0")
     return float(limit)
 
 
@@ -245,12 +253,10 @@ def _telling_first(scope: Scope, seed: int, level: Depth) -> list[Ready]:
 def _dumped(path, cases) -> tuple[Operator, list[tuple[Recipe, Case]]]:
     """Return the operator and the cases of a dump."""
     if cases is not None:
-        raise ValueError(
-            problem(
-                "a kernel is checked on one set of cases",
-                f"those of {path} and those of cases=",
-                "leave out one of them",
-            )
+        raise invalid(
+            "a kernel is checked on one set of cases",
+            f"those of {path} and those of cases=",
+            "leave out one of them",
         )
     op, _, entries = files.read_cases(path)
     return op, [(Recipe(op.name, {"folder": entry.folder}), entry.case) for entry in entries]
@@ -264,10 +270,8 @@ def _recorded(capsule, op: Operator) -> list[tuple[Recipe, Case]]:
         if other.name == op.name
     ]
     if not recorded_cases:
-        raise ValueError(
-            problem(
-                f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"
-            )
+        raise invalid(
+            f"the capsule must hold cases of {op.name}", capsule.name, "check another operator"
         )
     return [
         (Recipe(op.name, {"capsule": number}), recorded_case)
@@ -287,9 +291,7 @@ def _listed(cases, op: Operator, scope: Scope, seed: int) -> list[tuple[Recipe, 
         cases = listed("cases", cases, Case)
         names = range(len(cases))
     if other := next((each for each in cases if each.operator.name != op.name), None):
-        raise TypeError(
-            problem(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case")
-        )
+        raise mistyped(f"cases are those of {op.name}", repr(other)[:80], "make them with av.case")
     return [(Recipe(op.name, {"case": name}), each) for name, each in zip(names, cases)]
 
 
@@ -346,12 +348,10 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
     if not counted:
         raise nothing_left(scope)
     if not evidence.seen and not evidence.misbehaviour:
-        raise ValueError(
-            problem(
-                "outputs are read from DIR/000/out/NAME.npy or NAME.bin",
-                f"none in {folder}",
-                f"write {', '.join(op_read.outputs)} of at least one case",
-            )
+        raise invalid(
+            "outputs are read from DIR/000/out/NAME.npy or NAME.bin",
+            f"none in {folder}",
+            f"write {', '.join(op_read.outputs)} of at least one case",
         )
     return conclude(evidence, seed, scope, allowed=allow_unsupported)
 
@@ -373,12 +373,10 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
     parameters = {p.name for p in op.parameters}
     known = {*parameters, *op.outputs, *(f"golden.{name}" for name in op.outputs)}
     if unknown := [name for name in named if name not in known]:
-        raise ValueError(
-            problem(
-                f"files are named as {', '.join(sorted(known))}",
-                ", ".join(map(repr, unknown)),
-                "use the vendor's names",
-            )
+        raise invalid(
+            f"files are named as {', '.join(sorted(known))}",
+            ", ".join(map(repr, unknown)),
+            "use the vendor's names",
         )
     values = {
         name: value if name in op.attributes else _from_file(name, value)
@@ -391,12 +389,10 @@ def given(op, named: Mapping[str, object], plan=None) -> CheckResult:
         if p.kind == "tensor" and not p.optional and p.name not in inputs
     ]
     if missing or not any(name in values for name in op.outputs):
-        raise ValueError(
-            problem(
-                "a case in files has all tensors and an output",
-                f"no {', '.join(missing) or 'output'}",
-                "name their files, too",
-            )
+        raise invalid(
+            "a case in files has all tensors and an output",
+            f"no {', '.join(missing) or 'output'}",
+            "name their files, too",
         )
     scope = Scope.of(op, plan=plan, beyond=True)
     ready = prepared(Recipe(op.name, {"files": len(named)}), case(op, **inputs), scope.judged_by)
@@ -428,11 +424,9 @@ def _from_file(name: str, value) -> np.ndarray:
         return as_array(value, name)
     place = place_of(str(value).rsplit(":", 2)[0])
     if place.is_file() and (size := stored_bytes(place)) > (most := machine_memory() // JUDGED):
-        raise ValueError(
-            problem(
-                f"this machine judges arrays of at most {most} bytes",
-                f"{name} with {size}",
-                "cut a part out of the case, along axes that the operator treats alike",
-            )
+        raise invalid(
+            f"this machine judges arrays of at most {most} bytes",
+            f"{name} with {size}",
+            "cut a part out of the case, along axes that the operator treats alike",
         )
     return array_of(str(value))

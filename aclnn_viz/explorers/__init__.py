@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, problem
 from aclnn_viz.operators import operator, operators, registry
 
 if TYPE_CHECKING:
@@ -46,8 +46,8 @@ def subject_of(name):
             return import_module(f"aclnn_viz.explorers.{name}").subject()
         if not str(name).isidentifier():  # folders have a more precise error
             raise
-        raise ValueError(
-            problem("no such explorer", repr(name), f"open one of {', '.join(explorers())}")
+        raise invalid(
+            "no such explorer", repr(name), f"open one of {', '.join(explorers())}"
         ) from None
     own = registry.module("explorer", op.name)
     return own.subject() if own else default.of(op)

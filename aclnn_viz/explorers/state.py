@@ -9,7 +9,7 @@ from dataclasses import field, fields
 from math import inf
 from urllib.parse import parse_qsl, urlencode
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid, mistyped, problem
 from aclnn_viz.words.messages import message, tr
 
 
@@ -176,12 +176,10 @@ def check_names(state_class, values: dict) -> None:
     known = [entry.name for entry in fields(state_class)]
     for name in values:
         if name not in known:
-            raise TypeError(
-                problem(
-                    f"{state_class.__name__} takes {', '.join(known)}",
-                    shown(name),
-                    "use one of these",
-                )
+            raise mistyped(
+                f"{state_class.__name__} takes {', '.join(known)}",
+                shown(name),
+                "use one of these",
             )
 
 
@@ -229,12 +227,10 @@ def read_state(text: str) -> dict:
         )
         return {name: json.loads(value) for name, value in pairs if name != "lang"}
     except (AttributeError, TypeError, ValueError, RecursionError):
-        raise ValueError(
-            problem(
-                "a state is what a link has after its #, such as rotate=30.0&paddingMode=1",
-                shown(text),
-                'copy it by "Copy link"',
-            )
+        raise invalid(
+            "a state is what a link has after its #, such as rotate=30.0&paddingMode=1",
+            shown(text),
+            'copy it by "Copy link"',
         ) from None
 
 

@@ -20,7 +20,7 @@ from aclnn_viz import tiles
 from aclnn_viz.accuracy.envelopes import NOT_EXPLAINED, envelope, verdicts
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import matrix_shape, rows_of
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.state import StateError, check_choices, check_indices
 from aclnn_viz.operators import operator, operators
@@ -254,10 +254,8 @@ def times_of(work: Work, product: str) -> Times | None:
 def work_of(run: tiles.Run) -> Work:
     """Return the work of a traced run, without a comparison of outputs."""
     if not run.trace:
-        raise ValueError(
-            problem(
-                "a picture of a run needs its trace", "a run without one", "launch with traced=True"
-            )
+        raise invalid(
+            "a picture of a run needs its trace", "a run without one", "launch with traced=True"
         )
     return Work(None, run, [], jobs_of(run)[1])
 

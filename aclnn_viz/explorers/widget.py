@@ -14,7 +14,7 @@ from pathlib import Path
 import anywidget
 import traitlets
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
@@ -165,12 +165,10 @@ class Explorer(anywidget.AnyWidget):
         Raise ValueError for another kind, StateError before the first good state.
         """
         if not isinstance(kind, str) or kind not in (*lift.TEXTS, "png", "svg"):
-            raise ValueError(
-                problem(
-                    "a state is exported as link, cell, test, cpp, png or svg",
-                    shown(kind),
-                    "choose one",
-                )
+            raise invalid(
+                "a state is exported as link, cell, test, cpp, png or svg",
+                shown(kind),
+                "choose one",
             )
         self._drawn()
         if kind in lift.TEXTS:

@@ -7,7 +7,7 @@ The idea of dots with a running statistic is Herbie's (FPBench `odyssey`, ErrorP
 import numpy as np
 
 from aclnn_viz.accuracy.envelopes import EXPLAINED, NOT_EXPLAINED, UNDECIDED, VERDICTS
-from aclnn_viz.errors import by_name, need, problem
+from aclnn_viz.errors import by_name, invalid, need
 from aclnn_viz.pictures.errors import NOTHING, STATISTIC, Errors, framed
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Band, Dots, Line, Rule
@@ -80,12 +80,10 @@ def error_runs(runs: dict[str, Errors]) -> Picture:
     first = next(iter(runs.values()))
     for name, other in runs.items():
         if not np.array_equal(first.truth, other.truth, equal_nan=True):
-            raise ValueError(
-                problem(
-                    "runs on one axis must share one truth",
-                    f"another truth for {name}",
-                    "run the same case everywhere",
-                )
+            raise invalid(
+                "runs on one axis must share one truth",
+                f"another truth for {name}",
+                "run the same case everywhere",
             )
 
     def marks(high, end):
@@ -118,17 +116,15 @@ def check_runs(runs) -> None:
     """Raise ValueError for too few or too many runs, and for formats or shapes that differ."""
     fix = 'pass such as {"host": errors(...)}'
     if not 1 <= len(by_name("runs", runs, fix)) <= RUNS:
-        raise ValueError(problem(f"one picture holds 1 to {RUNS} runs", f"{len(runs)}", fix))
+        raise invalid(f"one picture holds 1 to {RUNS} runs", f"{len(runs)}", fix)
     for e in runs.values():
         need(e, Errors, "each run is Errors", fix)
     alike = {f"{e.format.name} {list(e.shape)}" for e in runs.values()}
     if len(alike) > 1:
-        raise ValueError(
-            problem(
-                "runs of one picture must have one format and shape",
-                " and ".join(sorted(alike)),
-                "compare the same output",
-            )
+        raise invalid(
+            "runs of one picture must have one format and shape",
+            " and ".join(sorted(alike)),
+            "compare the same output",
         )
 
 

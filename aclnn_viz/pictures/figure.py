@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.errors import problem, shown
+from aclnn_viz.errors import invalid, shown
 from aclnn_viz.pictures import fonts
 from aclnn_viz.pictures.marks import (
     Arrows,
@@ -48,7 +48,7 @@ def figure(picture, theme: str = "light"):
     from matplotlib.figure import Figure
 
     if not isinstance(theme, str) or theme not in THEMES:
-        raise ValueError(problem("theme must be light or dark", shown(theme), "choose one"))
+        raise invalid("theme must be light or dark", shown(theme), "choose one")
     look, wide = THEMES[theme], picture.width
     # panels that are folded away in the notebook are left out
     seen = [fitted(panel) for panel in picture.panels if not panel.more]

@@ -14,7 +14,7 @@ from aclnn_viz.cases import Case
 from aclnn_viz.cases.case import inputs_of
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.devices import open_device
-from aclnn_viz.errors import by_name, is_device, problem, shown
+from aclnn_viz.errors import by_name, invalid, is_device, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
 from aclnn_viz.pictures.error_plot import error_plot, error_runs
@@ -149,21 +149,17 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     inputs, plan = inputs_of(op, case), plan_of(op, plan)
     by_name("outputs", outputs, 'pass such as {"mine": my_outputs}')
     if not outputs:
-        raise ValueError(
-            problem(
-                "outputs are those of one implementation at least",
-                "none",
-                'pass such as {"mine": out}',
-            )
+        raise invalid(
+            "outputs are those of one implementation at least",
+            "none",
+            'pass such as {"mine": out}',
         )
     results = op.arrange_backward(**inputs).results
     if not results:
-        raise ValueError(
-            problem(
-                "a case is judged by its outputs",
-                "none: the case asks for no output",
-                "let its mask ask for one",
-            )
+        raise invalid(
+            "a case is judged by its outputs",
+            "none: the case asks for no output",
+            "let its mask ask for one",
         )
     with ExitStack() as opened:
         outputs = {
@@ -219,19 +215,15 @@ def _computed(op, inputs: dict, results: dict, who: str, given) -> dict[str, np.
         ) from None
     for name, result in results.items():
         if name not in found:
-            raise ValueError(
-                problem(
-                    f"{who!r} has the outputs {', '.join(results)}",
-                    ", ".join(found) or "none",
-                    "add the others",
-                )
+            raise invalid(
+                f"{who!r} has the outputs {', '.join(results)}",
+                ", ".join(found) or "none",
+                "add the others",
             )
         if found[name].shape != result.documented_shape or found[name].dtype != result.format.numpy:
-            raise ValueError(
-                problem(
-                    f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
-                    shown(found[name]),
-                    "return the documented shape and format",
-                )
+            raise invalid(
+                f"{name} by {who!r} is {result.format.name}{list(result.documented_shape)}",
+                shown(found[name]),
+                "return the documented shape and format",
             )
     return found

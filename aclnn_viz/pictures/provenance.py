@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from aclnn_viz.cases import Case
-from aclnn_viz.errors import is_device, need, problem, shown, whole
+from aclnn_viz.errors import invalid, is_device, mistyped, need, shown, whole
 from aclnn_viz.words.messages import enumerated, message, tr
 
 HARDWARE = re.compile(r"atlas:\d+( \(custom [^;)]*\))?|torch:npu(:\d+)? \([^)]*\)")
@@ -37,20 +37,16 @@ class Provenance:
         """
         need(case, Case, "case is a Case", "draw it with av.case(op, ...)")
         if not isinstance(output, str) or output not in case.operator.outputs:
-            raise ValueError(
-                problem(
-                    f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
-                    shown(output),
-                    "choose one",
-                )
+            raise invalid(
+                f"an output of {case.operator.name} is one of {', '.join(case.operator.outputs)}",
+                shown(output),
+                "choose one",
             )
         if not isinstance(device, str) and not is_device(device):
-            raise TypeError(
-                problem(
-                    "device is an opened device, or says who computed it",
-                    shown(device),
-                    'pass av.open_device("host"), or such as "mine"',
-                )
+            raise mistyped(
+                "device is an opened device, or says who computed it",
+                shown(device),
+                'pass av.open_device("host"), or such as "mine"',
             )
         return cls.named(case.operator, output, device, case.seed)
 

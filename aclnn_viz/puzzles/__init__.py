@@ -5,7 +5,7 @@ from functools import cache, partial
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operators
 from aclnn_viz.operators.registry import own, table
 from aclnn_viz.puzzles import symptoms
@@ -118,12 +118,10 @@ def _named(items, name):
         if isinstance(name, str) and one.name == name:
             return one
     near = get_close_matches(str(name), [one.name for one in items], 3)
-    raise ValueError(
-        problem(
-            f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}",
-            f"{name!r:.60}",
-            f"name {' or '.join(near)}" if near else "name one of those that progress() lists",
-        )
+    raise invalid(
+        f"no such {'detective case' if isinstance(items[0], Detective) else 'puzzle'}",
+        f"{name!r:.60}",
+        f"name {' or '.join(near)}" if near else "name one of those that progress() lists",
     )
 
 

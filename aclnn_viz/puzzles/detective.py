@@ -11,7 +11,7 @@ from aclnn_viz.accuracy.measures import distance, farthest
 from aclnn_viz.cases import case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, prepared, prepared_suite
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.faults import Fault, faults
 from aclnn_viz.operators.faults.fault import faulty_kernel
@@ -105,9 +105,7 @@ class Detective:
         if suspect is None:
             return Answer(False, (message("the suspects: {names}", names=names),))
         if not isinstance(suspect, str) or suspect not in self.suspects:
-            raise ValueError(
-                problem(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them")
-            )
+            raise invalid(f"a suspect is one of {names}", f"{suspect!r:.60}", "accuse one of them")
         note = keep(self.name, suspect == self.culprit)
         if suspect != self.culprit:
             return Answer(

@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import mistyped
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.palette import scale
@@ -40,12 +40,10 @@ def picture(of) -> Picture:
     if isinstance(of, Detective):
         return of.symptom
     if not isinstance(of, Puzzle):
-        raise TypeError(
-            problem(
-                "a picture is of a puzzle or of a detective case",
-                type(of).__name__,
-                "pass such as puzzle('rms_dx')",
-            )
+        raise mistyped(
+            "a picture is of a puzzle or of a detective case",
+            type(of).__name__,
+            "pass such as puzzle('rms_dx')",
         )
     lines, panels = (_curve if isinstance(of.picture, Curve) else _reads)(of)
     return Picture(lines, panels, "\n".join([*lines, *in_words(panels)]), width=WIDE)

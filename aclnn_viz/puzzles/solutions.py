@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import registry
 from aclnn_viz.words.messages import kept, named
 
@@ -46,12 +46,10 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
     source = solution.source
     for old, new in mistake.changes:
         if source.count(old) != 1:
-            raise ValueError(
-                problem(
-                    f"a change names text that stands once in {solution.function.__name__}",
-                    f"{old!r}, {source.count(old)} times",
-                    "quote more or less of it",
-                )
+            raise invalid(
+                f"a change names text that stands once in {solution.function.__name__}",
+                f"{old!r}, {source.count(old)} times",
+                "quote more or less of it",
             )
         source = source.replace(old, new)
     names = dict(vars(inspect.getmodule(solution.function)))

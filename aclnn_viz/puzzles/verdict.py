@@ -19,7 +19,7 @@ from aclnn_viz.checking.check import check
 from aclnn_viz.checking.judge import prepared_suite
 from aclnn_viz.checking.kernel_call import NOTHING, run
 from aclnn_viz.checking.wrong_outputs import likeness
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.tables import GREEN, GREY, RED
@@ -64,12 +64,10 @@ class Reply:
 def nth_hint(one, number: int) -> str:
     """Return a hint of a puzzle or a detective case, from 1 on; raise ValueError for another number."""
     if type(number) is not int or not 1 <= number <= len(one.hints):
-        raise ValueError(
-            problem(
-                f"{one.name} has {len(one.hints)} hints",
-                f"{number!r:.60}",
-                f"ask for 1 to {len(one.hints)}" + ", or for solution()" * hasattr(one, "solution"),
-            )
+        raise invalid(
+            f"{one.name} has {len(one.hints)} hints",
+            f"{number!r:.60}",
+            f"ask for 1 to {len(one.hints)}" + ", or for solution()" * hasattr(one, "solution"),
         )
     return tr(one.hints[number - 1])
 

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from aclnn_viz.children import Child
-from aclnn_viz.errors import place_of, printable, problem
+from aclnn_viz.errors import invalid, place_of, printable, problem
 
 COMPILERS = ("g++", "clang++")
 MISSING = re.compile(r"fatal error: '?([^\s']+?)'?(?:: No such file or directory| file not found)")
@@ -62,19 +62,15 @@ def compiler() -> str:
     """Return the C++ compiler of this machine; raise ValueError if there is none, or the system is not Linux."""
     # memfd_create and SOCK_SEQPACKET exist on Linux only
     if sys.platform != "linux":
-        raise ValueError(
-            problem(
-                "C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"
-            )
+        raise invalid(
+            "C++ runs on Linux", sys.platform, "use WSL on Windows, a Linux container on macOS"
         )
     program = next(filter(None, map(shutil.which, COMPILERS)), None)
     if program is None:
-        raise ValueError(
-            problem(
-                "C++ needs a compiler",
-                "neither g++ nor clang++",
-                "install one (Debian and Ubuntu: apt-get install g++)",
-            )
+        raise invalid(
+            "C++ needs a compiler",
+            "neither g++ nor clang++",
+            "install one (Debian and Ubuntu: apt-get install g++)",
         )
     return program
 

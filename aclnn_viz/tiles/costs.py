@@ -9,7 +9,7 @@ core, gives the heads of instructions, row 5, 48 cores, gives the memory. The ot
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.tables import as_text
 from aclnn_viz.words.messages import message, tr
 
@@ -112,12 +112,10 @@ class Costs:
         1850
         """
         if product != "A2":
-            raise ValueError(
-                problem(
-                    "a published table of costs exists for 'A2'",
-                    repr(product),
-                    "use 'A2', or a table of your own",
-                )
+            raise invalid(
+                "a published table of costs exists for 'A2'",
+                repr(product),
+                "use 'A2', or a table of your own",
             )
         return cls("A2", MappingProxyType(_A2))
 
@@ -128,12 +126,10 @@ class Costs:
         """Return a table with your numbers; `_` replaces a blank in a name. Raise ValueError for unknown names."""
         own = {name.replace("_", " "): value for name, value in values.items()}
         if unknown := sorted(set(own) - set(self.entries)):
-            raise ValueError(
-                problem(
-                    "a cost has one of these names: " + ", ".join(self.entries),
-                    ", ".join(unknown),
-                    "choose one",
-                )
+            raise invalid(
+                "a cost has one of these names: " + ", ".join(self.entries),
+                ", ".join(unknown),
+                "choose one",
             )
         entries = {
             name: replace(self[name], value=float(value), mark=GIVEN, source="")

@@ -28,7 +28,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.children import Child
-from aclnn_viz.errors import listed, need, place_of, problem, shown, signal_named
+from aclnn_viz.errors import invalid, listed, mistyped, need, place_of, problem, shown, signal_named
 from aclnn_viz.operators import operator
 from aclnn_viz.storage.readers import need_text
 from aclnn_viz.tiles.calls import CALLS, Calls
@@ -146,12 +146,10 @@ def cpp(file, defines: Mapping[str, str] | None = None, include: Sequence = ()) 
     options = options_of(defines, folders)
     entries = entries_of(file, options)
     if not entries:
-        raise ValueError(
-            problem(
-                "a kernel has an entry marked __global__",
-                f"none in {file.name}",
-                'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}',
-            )
+        raise invalid(
+            "a kernel has an entry marked __global__",
+            f"none in {file.name}",
+            'write such as extern "C" __global__ __aicore__ void name(GM_ADDR x) {...}',
         )
     return Source(file, _program_of(file, entries, options), entries)
 
@@ -292,12 +290,10 @@ def compiled(
     It is linked with objects, compiled in the same way (option -c).
     """
     if {*'"\n'} & {*str(file)}:
-        raise ValueError(
-            problem(
-                'the path of a C++ file has no " and no line break, which #include cannot name',
-                shown(str(file)),
-                "rename it",
-            )
+        raise invalid(
+            'the path of a C++ file has no " and no line break, which #include cannot name',
+            shown(str(file)),
+            "rename it",
         )
     # g++ uses a precompiled header only where the macros that our headers ask for are the same
     asked = [one for one in options if one.startswith(("-DACLNN_VIZ_", "-DDT_"))]
@@ -348,12 +344,10 @@ class Source:
                     stderr=subprocess.DEVNULL,
                 )
             except OSError as error:  # a file left empty by a loss of power cannot run
-                raise ValueError(
-                    problem(
-                        "a program in the cache is whole",
-                        str(error),
-                        f"delete {self.binary.parent}",
-                    )
+                raise invalid(
+                    "a program in the cache is whole",
+                    str(error),
+                    f"delete {self.binary.parent}",
                 ) from None
             with started as process:
                 try:
@@ -365,12 +359,10 @@ class Source:
             text = printed.read()
         listed = {words[0]: words[1:] for words in map(str.split, text.splitlines()) if words}
         if not set(self.names) <= set(listed):
-            raise ValueError(
-                problem(
-                    f"{self.file.name} starts, so that its entries can be called",
-                    f"{why} before the first",
-                    "look at its objects outside of functions",
-                )
+            raise invalid(
+                f"{self.file.name} starts, so that its entries can be called",
+                f"{why} before the first",
+                "look at its objects outside of functions",
             )
         return listed
 
@@ -495,21 +487,17 @@ class _Arranged(CppKernel):
                 for name, kind in self.parameters
             ]
         except StopIteration:
-            raise TypeError(
-                problem(
-                    f"each parameter of {self.name} is a tensor, an output, the workspace, or named in its Tiling",
-                    ", ".join(name for name, _ in self.parameters),
-                    "pass tiling= with those numbers",
-                )
+            raise mistyped(
+                f"each parameter of {self.name} is a tensor, an output, the workspace, or named in its Tiling",
+                ", ".join(name for name, _ in self.parameters),
+                "pass tiling= with those numbers",
             ) from None
         left = len(list(taken))
         if left > 1:  # a caller may omit the workspace
-            raise TypeError(
-                problem(
-                    f"{self.name} takes each tensor and output",
-                    f"{left - 1} too many",
-                    "add the missing parameters",
-                )
+            raise mistyped(
+                f"{self.name} takes each tensor and output",
+                f"{left - 1} too many",
+                "add the missing parameters",
             )
         return super().opened(machine, values)
 
@@ -528,12 +516,10 @@ class Launched:
 
     def __init__(self, kernel: CppKernel, machine: Machine, arguments):
         if len(arguments) != len(kernel.parameters):
-            raise TypeError(
-                problem(
-                    f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
-                    f"{len(arguments)} arguments",
-                    "pass each",
-                )
+            raise mistyped(
+                f"{kernel.name} takes {', '.join(name for name, _ in kernel.parameters) or 'nothing'}",
+                f"{len(arguments)} arguments",
+                "pass each",
             )
         self.kernel, self.machine, self.steps = kernel, machine, 0
         # each tensor: start in the shared memory, memory, array of the caller
@@ -721,12 +707,10 @@ def _bytes(value, name: str) -> bytes:
     try:
         return bytes(memoryview(value).cast("B"))
     except TypeError:
-        raise TypeError(
-            problem(
-                f"{name} is a pointer: an array, bytes, a ctypes.Structure or None",
-                shown(value),
-                "pass one of these",
-            )
+        raise mistyped(
+            f"{name} is a pointer: an array, bytes, a ctypes.Structure or None",
+            shown(value),
+            "pass one of these",
         ) from None
 
 
@@ -752,6 +736,4 @@ def _number(value, name: str, kind: str) -> bytes:
         "f": "a number",
         "s": "a struct",
     }[form]
-    raise TypeError(
-        problem(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value")
-    )
+    raise mistyped(f"{name} is {wanted} of {size} bytes", shown(value), "pass such a value")

@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import invalid
 from aclnn_viz.storage.foreign_arrays import array_of
 from aclnn_viz.tiles.advice import advice
 from aclnn_viz.tiles.cpp import CppKernel
@@ -103,10 +103,8 @@ def on_files(
     Raise ValueError for a file that contradicts its shape, and for more arguments than the kernel takes.
     """
     if not 0 <= rtol < np.inf:
-        raise ValueError(
-            problem(
-                "a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"
-            )
+        raise invalid(
+            "a tolerance is a finite number from 0 on", f"{rtol}", "pass such as --rtol 0.001"
         )
     inputs, golden = ([*map(_typed, paths)] for paths in (inputs, golden))
     numbers = {name: value_of(text) for name, text in (word.partition("=")[::2] for word in values)}
@@ -147,12 +145,10 @@ def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, **
     names = [name for name, _ in kernel.parameters]
     given = [numbers[name] if name in numbers else next(tensors, None) for name in names]
     if unused := len([*tensors, *numbers.keys() - names]):
-        raise ValueError(
-            problem(
-                f"{kernel.__name__} takes {', '.join(names)}",
-                f"{unused} more than it takes",
-                "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE",
-            )
+        raise invalid(
+            f"{kernel.__name__} takes {', '.join(names)}",
+            f"{unused} more than it takes",
+            "pass inputs, then golden files, in their order, and numbers as --set NAME=VALUE",
         )
     return run(kernel, *given, cores=1 if cores is None else cores, schedule=schedule, **how)
 
@@ -160,12 +156,10 @@ def _left(kernel, inputs: list, golden: list, numbers: dict, cores, schedule, **
 def _typed(text: str) -> np.ndarray:
     """Return the array of a file, in a type that kernels have."""
     if (array := array_of(text)).dtype not in TYPES:
-        raise ValueError(
-            problem(
-                "a file holds one of " + ", ".join(dtype.name for dtype in TYPES),
-                f"{array.dtype} in {text}",
-                "convert it",
-            )
+        raise invalid(
+            "a file holds one of " + ", ".join(dtype.name for dtype in TYPES),
+            f"{array.dtype} in {text}",
+            "convert it",
         )
     return array
 

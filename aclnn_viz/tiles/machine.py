@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aclnn_viz.errors import flag, problem
+from aclnn_viz.errors import flag, invalid, problem
 from aclnn_viz.tiles.hazards import KINDS, Hazards, Stop
 from aclnn_viz.tiles.memory import (
     MTE2,
@@ -400,12 +400,10 @@ class Machine:
         precise: bool = False,
     ):
         if not isinstance(precision, str) or precision not in PRECISIONS:
-            raise ValueError(
-                problem(
-                    "precision is one of " + ", ".join(PRECISIONS),
-                    f"{precision!r}",
-                    "choose one",
-                )
+            raise invalid(
+                "precision is one of " + ", ".join(PRECISIONS),
+                f"{precision!r}",
+                "choose one",
             )
         self.exact, self.precise = precision == "exact", flag("precise", precise)
         self.approximate: dict[str, tuple[str, int]] = {}  # approximate calls, with file and line

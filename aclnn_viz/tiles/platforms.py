@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 
-from aclnn_viz.errors import problem, whole
+from aclnn_viz.errors import invalid, problem, whole
 from aclnn_viz.operators.products import DAV_2201, Product, product_of, soc_of
 
 half = np.dtype(np.float16)
@@ -136,12 +136,10 @@ class Platform:
         """
         soc, product = soc_of(soc), product_of(soc)
         if product.npu_arch not in ARCHS:
-            raise ValueError(
-                problem(
-                    "tile programs need the table of which vector call takes which format",
-                    f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",
-                    "use an Atlas A2 or A3, such as Ascend910B2",
-                )
+            raise invalid(
+                "tile programs need the table of which vector call takes which format",
+                f"{soc}, NPU arch {product.npu_arch}, for which it is not known here",
+                "use an Atlas A2 or A3, such as Ascend910B2",
             )
         real = product.cores.get(soc) or product.cores.get(product.example_soc)
         cores = whole(f"cores on {soc}", real[1] if cores is None else cores, 1, real[1])

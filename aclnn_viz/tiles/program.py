@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
-from aclnn_viz.errors import need, problem, shown
+from aclnn_viz.errors import invalid, need, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.readers import machine_memory
@@ -248,17 +248,15 @@ def launch(
     platform = Platform.of(soc, cores, unified_buffer)
     sync = program.sync if sync is None else sync
     if not isinstance(sync, str) or sync not in SYNCS:
-        raise ValueError(problem("sync must be 'auto' or 'strict'", shown(sync), "choose one"))
+        raise invalid("sync must be 'auto' or 'strict'", shown(sync), "choose one")
     timing = schedule_of(schedule)
     bound, results = fitting(op, inputs)
     tiling = program.tiling(platform, **bound)
     if not 0 <= tiling.blockDim <= platform.cores:
-        raise ValueError(
-            problem(
-                f"blockDim must lie in 0 to the {platform.cores} cores offered",
-                f"{tiling.blockDim}",
-                "let the tiling take at most GetCoreNumAiv()",
-            )
+        raise invalid(
+            f"blockDim must lie in 0 to the {platform.cores} cores offered",
+            f"{tiling.blockDim}",
+            "let the tiling take at most GetCoreNumAiv()",
         )
     tensors = [
         None
@@ -345,12 +343,10 @@ def run(
         if isinstance(value, np.ndarray):
             name = names[place] if place < len(names) else f"argument {place}"
             if not value.flags.c_contiguous:
-                raise ValueError(
-                    problem(
-                        f"{name} must be contiguous, as memory behind a pointer is",
-                        "strides",
-                        "pass a copy",
-                    )
+                raise invalid(
+                    f"{name} must be contiguous, as memory behind a pointer is",
+                    "strides",
+                    "pass a copy",
                 )
             outputs[name] = value = GlobalMemory(name, value, True)
             value.read_only = False
@@ -427,12 +423,10 @@ def explore(program, /, limit: int = STEPS_AT_MOST, **how) -> Orders:
 def poisoned(shape, dtype) -> np.ndarray:
     wanted, most = prod(shape) * dtype.itemsize, machine_memory()
     if wanted > most:
-        raise ValueError(
-            problem(
-                f"outputs and workspace fit the {most / 1e9:.0f} GB of this machine",
-                f"{wanted / 1e9:.0f} GB",
-                "mend what the tiling asks for",
-            )
+        raise invalid(
+            f"outputs and workspace fit the {most / 1e9:.0f} GB of this machine",
+            f"{wanted / 1e9:.0f} GB",
+            "mend what the tiling asks for",
         )
     array = np.empty(shape, dtype)
     array.reshape(-1).view(np.uint8)[...] = POISON

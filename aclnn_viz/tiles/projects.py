@@ -22,7 +22,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import Plan
 from aclnn_viz.children import Child
-from aclnn_viz.errors import place_of, problem, shown
+from aclnn_viz.errors import invalid, mistyped, place_of, problem, shown
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.products import SOC
 from aclnn_viz.storage.readers import SOURCES
@@ -101,12 +101,10 @@ class Project:
         folder = place_of(folder).resolve()
         hosts = [host for host in _own(folder, "op_host") if (host.parent / "op_kernel").is_dir()]
         if len(hosts) != 1:
-            raise ValueError(
-                problem(
-                    "a project has one folder with op_host and op_kernel",
-                    f"{len(hosts)} in {folder.name}",
-                    "name such a folder",
-                )
+            raise invalid(
+                "a project has one folder with op_host and op_kernel",
+                f"{len(hosts)} in {folder.name}",
+                "name such a folder",
             )
         self.folder = hosts[0].parent
         texts = {one: one.read_text("utf-8", "replace") for one in _own(hosts[0], "*.c[cp]*")}
@@ -149,12 +147,10 @@ class Project:
         described = self._asked()
         names = [words[1] for words in described if words[0] == "op"]
         if op not in names and (op is not None or len(names) != 1):
-            raise ValueError(
-                problem(
-                    f"a project defines an operator (OP_ADD): {', '.join(names) or 'none'}",
-                    shown(op),
-                    "name one of these",
-                )
+            raise invalid(
+                f"a project defines an operator (OP_ADD): {', '.join(names) or 'none'}",
+                shown(op),
+                "name one of these",
             )
         self.name = op or names[0]
         self.inputs, self.outputs, self.attributes = [], [], []
@@ -184,12 +180,10 @@ class Project:
                 list(entries) if file.stem in called else []
             ):
                 return file, fitting[0]
-        raise ValueError(
-            problem(
-                f"op_kernel has an entry {called[0]}",
-                f"none in {', '.join(file.name for file in files) or 'it'}",
-                "name the kernel as OpDef names the operator",
-            )
+        raise invalid(
+            f"op_kernel has an entry {called[0]}",
+            f"none in {', '.join(file.name for file in files) or 'it'}",
+            "name the kernel as OpDef names the operator",
         )
 
     def tiled(
@@ -221,12 +215,10 @@ class Project:
             if kind == "shape":
                 shapes.append(tuple(map(int, rest)))
             elif kind == "failed":
-                raise ValueError(
-                    problem(
-                        f"the host of {self.name} tiles this call",
-                        "a failure of " + " ".join(rest),
-                        "give inputs that it takes",
-                    )
+                raise invalid(
+                    f"the host of {self.name} tiles this call",
+                    "a failure of " + " ".join(rest),
+                    "give inputs that it takes",
                 )
             else:
                 (cores, key, workspace), data = map(int, rest[:3]), bytes.fromhex("".join(rest[3:]))
@@ -246,12 +238,10 @@ class Project:
                 case letter:
                     return [letter, len(value), *map(int if letter == "I" else float, value)]
         except (TypeError, ValueError, AttributeError):
-            raise TypeError(
-                problem(
-                    f"attribute {parameter.name} is of kind {parameter.letter} (OpDef)",
-                    shown(value),
-                    "pass such a value",
-                )
+            raise mistyped(
+                f"attribute {parameter.name} is of kind {parameter.letter} (OpDef)",
+                shown(value),
+                "pass such a value",
             ) from None
 
     def _asked(self, *words: str, question: bytes = b"") -> list[list[str]]:
@@ -268,22 +258,18 @@ class Project:
                 try:
                     host.communicate(question, SECONDS)
                 except subprocess.TimeoutExpired:
-                    raise ValueError(
-                        problem(
-                            f"the host of {self.folder.name} answers within {SECONDS:g} s",
-                            "no answer: it may never end",
-                            "look at its tiling function",
-                        )
+                    raise invalid(
+                        f"the host of {self.folder.name} answers within {SECONDS:g} s",
+                        "no answer: it may never end",
+                        "look at its tiling function",
                     ) from None
             report.seek(0), complaints.seek(max(complaints.seek(0, os.SEEK_END) - 300, 0))
             text, said = (file.read().decode("utf-8", "replace") for file in (report, complaints))
         if host.returncode:
-            raise ValueError(
-                problem(
-                    f"the host of {self.folder.name} runs to its end",
-                    f"status {host.returncode} {said}",
-                    "look at its tiling function; an optional input that is not given is a null pointer",
-                )
+            raise invalid(
+                f"the host of {self.folder.name} runs to its end",
+                f"status {host.returncode} {said}",
+                "look at its tiling function; an optional input that is not given is a null pointer",
             )
         return [line.split() for line in text.splitlines()]
 
@@ -321,20 +307,18 @@ class Project:
                     parameter.types[min(place, len(parameter.types) - 1)]
                     for parameter in self.outputs
                 ]
-        raise ValueError(
-            problem(
-                f"{self.name} takes a combination of formats of its OpDef",
-                ", ".join("none" if array is None else c_name(array.dtype) for array in inputs),
-                "pass arrays of one of these: "
-                + "; ".join(
-                    ", ".join(
-                        c_name(parameter.types[place])
-                        for parameter in self.inputs
-                        if place < len(parameter.types) and parameter.types[place]
-                    )
-                    for place in places
-                ),
-            )
+        raise invalid(
+            f"{self.name} takes a combination of formats of its OpDef",
+            ", ".join("none" if array is None else c_name(array.dtype) for array in inputs),
+            "pass arrays of one of these: "
+            + "; ".join(
+                ", ".join(
+                    c_name(parameter.types[place])
+                    for parameter in self.inputs
+                    if place < len(parameter.types) and parameter.types[place]
+                )
+                for place in places
+            ),
         )
 
     def launch(
@@ -353,12 +337,10 @@ class Project:
         attributes = [named.pop(parameter.name, None) for parameter in self.attributes]
         unknown = named.keys() - signature(program.run).parameters.keys()
         if len(inputs) != len(self.inputs) or unknown:
-            raise TypeError(
-                problem(
-                    f"{self.name} takes {', '.join(parameter.name for parameter in (*self.inputs, *self.attributes))}",
-                    f"{len(inputs)} inputs" + f" and {', '.join(unknown)}" * bool(unknown),
-                    "pass each input, None for one left out",
-                )
+            raise mistyped(
+                f"{self.name} takes {', '.join(parameter.name for parameter in (*self.inputs, *self.attributes))}",
+                f"{len(inputs)} inputs" + f" and {', '.join(unknown)}" * bool(unknown),
+                "pass each input, None for one left out",
             )
         inputs = [None if array is None else np.ascontiguousarray(array) for array in inputs]
         platform, dtypes = Platform.of(soc, cores), self.formats(inputs)
@@ -366,12 +348,10 @@ class Project:
         tiling, inferred = self.tiled(platform, inputs, [*zip(wanted, dtypes)], attributes)
         sizes = shapes or inferred
         if len(sizes) != len(dtypes):
-            raise ValueError(
-                problem(
-                    f"{self.name} has outputs {', '.join(parameter.name for parameter in self.outputs)}",
-                    "no shape function",
-                    "pass shapes=",
-                )
+            raise invalid(
+                f"{self.name} has outputs {', '.join(parameter.name for parameter in self.outputs)}",
+                "no shape function",
+                "pass shapes=",
             )
         memories, results = self._memories(inputs, sizes, dtypes)
         kernel = self.compiled([None if array is None else array.dtype for array in inputs], dtypes)
@@ -474,12 +454,10 @@ def _paired(project: Project, mine: Sequence[Parameter], theirs: list[str]) -> l
     if None not in names and len(set(names)) == len(names):
         return names
     if len(mine) > len(theirs):
-        raise TypeError(
-            problem(
-                f"{project.name} has the parameters of the operator: {', '.join(theirs)}",
-                ", ".join(parameter.name for parameter in mine),
-                "name them as the operator does",
-            )
+        raise mistyped(
+            f"{project.name} has the parameters of the operator: {', '.join(theirs)}",
+            ", ".join(parameter.name for parameter in mine),
+            "name them as the operator does",
         )
     return theirs[: len(mine)]
 

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from operator import ge
 
-from aclnn_viz.errors import problem, shown, whole
+from aclnn_viz.errors import invalid, shown, whole
 from aclnn_viz.tiles.hazards import Hazard
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.memory import PIPES
@@ -143,9 +143,7 @@ def schedule_of(name):
         return named[name]()
     if isinstance(name, int) and not isinstance(name, bool) and name >= 0:
         return Seeded(name)
-    raise ValueError(
-        problem("schedule must be 'eager', 'late' or a seed", shown(name), "choose one")
-    )
+    raise invalid("schedule must be 'eager', 'late' or a seed", shown(name), "choose one")
 
 
 STEPS_AT_MOST = 2000

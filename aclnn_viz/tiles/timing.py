@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from aclnn_viz.errors import need, problem
+from aclnn_viz.errors import invalid, need
 from aclnn_viz.storage.results import new_file
 from aclnn_viz.tiles.costs import Costs
 from aclnn_viz.tiles.machine import Instruction
@@ -77,12 +77,10 @@ def timeline(run: Run, costs=None, l2: str = "warm", bypass=()):
     """
     need(run, Run, "a timeline is that of a Run", "pass what launch returns")
     if run.trace is None:
-        raise ValueError(
-            problem(
-                "a timeline needs the trace of a run",
-                "a run without one",
-                "launch with traced=True",
-            )
+        raise invalid(
+            "a timeline needs the trace of a run",
+            "a run without one",
+            "launch with traced=True",
         )
     if costs is not None:
         return timed(run, costs, l2, bypass)
@@ -309,7 +307,7 @@ def timed(run: Run, costs: Costs, l2: str = "warm", bypass=()) -> Times:
     """Return the stated times of a run; see `timeline`."""
     need(costs, Costs, "costs are a table", 'pass av.tiles.Costs.published("A2")')
     if l2 not in L2:
-        raise ValueError(problem(f"l2 must be one of {', '.join(L2)}", repr(l2), "choose one"))
+        raise invalid(f"l2 must be one of {', '.join(L2)}", repr(l2), "choose one")
     cores = jobs_of(run, int(costs["groups"].value), bypass)
     simulation = simulated(cores, costs, l2)
     order = {

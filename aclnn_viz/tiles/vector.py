@@ -14,7 +14,7 @@ import numpy as np
 
 from aclnn_viz.arrays.plan import round_away
 from aclnn_viz.dtypes import float_format, round_to
-from aclnn_viz.errors import problem
+from aclnn_viz.errors import mistyped
 from aclnn_viz.tiles.machine import current
 from aclnn_viz.tiles.memory import Span
 from aclnn_viz.tiles.platforms import BLOCK, REPEAT, REPEATS, c_name, float32, half, int32_t
@@ -190,12 +190,10 @@ def operands(
         return [[tensor.operand(core, name, writing, count) for tensor, writing in tensors]], False
     mask, repeats, params = form
     if len(params) != 2 * len(tensors):
-        raise TypeError(
-            problem(
-                f"{name} has two strides of each of {len(tensors)} operands",
-                f"{len(params)} in {type(params).__name__}",
-                "pass UnaryRepeatParams with one source, BinaryRepeatParams with two",
-            )
+        raise mistyped(
+            f"{name} has two strides of each of {len(tensors)} operands",
+            f"{len(params)} in {type(params).__name__}",
+            "pass UnaryRepeatParams with one source, BinaryRepeatParams with two",
         )
     return [
         [
