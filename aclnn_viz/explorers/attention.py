@@ -12,7 +12,7 @@ import numpy as np
 
 from aclnn_viz.explorers.arrays import element, only, point, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import reach
+from aclnn_viz.explorers.norms import ZERO, reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -98,7 +98,7 @@ class Attention:
         return (
             *self.borders("x", self.tile.size),
             Box(left, -high, right, high, kind=MOVED, filled=0.08),
-            Rule("y", 0.0, kind=GUIDE),
+            ZERO,
         )
 
     def panels(self, xp) -> list[Panel]:

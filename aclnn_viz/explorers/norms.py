@@ -21,6 +21,7 @@ from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # most elements that can be dragged; number of elements at the start
+ZERO = Rule("y", 0.0, kind=GUIDE)
 LOUD = 0.6  # an element with this share of the squares of x-hat dominates
 
 
@@ -302,7 +303,7 @@ def _scatter(xp, found: Norm) -> Panel:
     x, arrives, gone = (xp.take(one, order) for one in (found.xhat, found.arriving, taken))
     edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
     marks = (
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Rule("x", 0.0, kind=GUIDE),
         Line(sticks, strokes(xp, low, 0.0 * low), READ, "", 1.0),
         Line(ends, flat * found.times * (start + steep * ends), READ, tr("taken away"), 3.5),
@@ -377,7 +378,7 @@ def _bars(xp, found: Norm) -> list[Panel]:
 def bars(name, title, values, kind, ends, chosen, span, height, label="element") -> Panel:
     """Return bars of a number per element; a click chooses an element."""
     marks = (
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Bars(np.arange(values.size, dtype=np.float64), values, kind),
         Rule("x", chosen, kind=MOVED),
     )

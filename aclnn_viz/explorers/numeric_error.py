@@ -21,7 +21,7 @@ from aclnn_viz.explorers.numeric_error_data import (
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Rule, Spots
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel
 from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import wrapped
@@ -57,7 +57,6 @@ EXPLAINED = message(
 )
 DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
-NO_AXIS = Axis("", 0, 1, ticks=())
 
 
 def panels(data: Data) -> list[Panel]:
@@ -71,7 +70,7 @@ def swarm(data: Data) -> Panel:
     e = data.errors
     if why := e.nothing():
         note = Note(0.5, 0.5, "\n".join(wrapped(why, 60)))
-        return Panel("errors", tr("Error against value"), (note,), NO_AXIS, NO_AXIS, 20, PILED)
+        return Panel("errors", tr("Error against value"), (note,), UNIT, UNIT, 20, PILED)
     place, height = piles(e.ulps, e.bound, data.cause == MISSED)
     top, size = float(height.max(initial=0) + 1), 0.0
     size = float(np.clip(0.5 * (PILED - 60) / top, 2.0, 3.5))
@@ -171,7 +170,7 @@ def glass(data: Data) -> list[Panel]:
         error=number(e.ulps[at]),
     )
     over = Axis(tr("ulps from the truth"), -far, far)
-    return [Panel("glass", title, marks, over, Axis("", 0.0, 1.0, ticks=()), 20, 112)]
+    return [Panel("glass", title, marks, over, UNIT, 20, 112)]
 
 
 def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:

@@ -12,10 +12,11 @@ import numpy as np
 
 from aclnn_viz.explorers.arrays import XP, element, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.explorers.state import control, vendors
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Rule, Spots
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
+from aclnn_viz.pictures.roles import GRADIENT, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
@@ -244,7 +245,7 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
     at = ((who[k] // columns, who[k] % columns) for k in range(many))
     named = [(k, choose(who[k] < 0, place(*at), "")) for k, at in enumerate(at)]
     marks = (
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Bars(np.arange(float(many)), parts, INK, tr("gradient that an output sends"), 0.7),
         Bars(
             point(many + 0.5),

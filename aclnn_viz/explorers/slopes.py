@@ -16,6 +16,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
 from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
 from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
@@ -248,7 +249,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     bare = [replace(kink, label="") for kink in kinks]
     below = (
         *bare,
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Line(found.x, found.slope, GRADIENT, "", 3.0),
         *(
             [Dots(found.kinks, found.at, INK, tr("slope at the point itself"), 4.5)]
@@ -300,7 +301,7 @@ def _share(xp, found: Slope) -> Panel:
     low = xp.minimum(xp.clip(xp.min(every), -3.0, 0.0), slope) - 0.1
     high = xp.maximum(xp.clip(xp.max(every), 1.0, 3.0), slope) + 0.1
     marks = (
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Bars(np.zeros(1), np.ones(1), INK, "", 0.6),
         Bars(np.ones(1), point(slope), GRADIENT, "", 0.6),
     )

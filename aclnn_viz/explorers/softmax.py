@@ -14,10 +14,10 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, point, strokes
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import HANDS, bars, in_hand, part_of, reach, said, take_away
-from aclnn_viz.pictures.marks import Box, Handles, Line, Rule
+from aclnn_viz.explorers.norms import HANDS, ZERO, bars, in_hand, part_of, reach, said, take_away
+from aclnn_viz.pictures.marks import Box, Handles, Line
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, READ
+from aclnn_viz.pictures.roles import GRADIENT, INK, READ
 from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
@@ -143,7 +143,7 @@ def _columns(xp, found: Softmax) -> Panel:
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
-        Rule("y", 0.0, kind=GUIDE),
+        ZERO,
         Line(across, tops, INK, tr("gradient that arrives"), 2.5),
         Line(
             across,

@@ -17,7 +17,7 @@ from aclnn_viz.explorers.arrays import element, point
 from aclnn_viz.explorers.tiles_core import Core
 from aclnn_viz.explorers.tiles_data import Data, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots
-from aclnn_viz.pictures.panels import Axis, Panel, ticks
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
@@ -289,7 +289,7 @@ def source(scene: Scene) -> Panel:
         "source",
         tr("Lines of the program at work"),
         marks,
-        Axis("", 0.0, 1.0, ticks=()),
+        UNIT,
         down,
         7,
         17 * rows,

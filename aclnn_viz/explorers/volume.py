@@ -11,8 +11,8 @@ import numpy as np
 
 from aclnn_viz.explorers.arrays import point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Rule, Spots
+from aclnn_viz.explorers.norms import ZERO, reach
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -220,7 +220,7 @@ def _point(xp, found: Volume) -> Panel:
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),
-        (Bars(at, found.gradient, GRADIENT, "", 0.5), Rule("y", 0.0, kind=GUIDE)),
+        (Bars(at, found.gradient, GRADIENT, "", 0.5), ZERO),
         Axis("", -0.6, 2.6, ticks=tuple(zip(at.tolist(), NAMES))),
         Axis("", -high, high),
         7,

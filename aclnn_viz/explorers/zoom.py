@@ -16,7 +16,7 @@ from aclnn_viz.explorers.terms import typeset
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
 from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
 from aclnn_viz.words.messages import Choice, meant, message, tr
@@ -264,7 +264,7 @@ def pipes(data: Data, k: int) -> Panel:
         shown=len(shown),
         **_names(tile),
     )
-    axes = Axis("", 0, 1, ticks=()), Axis("", len(shown) - 0.4, -1.2, ticks=())
+    axes = UNIT, Axis("", len(shown) - 0.4, -1.2, ticks=())
     return _panel(data, title, marks, *axes, least=TABLE)
 
 

@@ -28,6 +28,9 @@ class Axis:
     ticks: tuple | None = None
 
 
+UNIT = Axis("", 0.0, 1.0, ticks=())  # from 0 to 1, without words
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One drawing: `span` of 20 columns wide and `height` pixels high, below its title.
