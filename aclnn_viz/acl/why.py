@@ -21,7 +21,7 @@ LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 WRAPPED = re.compile(
-    r"((?:eason|Error):|: error: no matching|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
+    r"((?:eason|Error):|: error: no matching|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
 )
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
@@ -88,7 +88,7 @@ class Meaning:
 
     def told(self):
         if self.line:
-            yield "  " + printable(self.line[:400])
+            yield "  " + _short(self.line)
         yield self.said if self.sure else tr("such a line often says: {what}", what=self.said)
         for number in map(int, ERRNO.findall(self.line)):
             yield tr("  the system's number of the error says: {what}", what=strerror(number))
@@ -135,7 +135,7 @@ class Why:
         told = [line for meaning in first for line in meaning.told()]
         texts = tr("the first error of the log: {line}"), tr("the last error of the log: {line}")
         lines = [
-            text.format(line=printable(line[:400]))
+            text.format(line=_short(line))
             for text, line in zip(texts, self.unknown)
             if line not in [meaning.line for meaning in first]
         ]
@@ -165,6 +165,11 @@ class Why:
         return asdict(self)
 
 
+def _short(line: str) -> str:
+    """Return a line to print; of a long one its start and its end."""
+    return printable(line if len(line) < 500 else f"{line[:250]} ... {line[-200:]}")
+
+
 @cache
 def _table() -> dict:
     return table_beside(__file__, "causes.toml")
@@ -184,12 +189,14 @@ def _known() -> dict[str, dict]:
 
 def _meaning(name: str, line: str, place: str) -> Meaning:
     entry, chinese = _known()[name], language_here() == "zh"
-    causes = entry.get("causes", ())
     return Meaning(
         f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
         entry["chinese" if chinese else "meaning"],
         entry["source"],
-        tuple((one["chinese" if chinese else "cause"], one["thread"]) for one in causes),
+        tuple(
+            (one["chinese" if chinese else "cause"], one["thread"])
+            for one in entry.get("causes", ())
+        ),
         entry.get("level", "call"),
         line,
         place,
@@ -237,14 +244,14 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
-    near = text[max(0, at - AROUND) : at + AROUND]
-    repeated = _repeat(op, _plain(near), product, version) if op else ""
+    near = _plain(text[max(0, at - AROUND) : at + AROUND])
+    repeated = _repeat(op, near, product, version) if op else ""
     conditions = tuple(
         step.text
         for step in (contract(op.name).steps if op and not repeated else ())
         if str(getattr(step, "status", 0)) in hits and isinstance(step.text, str)
     )
-    return Why(meanings, name, conditions, _notes(op, hits, text), repeated, unknown)
+    return Why(meanings, name, conditions, tuple(_notes(op, hits, text)), repeated, unknown)
 
 
 def _plain(text: str) -> str:
@@ -290,7 +297,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
             for name, signs, find in patterns
             if any(map(said.__contains__, signs)) and find(said)
         ]
-        here += [name for name in named if name in known]
+        here += filter(known.__contains__, named)
         quiet = bool(QUIET.search(line))
         here = [name for name in here if "alone" in known[name]] or here
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
@@ -304,7 +311,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
         levels = [known[name].get("level") for name in here]
-        if WORD.search(said) and not quiet and LEVELS[3] not in levels:
+        if WORD.search(said) and not quiet and "echo" not in levels:
             errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     first = known.get(next(iter(hits), ""), {})
@@ -313,7 +320,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     lines = lines[:1] + lines[-1:]
     if errors:
         lines = [min(errors)[-1], max(error[3:] for error in errors)[-1]]
-    if first.get("level") == LEVELS[0] and "weak" not in first:
+    if first.get("level") == "cause" and "weak" not in first:
         lines = ()
     return hits, functions, tuple(dict.fromkeys(lines))
 
@@ -327,18 +334,15 @@ def _operator(functions: dict) -> tuple:
     return known.get(name), name, functions.get(name, 0)
 
 
-def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
-    """Return notes on names in a log: the library of an operator, and whether torch_npu fits CANN."""
-    notes = []
+def _notes(op, hits: dict, text: str):
+    """Yield notes on names in a log: the library of an operator, and whether torch_npu fits CANN."""
     if op and hits.keys() & {"not in libopapi.so", "symbol of an operator"}:
-        notes += [
-            tr(
-                "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
-                name=op.aclnn_name,
-                part=op.library.split("-")[-1],
-                repository=op.library,
-            )
-        ]
+        yield tr(
+            "{name} is in libopapi_{part}.so of CANN 9, in libopapi.so of CANN 8 ({repository})",
+            name=op.aclnn_name,
+            part=op.library.split("-")[-1],
+            repository=op.library,
+        )
 
     def named(package):
         form = r"(?:_VERSION)?[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
@@ -349,17 +353,14 @@ def _notes(op, hits: dict, text: str) -> tuple[str, ...]:
         pairs = _table()["versions"] if other == "CANN" else {version: version.split(".post")[0]}
         right = pairs.get(version)
         if right and there not in ("", right):
-            notes += [
-                tr(
-                    "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
-                    package=package,
-                    version=version,
-                    other=other,
-                    right=right,
-                    named=there,
-                )
-            ]
-    return tuple(notes)
+            yield tr(
+                "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
+                package=package,
+                version=version,
+                other=other,
+                right=right,
+                named=there,
+            )
 
 
 def _repeat(op, text: str, product, version) -> str:
@@ -384,8 +385,9 @@ def _repeat(op, text: str, product, version) -> str:
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
     version = _named(version_of, r"CANN(?:_VERSION)?\W{0,4}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
-    rows = (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(tensors)))
-    row = next(rows, None)
+    row = next(
+        (row for row in contract(op.name).dtype_rows if row.matches(call, tuple(tensors))), None
+    )
     for out in {*op.outputs} - {*tensors}:
         # take the dtype from the operator's documents where the log has none
         if source := tensors.get(op.gradient_of.get(out, op.like)):
