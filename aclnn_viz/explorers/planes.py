@@ -179,13 +179,15 @@ def _panels(xp, found: Plane) -> list[Panel]:
     parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
     high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max(initial=0.0) or 1.0
     return [
-        _both(xp, found, arrived, most or 1.0),
+        _both(xp, found, who, arrived, most or 1.0),
         _adds(xp, found, who, parts, (shared // columns, shared % columns), high),
     ]
 
 
-def _both(xp, found: Plane, arrived, most: float) -> Panel:
-    """Return the incoming gradients, and the gradients from the chosen output to the elements that it read."""
+def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
+    """Return the incoming gradients, where the outputs `who` have a frame, and the gradients from the chosen output to the
+    elements that it read.
+    """
     k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
@@ -199,12 +201,14 @@ def _both(xp, found: Plane, arrived, most: float) -> Panel:
         (column + 0.5, *gap, left, np.nan, column + 0.5, *gap, left),
         (row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom),
     )
+    x, y = xp.where(who < 0, np.nan, who % columns), who // columns
     marks = [
         Heat(cells, "diverging", -most, most, digits=True),
         Note((columns - 1) / 2, -0.85, found.upstream),
         Note(far + (wide - 1) / 2, -0.85, found.output),
         Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 1.6),
         Box(left, top, right, bottom, kind=READ),
+        *(Box(x[n] - 0.5, y[n] - 0.5, x[n] + 0.5, y[n] + 0.5, kind=INK) for n in range(who.size)),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
     ]
     weights = element(xp, found.weights, k)

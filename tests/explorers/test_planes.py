@@ -7,6 +7,7 @@ from panelled_explorer import stage as opened
 
 from aclnn_viz.explorers import planes
 from aclnn_viz.pictures.marks import Bars, Box, Heat
+from aclnn_viz.pictures.roles import INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
@@ -14,6 +15,22 @@ PLANES = (
     "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
 ).split()
 EVERY = pytest.mark.parametrize("name", PLANES)
+
+
+def framed(shown, kind):
+    """Return the boxes of a kind that are there in this state."""
+    return [
+        box
+        for box in marks(shown, "planes", Box)
+        if box.kind == kind and np.isfinite([box.x0, box.y0]).all()
+    ]
+
+
+def shared_by(found, k):
+    """Return which outputs read the element of output `k` that most outputs read."""
+    read = found.weights != 0
+    counts = np.where(read[k], read.sum(axis=0), -1)
+    return read.reshape(len(read), -1)[:, counts.argmax()]
 
 
 @EVERY
@@ -53,7 +70,7 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     rest = found.gradient.ravel()[whole] * found.weights[whole] * (n / 2 - whole)
     np.testing.assert_allclose(arrived, wanted + rest, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
-    box, columns = marks(shown, "planes", Box)[1], found.gradient.shape[1]
+    box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
     sent, got = (bars.y for bars in marks(shown, "adds", Bars))
     assert got[0] == pytest.approx(sent.sum())
@@ -95,12 +112,12 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     if found.pooled:  # 2 x 2, steps (2, 1), a row of padding
         wanted = column - 0.5, 2 * row + 0.5
     assert (window.x0 - far, window.y1) == wanted
-    tags = {
-        (int(box.y0), int(box.x0 + 0.5) - far): box.label
-        for box in marks(shown, "planes", Box)[2:]
-        if np.isfinite(box.x0)
-    }
+    tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in framed(shown, READ)[1:]}
     if max(found.gradient.shape[0], found.arrived.shape[0]) <= planes.WEIGHED:
         assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
     assert (sent != 0).sum() <= shared
+    senders = np.argwhere(shared_by(found, k))
+    assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
+        divmod(at, found.gradient.shape[1]) for (at,) in senders
+    ]
