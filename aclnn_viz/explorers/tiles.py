@@ -19,7 +19,7 @@ ORDERS = {"eager": message("as issued"), "late": message("as late as the waits a
 NOTICES = (
     message("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware"),
     message(
-        "emulated: {soc}; us are stated from published numbers of Atlas A2, nothing was measured: task, core, V and MTE2 "
+        "emulated: {soc}; µs are stated from published numbers of Atlas A2, nothing was measured: task, core, V and MTE2 "
         "within about 10 %; lengths on MTE3 and S are not predicted on several cores"
     ),
 )

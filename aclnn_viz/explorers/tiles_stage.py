@@ -29,8 +29,9 @@ TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
 FEWEST, LETTERS = 16, 48
 LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
 GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
-ROOM = 0.3  # most delay that a reader can give the copy, as a share of the run's time
+ROOM = 0.2  # most delay that a reader can give the copy, as a share of the run's time
 HALF = 0.36  # half of a bar's height, as a share of a row
+ROUND = 0.04  # room beside the chain for a finger, as a share of the panel's width
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
 IDLE = (
     message("core {core} gets nothing to do"),
@@ -103,7 +104,7 @@ class Scene:
 
     def time(self, value):
         if self.data.times:
-            return tr("{time} us", time=written(value, ".2f"))
+            return tr("{time} µs", time=written(value, ".2f"))
         return tr("step {time}", time=written(value, ".1f"))
 
 
@@ -203,7 +204,7 @@ def _shelf(scene: Scene, place):
         texts.append(tr("{name}, {n} bytes: {what}", name=name, n=block.length, what=what))
         touched = [*own, *core.read[core.read[:, 1] == number, 0]]
         copied = any(core.pipes[one] in (MTE2, MTE3) for one in touched)
-        labels.append(name if copied else tr("used by V alone"))
+        labels.append(name.removesuffix("Que") if copied else tr("V alone"))
     yield from (
         scene.frames(frames),
         scene.blocks(place.slot(slot), k, there),
@@ -331,7 +332,7 @@ def timeline(scene: Scene) -> Panel:
         lane = message("one buffer") if scene.data.state.buffers == 2 else message("two buffers")
         rows.append((bottom + 0.85, tr(lane)))
         done = (scene.done, 2.0), (other.span, bottom + 0.85)
-        marks += [Note(when / span + 0.01, y, scene.time(when), "left") for when, y in done]
+        marks += [Note(when / span + 0.01, y, written(when, ".2f"), "left") for when, y in done]
         bottom += 1.6
     now = scene.now / span
     moment = tr("moment: {time}", time=scene.time(scene.now))
@@ -341,7 +342,7 @@ def timeline(scene: Scene) -> Panel:
         Grip(now, -0.75, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
     ]
     places = tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span))
-    label = tr("us, stated, not measured") if scene.data.times else tr("steps: an order, no cycles")
+    label = tr("µs, stated, not measured") if scene.data.times else tr("steps: an order, no cycles")
     return Panel(
         "timeline",
         tr(
@@ -350,7 +351,7 @@ def timeline(scene: Scene) -> Panel:
             done=scene.time(scene.done),
         ),
         marks,
-        Axis(label, 0.0, 1.0, ticks=places),
+        Axis(label, 0.0, 1.08, ticks=places),
         Axis("", bottom, -1.35, ticks=tuple(rows)),
         13,
         int(36 * (bottom + 1.4)) + 34,
@@ -374,7 +375,7 @@ def _said(scene: Scene) -> tuple[tuple, tuple]:
     """Return the texts that the pointer shows on instructions; a click on a copy makes that copy late."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
-        lasts = tr("{time} us", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
+        lasts = tr("{time} µs", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
         named = {
             "pipe": pipe_name(job.pipe),
             "name": job.name,
@@ -396,25 +397,23 @@ def _chain(scene: Scene):
     end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
     links = np.linspace(0.0, 1.0, 5) if wait else np.array([0.0, 0.12, 0.88, 1.0])
     x, y = end + (begins - end) * links, HALF + (1.0 - 2.0 * HALF) * links
-    yield scene.frames((x - 0.006, y - 0.08, x + 0.006, y + 0.08), READ if wait else WRONG)
+    yield scene.frames((x - 0.01, y - 0.08, x + 0.01, y + 0.08), READ if wait else WRONG)
     says = (
         message("the wait: V begins when this copy has landed; click to break it")
         if wait
         else message("the wait is missing: V does not wait for this copy; click to mend it")
     )
-    ends = (
-        scene.xp.minimum(x[:1], x[-1:]) - 0.012,
-        np.full(1, HALF),
-        scene.xp.maximum(x[:1], x[-1:]) + 0.012,
-    )
-    yield Spots(*ends, np.full(1, 1.0 - HALF), (tr(says),), ((("wait", not wait),),))
+    # as large as a finger needs, below the handle
+    left, right = scene.xp.minimum(x[:1], x[-1:]) - ROUND, scene.xp.maximum(x[:1], x[-1:]) + ROUND
+    top = np.full(1, 0.26)
+    yield Spots(left, top, right, 1.0 - top, (tr(says),), ((("wait", not wait),),))
     unit = -max(core.end[0][core.copy], core.end[1][core.copy]) / scene.room, span / scene.room, 0
     label = tr(
         "end of the copy of tile {k}, {time} late",
         k=scene.names[core.copy],
         time=scene.time(scene.late),
     )
-    yield Grip(end, 0.0, ("late",), (unit,), label, MOVED)
+    yield Grip(end, -HALF, ("late",), (unit,), label, MOVED)
 
 
 def why_idle(data: Data) -> str:
@@ -501,5 +500,4 @@ def caption(scene: Scene):
     if data.unguarded:
         late = xp.where(now < begins, 10, xp.where(now < ends, 9, len(said) + scene.early))
         return choose(xp.where(scene.early == 0, 8, late), *options)
-    late = (scene.late > 0.0) & (now > ends - scene.late) & (now < ends) & (works == 0)
-    return choose(xp.where(late, 7, which), *options)
+    return choose(xp.where(scene.late > 0.0, 7, which), *options)

@@ -281,7 +281,7 @@ class Times:
 
     def __repr__(self) -> str:
         def said(value):
-            return tr("not predicted") if value is None else f"{value:.4g} us"
+            return tr("not predicted") if value is None else f"{value:.4g} µs"
 
         lines = [
             self.sentence,

@@ -143,6 +143,26 @@ HINTS = """([name, places]) => {
 }"""
 
 
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_click_or_a_tap_on_the_chain_breaks_it_and_mends_it(width, opened):
+    page, data = opened("tiles", width)
+    timeline = next(one for one in subject_of("tiles").panels(data) if one.name == "timeline")
+    chain = [spots for spots in _of(timeline, Spots) if spots.sets][-1]
+    middle = [float(a[0] + b[0]) / 2 for a, b in ((chain.x0, chain.x1), (chain.y0, chain.y1))]
+    for waits in (False, True):
+        x, y = page.evaluate(PLACE, ["timeline", *middle])
+        (page.touchscreen.tap if width == 390 else page.mouse.click)(x, y)
+        assert page.locator("[data-field=wait]").is_checked() == waits
+
+
+# Returns where a place of a panel is in the window.
+PLACE = """([name, x, y]) => {
+    const canvas = document.querySelector(`[data-panel="${name}"] canvas`), edge = canvas.getBoundingClientRect();
+    const { box, x: [x0, x1], y: [y0, y1] } = JSON.parse(canvas.dataset.axes);
+    return [edge.left + box.left + (x - x0) / (x1 - x0) * (box.right - box.left), edge.top + box.bottom + (y - y0) / (y1 - y0) * (box.top - box.bottom)];
+}"""
+
+
 def test_a_class_lights_its_like(opened):
     page, _ = opened("cross_entropy_loss")
     for panel, y, other in (("row", 0.9, "map"), ("map", 6, "row")):
