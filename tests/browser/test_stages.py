@@ -163,6 +163,16 @@ PLACE = """([name, x, y]) => {
 }"""
 
 
+def test_a_hint_shows_over_a_handle_as_beside_it(opened):
+    page, _ = opened("hardswish")
+    hint = page.locator("[data-panel=forward] .ae-hint")
+    box = page.locator("[data-panel=forward] .ae-grip").bounding_box()
+    page.mouse.move(box["x"] + 22, box["y"] + 22)
+    assert "self 3" in hint.text_content() and hint.is_visible()
+    page.mouse.move(5, 5)
+    assert hint.is_hidden()
+
+
 def test_a_class_lights_its_like(opened):
     page, _ = opened("cross_entropy_loss")
     for panel, y, other in (("row", 0.9, "map"), ("map", 6, "row")):

@@ -44,6 +44,7 @@ function grab(drawing, node, start, move, end = () => {}) {
     node.setPointerCapture(pointer);
   });
   node.addEventListener("pointermove", (event) => {
+    if (pointer === null) drawing.panel.point(...at(event));  // the node lies over what is hinted at
     if (event.pointerId !== pointer) return;
     drawing.panel.over = at(event);  // the next picture has its hint there
     move(...at(event));
