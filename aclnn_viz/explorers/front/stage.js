@@ -1,6 +1,7 @@
 // What moves by itself: a change of mode, what is played, and the first opening. Nothing does where a reader asks for less motion.
 
-const GLIDE = 300, ZOOM = 600, STEPS = 12;  // milliseconds of a change of mode, and of a zoom; steps of what is played
+// Milliseconds of a change of mode, and of a zoom; steps of what is played; most seconds of the first opening.
+const GLIDE = 300, ZOOM = 600, STEPS = 12, OPENING = 6;
 const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)") ?? {};
 
 // The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
@@ -146,7 +147,7 @@ class Player {
     this.playing = false;
   }
 
-  // Once, slowly, when it is seen; a touch ends it, and the state is then as it was.
+  // Once, when it is seen; a touch ends it, and the state is then as it was.
   open(el) {
     if (this.opened || still.matches || !this.plays.length) return;
     this.opened = true;
@@ -162,9 +163,10 @@ class Player {
     };
     const seen = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting || this.chosen !== null) return;
+      // A picture that stands elsewhere than where its play begins was prepared, and stays.
+      if (Object.entries(this.plays[0].frames[0]).some(([field, value]) => values[field] !== value)) return;
       this.begin(0);
-      this.seconds *= 2;
-      this.at = this.plays[0].opens ?? 0;  // near what is to be seen
+      this.seconds = Math.min(2 * this.seconds, OPENING);
       this.go(() => end());
     }, { threshold: 0.4 });
     seen.observe(el.querySelector(".ae-panels > .stage"));
