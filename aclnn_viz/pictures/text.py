@@ -50,7 +50,8 @@ def number(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    return choose(value == 0, written(value, "+.4g"), "0")
+    """Return a number with a true minus."""
+    return choose(value < 0, number(value), "−" + number(-value))
 
 
 def extent(values, xp=np) -> str:

@@ -80,14 +80,14 @@ def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
         column=0,
     )
     made = compute(state)
-    *corners, turn, middle = marks(show(made), "image", Grip)
-    assert [grip.way for grip in (*corners, turn, middle)] == ["scale"] * 4 + ["turn", "place"]
+    corner, turn, middle = marks(show(made), "image", Grip)
+    assert [grip.way for grip in (corner, turn, middle)] == ["scale", "turn", "place"]
     # the only point of a grid of one is its middle
     assert (middle.x, middle.y) == pytest.approx(tuple(made.pixels[0, 0]), abs=1e-5)
     places = [offset + factor * (middle.x, middle.y)[at] for offset, factor, at in middle.units]
     assert places == pytest.approx([state.shift_x, state.shift_y])
-    far = [np.hypot(grip.x - middle.x, grip.y - middle.y) for grip in corners]
-    assert far == pytest.approx([0.8 * np.hypot(16, 16)] * 4)
+    far = np.hypot(corner.x - middle.x, corner.y - middle.y)
+    assert far == pytest.approx(0.8 * np.hypot(16, 16))
     # upright it would lie above the middle
     angle = np.degrees(np.arctan2(turn.x - middle.x, middle.y - turn.y))
     assert angle == pytest.approx(40.0)
@@ -177,7 +177,7 @@ def test_colours_beyond_the_ends_and_of_nan():
     [
         (
             {},
-            "is 6.9 pixels right of the image. The mirror folds the point back to column 24.6. Move the point right, and the column moves left: slope -16.",
+            "is 6.9 pixels right of the image. The mirror folds the point back to column 24.6. Move the point right, and the column moves left: slope −16 columns per unit of x.",
         ),
         (
             {"column": 8},

@@ -2,6 +2,8 @@
 one point, output and gradients.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from aclnn_viz.explorers.arrays import double, only, point
@@ -31,8 +33,9 @@ FIRST = True  # the start page shows this explorer
 NOTHING = 0  # kind of dashed marks, which mean that no pixel is read
 BARE = Axis(ticks=())
 ARC = np.linspace(0.0, 1.0, 17)
+NARROW = 0.65  # share of the world that a narrow page shows
 ARROW = 0.1  # longest arrow, as a share of the picture
-EDGES = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0], [0.0, -1.0], [0.0, 0.0]])
+GRIPS = (1.0, 1.0), (0.0, -1.0), (0.0, 0.0)  # places on the cloth
 
 
 def panels(data: Data) -> list[Panel]:
@@ -63,13 +66,12 @@ def _world(data: Data) -> Panel:
     height, width = state.height, state.width
     inner = data.surround[rows : rows + height, columns : columns + width]
     sending = state.sent < 1.0
-    most = xp.max(xp.abs(data.inputGrad)) + 1e-30
     coming = xp.where(sending, data.inputGrad, np.nan)
     u, v = (data.hops[k, 0] for k in range(2))
     marks = [
         Image(data.surround, *_grey(data), -columns, -rows, 0.55),
         Image(inner, *_grey(data)),
-        Image(coming, "diverging", -most, most, 0.0, 0.0, 0.85),
+        Image(coming, *scale(data.inputGrad, xp), 0.0, 0.0, 0.85),
         Box(-0.5, -0.5, width - 0.5, height - 0.5, kind=INK),
         Line(*_cloth(data), MOVED, "", 0.5),
         *_mirrors(data),
@@ -83,7 +85,7 @@ def _world(data: Data) -> Panel:
     ]
     title = tr("image, continued by {mode}", mode=PADDINGS[state.paddingMode])
     y = Axis("", height - 0.5 + rows, -0.5 - rows, ticks=())
-    return Panel("image", title, marks, _x_axis(data), y, 13, 0, square=True)
+    return Panel("image", title, marks, _x_axis(data), y, 13, 0, square=True, narrow=NARROW)
 
 
 def _points(data: Data) -> Handles:
@@ -112,50 +114,26 @@ def _cloth(data: Data):
 
 
 def _grips(data: Data) -> list[Grip]:
-    """Return the handles of the grid of points: its corners scale the grid, an edge turns it, the middle shifts it."""
+    """Return the handles of the grid of points: a corner scales the grid, an edge turns it, the middle shifts it."""
     xp, state = data.xp, data.state
     turn = state.rotate * (np.pi / 180)
     cosine, sine = xp.cos(turn), xp.sin(turn)
     units = [pixel_units(n, state.alignCorners) for n in (state.width, state.height)]
     places = []
-    for a, b in EDGES:
+    for a, b in GRIPS:
         x = state.scale * (a * cosine - b * sine) + state.shift_x
         y = state.scale * (a * sine + b * cosine) + state.shift_y
         places.append([(at - o) / (f or 1.0) for at, (o, f) in zip((x, y), units)])
-    about = tuple(places[-1])
     units = tuple((*unit, k) for k, unit in enumerate(units))
+    rows = (
+        (("scale",), tr("size of the grid of sampling points"), "scale", "square"),
+        (("rotate",), tr("rotation of the grid of sampling points"), "turn", "turn"),
+        (("shift_x", "shift_y"), tr("position of the grid of sampling points"), "place", "move"),
+    )
+    about = tuple(places[-1])
     return [
-        *(
-            Grip(
-                *at,
-                ("scale",),
-                units,
-                tr("size of the grid of sampling points"),
-                MOVED,
-                "scale",
-                "square",
-                about,
-            )
-            for at in places[:4]
-        ),
-        Grip(
-            *places[4],
-            ("rotate",),
-            units,
-            tr("rotation of the grid of sampling points"),
-            MOVED,
-            "turn",
-            "turn",
-            about,
-        ),
-        Grip(
-            *about,
-            ("shift_x", "shift_y"),
-            units,
-            tr("position of the grid of sampling points"),
-            MOVED,
-            look="move",
-        ),
+        Grip(*at, sets, units, label, MOVED, way, look, about)
+        for at, (sets, label, way, look) in zip(places, rows)
     ]
 
 
@@ -227,10 +205,6 @@ def _curve(data: Data) -> Panel:
     (column, _), (slope, _) = data.read
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
-    step = 0.09 * (size + 2 * data.margin[1])
-    tall = 4.0 * step / size  # the curve is about a fourth as high as the panel is wide
-    length = xp.hypot(1.0, 2.0 * slope / size / tall)
-    dx = step / length / 2
     label = choose(
         reads,
         tr("nothing is read"),
@@ -241,16 +215,21 @@ def _curve(data: Data) -> Panel:
         Line(places, columns, READ, "", 3.0),
         Line(places, lost, NOTHING, "", 1.2),
         Rule("x", u, label, MOVED),
-        *only(
-            xp,
-            reads,
-            Arrows(point(u), point(column), point(dx), point(dx * 2.0 * slope / size), INK),
-        ),
         *only(xp, reads, Dots(point(u), point(column), READ, "", 5.0)),
     ]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
     y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
-    return Panel("map", tr("column that is read"), marks, _x_axis(data), y, 13, 104, below="image")
+    return Panel(
+        "map",
+        tr("column that is read"),
+        marks,
+        _x_axis(data),
+        y,
+        13,
+        104,
+        below="image",
+        narrow=NARROW,
+    )
 
 
 def _lens(data: Data) -> Panel:
@@ -283,7 +262,7 @@ def _lens(data: Data) -> Panel:
         "taps",
         _sum(data),
         marks,
-        Axis(tr("weights of the pixels read, as areas"), u - reach, u + reach, ticks=()),
+        Axis(tr("area = weight = share of the gradient"), u - reach, u + reach, ticks=()),
         Axis("", v + reach, v - reach, ticks=()),
         7,
         300,
@@ -292,25 +271,14 @@ def _lens(data: Data) -> Panel:
 
 
 def _sum(data: Data):
-    """Return the text of out as the sum of weights times pixels; for more than four taps the number of weights and of
-    negative ones.
-    """
-    out = written(data.at_chosen(data.out), ".2f")
+    """Return the text of out as the sum of weights times pixels; for more than four taps the number of weights."""
     taps = data.taps
     if len(taps) > 4:
-        return tr(
-            "{n} weights, {negative} negative: out = {out}",
-            n=len(taps),
-            out=out,
-            negative=written(data.xp.sum(double(data.xp, taps[:, 2] < 0.0)), ".0f"),
-        )
-    terms = [
-        written(weight, ".2f") + "·" + written(value, ".2f") for _, _, weight, *_, value in taps
-    ]
-    text = terms[0]
-    for term in terms[1:]:
-        text = text + " + " + term
-    return text + " ≈ " + out
+        return tr("{n} weights, hollow where negative", n=len(taps))
+    text = "out ≈ "
+    for k, (_, _, weight, *_, value) in enumerate(taps):
+        text = text + " + " * (k > 0) + written(weight, ".2f") + "·" + written(value, ".2f")
+    return text
 
 
 def _out(data: Data) -> Panel:
@@ -323,7 +291,8 @@ def _out(data: Data) -> Panel:
 
 def _input_grad(data: Data) -> Panel:
     heat = Heat(data.inputGrad, *scale(data.inputGrad, data.xp))
-    return Panel("inputGrad", "inputGrad", (heat,), BARE, BARE, 4, 104, square=True)
+    marks = heat, replace(_square(data), filled=0.0)
+    return Panel("inputGrad", "inputGrad", marks, BARE, BARE, 4, 104, square=True)
 
 
 # The picture in words
@@ -419,13 +388,13 @@ def _padded(data: Data):
                 "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]"
             ),
             message(
-                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}."
+                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope} columns per unit of x."
             ),
             message(
-                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
+                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope} columns per unit of x."
             ),
             message(
-                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
+                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope} columns per unit of x."
             ),
         )
     return told(
@@ -446,7 +415,12 @@ def plays(data: Data) -> tuple[dict, ...]:
     sent = [{"sent": share} for share in (0.0, 0.9999)]
     return (
         {"label": tr("slide the point"), "seconds": 9.0, "frames": stops},
-        {"label": tr("send the gradients back"), "seconds": 7.0, "frames": sent},
+        {
+            "label": tr("send the gradients back"),
+            "seconds": 7.0,
+            "frames": sent,
+            "after": {"sent": 1.0},
+        },
     )
 
 

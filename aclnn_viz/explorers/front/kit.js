@@ -260,7 +260,7 @@ function explorer(build) {
       get values() { return values; },
       set(moved) {
         if (!player.playing) player.halt();
-        const changes = { ...moved, ...followed(model.get("controls"), values, moved) };
+        const changes = { ...(player.playing ? {} : player.plays[player.chosen]?.after), ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
         lifts.outdated();

@@ -1,12 +1,19 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
+const NARROW = 560;  // pixels of a page, as in style.css, up to which panels are cropped
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
 function fixed(node, text, wide) {
   const wider = HAN.test(text) ? 0.6 * text.match(EACH_HAN).length : 0;  // a letter may take 9 pixels, a Chinese one 14
   node.classList.toggle("ae-one", (text.length + wider) * 9 < wide);
+}
+
+// The panel with the middle of its x axis that a narrow page shows.
+function cropped(panel) {
+  const { narrow, x } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
+  return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
 }
 
 // One described panel on its canvas. It stays while the picture has a panel of this name.
@@ -304,17 +311,18 @@ function buildPanels(kit) {
   return {
     main: () => drawings.values().next().value,
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
-    draw(picture, arrays) {
-      arrange(picture.panels);
+    draw({ panels: given }, arrays) {
+      const panels = kit.wide > NARROW ? given : given.map(cropped);
+      arrange(panels);
       kit.waiting = [];
-      for (const spec of picture.panels) {
+      for (const spec of panels) {
         const drawing = drawings.get(spec.name);
         if (drawing.panel.width) drawing.draw(spec, arrays);
         else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it has a size
       }
       kit.waiting.forEach((change) => change());
       kit.waiting = null;
-      for (const spec of picture.panels) drawings.get(spec.name).say(spec.title);
+      for (const spec of panels) drawings.get(spec.name).say(spec.title);
     },
     say,
     overlay(changes) {  // a handle follows the hand at once

@@ -108,7 +108,8 @@ class Player {
   begin(k) {
     const { values } = this.kit, { seconds } = this.plays[k], together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
       Array.isArray(list) ? [...values[field].filter(([r, c]) => !list.some((point) => point[0] === r && point[1] === c)), ...list] : list]));
-    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames.map(together), seconds });  // other points stay
+    const after = Object.assign({}, ...this.plays.filter((_, at) => at !== k).map((other) => other.after));  // what the others leave goes
+    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames.map((frame) => ({ ...after, ...together(frame) })), seconds });  // other points stay
     this.steps.forEach((one) => { one.hidden = false; });
   }
 
