@@ -14,12 +14,12 @@ from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 NAMES = "x", "y", "z"  # coordinates of the point
-STEP = 0.82, -0.36  # offset between slices, in widths and heights of a slice
+STEP = 0.62, -0.42  # offset between slices, in widths and heights of a slice
 FAINT = 0.45  # opacity of slices that are not read
 NAMED = 600  # most voxels that show their value under the pointer
 
@@ -135,27 +135,26 @@ def _slices(xp, found: Volume) -> Panel:
         marks.append(Box(*(end[k] for end in ends), weight, READ, 0.85))
     if found.weights.size == 8:
         # corners in the order of a line along all edges of the cell
-        way = [0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2]
-        px, py = seen(*(xp.concat([at[k : k + 1] for k in way]) for at in found.places))
+        way = np.array([0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2])
+        px, py = seen(*(xp.take(at, way) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
     px, py = seen(x, y, z)
-    ends = seen(edge[0], edge[1], np.array([-0.5, depth - 0.5]))
-    needle = seen(x, y, xp.floor(z) + np.arange(2.0))
-    marks += [Line(*ends, PALE, "", 4.0), Line(*needle, INK, "", 1.2)]
+    ends = seen(*edge, np.array([-0.5, depth - 0.5]))
+    marks.append(Line(*ends, PALE, "", 4.0))
     marks += [*_arrows(xp, found, seen, (px, py)), *_named(found, seen)]
     marks.append(Note(ends[0][-1], ends[1][-1] - 0.4, tr("depth"), "right"))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
     label = tr("the point within its slice")
     marks.append(Grip(px, py, NAMES[:2], here, label, MOVED, look="move"))
-    rail, unit = seen(edge[0], edge[1], z), (oz - fz * edge[0] / right, fz / right, 0)
+    rail, unit = seen(*edge, z), (oz - fz * edge[0] / right, fz / right, 0)
     marks.append(Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"))
     return Panel(
         "volume",
         tr("input, slice after slice: drag the point, and at its side its depth"),
         marks,
-        Axis("", -1.6, ends[0][-1] + 0.3, ticks=()),
-        Axis("", ends[1][0] + 0.4, up * (depth - 1) - 1.1, ticks=()),
+        Axis("", -0.9, ends[0][-1] + 0.4, ticks=()),
+        Axis("", ends[1][0] + 0.2, up * (depth - 1) - 1.1, ticks=()),
         13,
         0,
         square=True,
@@ -194,7 +193,10 @@ def _grad(xp, found: Volume) -> Panel:
     back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
     ground = np.zeros((row.size, width))
     ground[height :: height + 1] = np.nan
-    ticks = ((k * (height + 1.0) + at, f"{k}, {at}") for k, at in np.ndindex(depth, height))
+    ticks = (
+        (k * (height + 1.0) + at, f"{at}" if at else tr("slice {k}, 0", k=k))
+        for k, at in np.ndindex(depth, height)
+    )
     return Panel(
         "back",
         tr("inputGrad for a gradient of 1"),
@@ -216,7 +218,7 @@ def _grad(xp, found: Volume) -> Panel:
 
 
 def _point(xp, found: Volume) -> Panel:
-    at, high = np.arange(3.0), reach(xp, 6.0, found.gradient)
+    at, high = np.arange(3.0), reach(xp, 2.0, found.gradient)
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),
