@@ -6,7 +6,7 @@ the least-squares line through the dots, with epsilon as an extra dot at height 
 change along the line cannot change y, so it gets no gradient.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod, sqrt
 
 import numpy as np
@@ -16,8 +16,8 @@ from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, 
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
-from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
+from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 HANDS, SHOWN = 64, 12  # most elements that can be dragged; number of elements at the start
@@ -43,12 +43,8 @@ def fields_with(op, others: list) -> list[tuple]:
     operator's other parameters, then the stage's others.
     """
     first, own = epsilon_of(op).name, listed("norms")
-    return [
-        *(pair for pair in others if pair[0] == first),
-        *own[:2],
-        *(pair for pair in others if pair[0] != first),
-        *own[2:],
-    ]
+    others = sorted(others, key=lambda pair: pair[0] != first)
+    return [others[0], *own[:2], *others[1:], *own[2:]]
 
 
 def lengths(shape: tuple, block: int) -> tuple:
@@ -134,12 +130,13 @@ class Norm:
     weights: np.ndarray
     arriving: np.ndarray
     taken: np.ndarray
-    # of 1 added to an element's incoming gradient, the part that remains after the removal
-    left: np.ndarray
     line: tuple  # the removed part as a line over x-hat: height at 0, slope
     rstd: np.ndarray
     epsilon: np.ndarray
-    has_mean: bool
+    # the incoming gradient, times gamma if an activation comes after the norm; its name and that of `arriving`
+    before: np.ndarray
+    names: tuple
+    stretched: object  # the sentence on changes of x that y does not show
     state: object
 
     @property
@@ -169,7 +166,11 @@ class Norm:
         which = xp.where(
             ~most,
             1,
-            xp.where(state.taken > 0.0, 2, xp.where(share > 0.1, 3, xp.where(loud, 4, 0))),
+            xp.where(
+                (state.taken > 0.0) & (not state.wrong),
+                2,
+                xp.where(share > 0.1, 3, xp.where(loud, 4, 0)),
+            ),
         )
         return told(
             which,
@@ -188,17 +189,12 @@ class Norm:
                 "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]"
             ),
             message(
-                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] of 1 that you add to its gradient, {left} remains."
+                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains."
             ),
             n=self.n,
-            stretched=told(
-                self.has_mean,
-                message("Stretch x, and y stays the same."),
-                message("Shift or stretch x, and y stays the same."),
-            ),
+            stretched=self.stretched,
             kept=written(100.0 * share, ".0f"),
             k=written(loudest, "d"),
-            left=written(element(xp, self.left, loudest), ".2f"),
         )
 
 
@@ -209,14 +205,14 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     shape = known[upstream].shape
     x = op.gradient_of[op.main]
     output = [name for name, of in op.gradient_of.items() if axes[of] == axes[x]][-1]
-    scales = [
+    of_scale, scale = next(
         (name, of)
         for of in page.backward.__code__.co_varnames[1:]
         for name, to in op.gradient_of.items()
         if to == of and axes[to] != axes[x]
-    ]
+    )
     shifts = [
-        name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != scales[0][0]
+        name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != of_scale
     ]
     size = min(known[upstream].size, HANDS)
     ones = [
@@ -233,13 +229,14 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
         return xp.stack([xp.sum(one[name]) for one in ones])
 
     slope = each(shifts[0]) if shifts else np.ones(size)
-    xhat = each(scales[0][0]) / xp.where(slope == 0.0, 1.0, slope)
-    weights = slope * _scaled(xp, op, arranged.attributes, known, scales[0][1], upstream)[:size]
+    xhat = each(of_scale) / xp.where(slope == 0.0, 1.0, slope)
+    gamma = _scaled(xp, op, arranged.attributes, known, scale, upstream)[:size]
+    weights, bent = slope * gamma, xp.any(slope != 1.0)
+    product, activation = f"{upstream} × {scale}", op.name.rpartition("_")[2]  # if there is one
+    sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
     gradient, arrives = flat(run(page.backward, known)[output]), flat(known[upstream])
     rstd, arriving = flat(known[[*op.saved][-1]])[0], weights * arrives
     taken = arriving - gradient / rstd
-    own = xp.stack([flat(one[output])[k] for k, one in enumerate(ones)])
-    pull = rstd * weights
     middle, off = xp.mean(taken), xhat - xp.mean(xhat)
     spread = xp.mean(off * off)
     steep = xp.mean(off * taken) / xp.where(spread == 0.0, 1.0, spread)
@@ -252,12 +249,26 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
         weights,
         arriving,
         taken,
-        own / xp.where(pull == 0.0, 1.0, pull),
         (middle - steep * xp.mean(xhat), steep),
         rstd,
         10.0 ** getattr(state, epsilon_of(op).name),
-        len(op.saved) > 1,
+        arrives * xp.where(bent, gamma, 1.0),
+        (choose(bent, upstream, product), choose(bent, product, sloped)),
+        _stretched(xp, op, bent, activation),
         state,
+    )
+
+
+def _stretched(xp, op, bent, activation: str):
+    """Return the sentence on changes of x that y does not show."""
+    return told(
+        xp.where(bent, 2, int(len(op.saved) > 1)),
+        message("Stretch x, and y stays the same."),
+        message("Shift or stretch x, and y stays the same."),
+        message(
+            "{activation} first multiplies each gradient by its slope. Shift or stretch x, and y stays the same."
+        ),
+        activation=activation.capitalize(),
     )
 
 
@@ -290,7 +301,7 @@ def _scatter(xp, found: Norm) -> Panel:
     k, t = found.chosen, found.state.taken
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
     wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
-    high = reach(xp, 3.2, found.arriving)
+    high, deep = (reach(xp, 3.2, xp.maximum(s * found.arriving, 0.0)) for s in (1.0, -1.0))
     flat = 1.0 - t
     (start, steep), taken = found.line, found.taken * found.times
     ends = xp.stack([-wide, wide])
@@ -324,7 +335,7 @@ def _scatter(xp, found: Norm) -> Panel:
         said(
             edges[:-1],
             edges[1:],
-            high,
+            high + deep,
             message("element {k}\nx̂ {x}\narrives {a}\ntaken away {t}\nremains {r}"),
             k=order,
             x=x,
@@ -339,9 +350,9 @@ def _scatter(xp, found: Norm) -> Panel:
         title,
         marks,
         Axis(tr("x̂, the normalised x"), -wide, wide),
-        Axis(tr("gradient that arrives"), -high, high),
+        Axis(tr("gradient that arrives at x̂"), -deep, high),
         12,
-        416,
+        470,
         rows=3,
     )
 
@@ -356,11 +367,12 @@ def said(start, end, high, text: str, **values) -> Spots:
 
 
 def _bars(xp, found: Norm) -> list[Panel]:
+    before, arrives = found.names
     taken = found.taken * found.times
     left = found.arriving - taken
-    high = 1.1 * _most(xp, xp.concat([found.arriving, taken, left])) + 1e-30
+    high = 1.1 * _most(xp, xp.concat([found.before, found.arriving, taken, left])) + 1e-30
     rows = (
-        ("arrives", tr("gradient that arrives"), found.arriving, INK),
+        ("arrives", arrives, found.arriving, INK),
         ("taken", tr("− taken away: what lies on the line"), taken, READ),
         (
             "remains",
@@ -369,19 +381,23 @@ def _bars(xp, found: Norm) -> list[Panel]:
             GRADIENT,
         ),
     )
-    return [
-        bars(name, title, values, kind, (-high, high), found.chosen, 8, 124)
+    first, *others = (
+        bars(name, title, values, kind, (-high, high), found.chosen, 8, 142)
         for name, title, values, kind in rows
-    ]
+    )
+    zero, dots, chosen = first.marks
+    before = Bars(dots.x, found.before, PALE, before, 0.9)
+    after = replace(dots, label=tr("arrives at x̂"), width=0.45)
+    return [replace(first, marks=(zero, before, after, chosen)), *others]
 
 
-def bars(name, title, values, kind, ends, chosen, span, height, label="element") -> Panel:
+def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
     """Return bars of a number per element; a click chooses an element."""
     marks = (
         ZERO,
         Bars(np.arange(values.size, dtype=np.float64), values, kind),
         Rule("x", chosen, kind=MOVED),
     )
-    over = Axis(tr(label), -0.6, values.size - 0.4, ticks=())
+    over = Axis(tr("element"), -0.6, values.size - 0.4, ticks=())
     up = Axis("", *ends, ticks=((0.0, "0"),))
     return Panel(name, title, marks, over, up, span, height, ("element",))
