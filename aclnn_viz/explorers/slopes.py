@@ -28,7 +28,7 @@ from aclnn_viz.words.messages import message, tr
 POINTS, NEAR, MARGIN = 81, 1e-6, 0.02
 # ends of a curve without limits; neighbours of the dot's number on either side
 REACH, ASIDE = 5.0, 8
-TALL, LOW = 262, 150
+TALL, LOW = 310, 160
 
 
 def is_slope(op) -> bool:
@@ -53,15 +53,21 @@ def fields_with(op, others: list) -> list[tuple]:
     low, high = (low, high) if op.tensors[found.name].low is None else (0.02, 0.98)
     # start on a kink where the slope jumps, if the slider has its value; else where a part of the
     # gradient comes back: at 0.5, or nearest to a half
-    kinks = (
+    kinks = [
         x
         for k, x in enumerate(found.kinks)
         if low < x < high and x == round(x, 2) and found.jumps(k)
-    )
+    ]
     share = np.abs(np.append(found.here[2], found.slope) - 0.5)
     middle = 0 if share[0] != 0.5 else np.nanargmin(share)
     start = max(kinks, default=np.round(np.append(0.5, found.x)[middle], 2))
-    place = {"start": float(start), "low": low, "high": high, "label": found.name}
+    place = {
+        "start": float(start),
+        "low": low,
+        "high": high,
+        "label": found.name,
+        "jumps": bool(kinks),
+    }
     return [*listed("slopes", x=place), *others]
 
 
@@ -94,9 +100,14 @@ class Slope:
     def panels(self, xp) -> list[Panel]:
         return _panels(xp, self)
 
+    @property
+    def place(self) -> dict:
+        """Return the control of the dot's place."""
+        return type(self.state).__dataclass_fields__["x"].metadata["control"]
+
     def plays(self) -> tuple[dict, ...]:
-        place = type(self.state).__dataclass_fields__["x"].metadata["control"]
-        return sweep(tr("slide the dot"), "x", ends=(place["low"], place["high"]))
+        ends = self.place["low"], self.place["high"]
+        return sweep(tr("slide the dot"), "x", ends=ends)
 
     def beside_kink(self, k: int) -> tuple:
         """Return the slopes just below and just above a kink."""
@@ -110,19 +121,8 @@ class Slope:
 
     def caption(self, xp):
         x, _, slope = self.here
-        on, kinked = np.zeros(()) > 1, ""
-        for k in range(self.kinks.size):
-            below, above = self.beside_kink(k)
-            there = tr(
-                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at}:] a convention. Its neighbours show the jump.",
-                below=number(below),
-                above=number(above),
-                at=number(self.at[k]),
-            )
-            kinked = choose(x == self.kinks[k], kinked, there)
-            on = on | ((x == self.kinks[k]) & self.jumps(k))
         up = xp.where(slope > 1.0 + 1e-9, 2, 1)
-        moved = told(
+        said = told(
             xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, up)),
             message(
                 "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
@@ -138,7 +138,16 @@ class Slope:
             ),
             share=written(100.0 * xp.abs(slope), ".3g"),
         )
-        return choose(on, moved, kinked)
+        for k in range(self.kinks.size):
+            below, above = self.beside_kink(k)
+            there = tr(
+                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at}:] a convention.",
+                below=number(below),
+                above=number(above),
+                at=number(self.at[k]),
+            )
+            said = choose((x == self.kinks[k]) & self.jumps(k), said, there)
+        return said
 
 
 def _places(xp, op, name: str, one: dict, known: dict):
@@ -273,8 +282,11 @@ def _panels(xp, found: Slope) -> list[Panel]:
     )
     title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
     curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
-    lens = _lens(xp, found, TALL)
-    return [curve, lens, replace(under, below="forward"), _share(xp, found)]
+    under, share = replace(under, below="forward"), _share(xp, found)
+    if found.place["jumps"]:
+        return [curve, _lens(xp, found, TALL), under, share]
+    curve, under = (replace(panel, span=15) for panel in (curve, under))
+    return [curve, replace(share, span=5, rows=2), under]
 
 
 def _lens(xp, found: Slope, height: int) -> Panel:

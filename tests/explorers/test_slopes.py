@@ -30,9 +30,9 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     np.testing.assert_allclose(tangent.y.mean(), y, atol=1e-9)
     np.testing.assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
     np.testing.assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
-    assert [
-        one.name for one in shown.panels if not one.more
-    ] == "forward beside slope share".split()
+    names = [one.name for one in shown.panels if not one.more]
+    jumps = any(found.jumps(k) and x == kink for k, kink in enumerate(found.kinks))
+    assert names == ("forward beside slope share" if jumps else "forward share slope").split()
     there = np.isfinite(found.x)
     near = np.argmin(np.abs(found.x[there] - x))
     assert abs(found.y[there][near] - y) <= 0.1 * (1 + abs(slope))  # the dot lies on the curve
