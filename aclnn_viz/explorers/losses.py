@@ -24,7 +24,7 @@ from aclnn_viz.words.messages import message, tr
 # least probability of a dragged class; most of all dragged classes of a row together
 LEAST, MOST = 0.002, 0.98
 NEAR = 0.01  # in the caption, a smaller distance of softmax and target counts as none
-TALL, LOW = 320, 122
+TALL, LOW = 360, 132
 
 
 @cache

@@ -32,9 +32,9 @@ def is_softmax(op) -> str:
     name = next(iter(op.saved))
     rows = op.arrange_backward(**case(op).inputs).arrays[name]
     axes = tuple(k for k, letter in enumerate(op.page.AXES[name]) if letter == ".")
-    kinds = {"plain": rows, "log": np.exp(rows)}
-    sums = {kind: share.sum(axis=axes) for kind, share in kinds.items()}
-    return next((kind for kind, one in sums.items() if np.allclose(one, 1.0, atol=1e-5)), "")
+    kinds = ("plain", rows), ("log", np.exp(rows))
+    fit = (kind for kind, one in kinds if np.allclose(one.sum(axis=axes), 1.0, atol=1e-5))
+    return next(fit, "")
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -93,10 +93,10 @@ class Softmax:
         return told(
             xp.where(t > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
             message(
-                "Equal gradients change no probability, because the sum stays 1. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
+                "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
             message(
-                "Equal gradients change no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]"
+                "Equal gradients can move no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]"
             ),
             message(
                 "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
@@ -139,7 +139,7 @@ def _columns(xp, found: Softmax) -> Panel:
     areas = [
         Box(start[j], level[j], ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)
     ]
-    high = 1.05 * reach(xp, 2.0, found.arriving)
+    high = 1.05 * reach(xp, 1.3, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
@@ -185,7 +185,7 @@ def _columns(xp, found: Softmax) -> Panel:
         over,
         Axis(tr("gradient"), -high, high),
         13,
-        390,
+        440,
         rows=3,
     )
 
@@ -205,5 +205,5 @@ def _bars(xp, found: Softmax) -> list[Panel]:
     made = []
     for name, title, values, kind, below in rows:
         top = 1.1 * xp.max(xp.abs(values)) + 1e-30
-        made.append(bars(name, title, values, kind, (-top * below, top), found.chosen, 7, 112))
+        made.append(bars(name, title, values, kind, (-top * below, top), found.chosen, 7, 130))
     return made

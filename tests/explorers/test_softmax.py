@@ -67,7 +67,7 @@ def test_a_hand_moves_the_gradient_of_one_element(name, saved):
 
 def test_the_caption_says_what_is_seen():
     subject, data, _ = opened("softmax")
-    assert subject.said(data).startswith("Equal gradients")
+    assert subject.said(data).startswith("The probabilities always add up to 1")
     subject, data, _ = opened("softmax", taken=0.5)
     assert "so their [5:mean] is taken away" in subject.said(data)
     subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
