@@ -301,7 +301,10 @@ def _scatter(xp, found: Norm) -> Panel:
     k, t = found.chosen, found.state.taken
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
     wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
-    high, deep = (reach(xp, 3.2, xp.maximum(s * found.arriving, 0.0)) for s in (1.0, -1.0))
+    high, deep = (
+        reach(xp, 3.2, xp.maximum(s * xp.concat([found.arriving, found.taken]), 0.0))
+        for s in (1.0, -1.0)
+    )
     flat = 1.0 - t
     (start, steep), taken = found.line, found.taken * found.times
     ends = xp.stack([-wide, wide])

@@ -106,8 +106,7 @@ class Slope:
         return type(self.state).__dataclass_fields__["x"].metadata["control"]
 
     def plays(self) -> tuple[dict, ...]:
-        ends = self.place["low"], self.place["high"]
-        return sweep(tr("slide the dot"), "x", ends=ends)
+        return sweep(tr("slide the dot"), "x", ends=(self.place["low"], self.place["high"]))
 
     def beside_kink(self, k: int) -> tuple:
         """Return the slopes just below and just above a kink."""
@@ -271,7 +270,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
     under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
     if y is None:
-        return [under, _lens(xp, found, LOW)]
+        return [replace(under, span=20)]
     aside = 0.14 * (high - low) * xp.stack([0.0 * x - 1.0, 0.0 * x + 1.0]) / xp.hypot(1.0, slope)
     marks = (
         *kinks,
@@ -284,12 +283,12 @@ def _panels(xp, found: Slope) -> list[Panel]:
     curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
     under, share = replace(under, below="forward"), _share(xp, found)
     if found.place["jumps"]:
-        return [curve, _lens(xp, found, TALL), under, share]
+        return [curve, _lens(xp, found), under, share]
     curve, under = (replace(panel, span=15) for panel in (curve, under))
     return [curve, replace(share, span=5, rows=2), under]
 
 
-def _lens(xp, found: Slope, height: int) -> Panel:
+def _lens(xp, found: Slope) -> Panel:
     steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
     # height of the panel's range: at least 0.1, so that rounding errors stay small
     wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1) + 0.125
@@ -303,7 +302,7 @@ def _lens(xp, found: Slope, height: int) -> Panel:
     name = tr("steps of {dtype} from {name}", dtype=found.state.dtype, name=found.name)
     over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
     return Panel(
-        "beside", title, marks, over, Axis(tr("slope"), middle - wide, middle + wide), 7, height
+        "beside", title, marks, over, Axis(tr("slope"), middle - wide, middle + wide), 7, TALL
     )
 
 

@@ -139,7 +139,7 @@ def _columns(xp, found: Softmax) -> Panel:
     areas = [
         Box(start[j], level[j], ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)
     ]
-    high = 1.05 * reach(xp, 1.3, found.arriving)
+    high = reach(xp, 1.3, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
     marks = (
         *areas,
