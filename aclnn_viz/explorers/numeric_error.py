@@ -372,7 +372,7 @@ def _shapes(inputs: dict) -> str:
 def plays(data: Data) -> tuple[dict, ...]:
     faults = ("none", "none", "seldom", "truncated", "slight", "formula")
     frames = [{"fault": name} for name in faults]
-    return ({"label": tr("from right to wrong"), "seconds": 10.0, "frames": frames, "opens": 0.6},)
+    return ({"label": tr("from right to wrong"), "seconds": 10.0, "frames": frames},)
 
 
 def notices(data: Data) -> list[str]:

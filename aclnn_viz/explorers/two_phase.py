@@ -340,12 +340,9 @@ def _sentence(data: Data, row: Row) -> str:
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    listed = rows(data.calls)
-    last = len(listed) - 1
-    wrong = next((k for k, row in enumerate(listed) if row.call.status or row.misuse), 0)
+    last = len(rows(data.calls)) - 1
     play = {"label": tr("step through the calls"), "seconds": 6.0, "steps": last}
-    play |= {"frames": [{"call": 0}, {"call": last}], "opens": max(wrong - 3, 0) / last}
-    return (play,)
+    return (play | {"frames": [{"call": 0}, {"call": last}]},)
 
 
 def verdict(data: Data) -> str:
