@@ -133,10 +133,10 @@ class Norm:
     line: tuple  # the removed part as a line over x-hat: height at 0, slope
     rstd: np.ndarray
     epsilon: np.ndarray
-    # the incoming gradient, times gamma if an activation comes after the norm; its name and that of `arriving`
-    before: np.ndarray
-    names: tuple
-    stretched: object  # the sentence on changes of x that y does not show
+    has_mean: bool
+    bent: np.ndarray  # whether an activation after the norm has a slope other than 1
+    before: np.ndarray  # the incoming gradient, times gamma if there is an activation
+    names: tuple  # of the incoming gradient, of gamma, and of the activation, if there is one
     state: object
 
     @property
@@ -192,7 +192,15 @@ class Norm:
                 "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains."
             ),
             n=self.n,
-            stretched=self.stretched,
+            stretched=told(
+                xp.where(self.bent, 2, int(self.has_mean)),
+                message("Stretch x, and y stays the same."),
+                message("Shift or stretch x, and y stays the same."),
+                message(
+                    "{activation} first multiplies each gradient by its slope. Shift or stretch x, and y stays the same."
+                ),
+                activation=self.names[2].capitalize(),
+            ),
             kept=written(100.0 * share, ".0f"),
             k=written(loudest, "d"),
         )
@@ -232,8 +240,6 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     xhat = each(of_scale) / xp.where(slope == 0.0, 1.0, slope)
     gamma = _scaled(xp, op, arranged.attributes, known, scale, upstream)[:size]
     weights, bent = slope * gamma, xp.any(slope != 1.0)
-    product, activation = f"{upstream} × {scale}", op.name.rpartition("_")[2]  # if there is one
-    sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
     gradient, arrives = flat(run(page.backward, known)[output]), flat(known[upstream])
     rstd, arriving = flat(known[[*op.saved][-1]])[0], weights * arrives
     taken = arriving - gradient / rstd
@@ -252,23 +258,11 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
         (middle - steep * xp.mean(xhat), steep),
         rstd,
         10.0 ** getattr(state, epsilon_of(op).name),
+        len(op.saved) > 1,
+        bent,
         arrives * xp.where(bent, gamma, 1.0),
-        (choose(bent, upstream, product), choose(bent, product, sloped)),
-        _stretched(xp, op, bent, activation),
+        (upstream, scale, op.name.rpartition("_")[2]),
         state,
-    )
-
-
-def _stretched(xp, op, bent, activation: str):
-    """Return the sentence on changes of x that y does not show."""
-    return told(
-        xp.where(bent, 2, int(len(op.saved) > 1)),
-        message("Stretch x, and y stays the same."),
-        message("Shift or stretch x, and y stays the same."),
-        message(
-            "{activation} first multiplies each gradient by its slope. Shift or stretch x, and y stays the same."
-        ),
-        activation=activation.capitalize(),
     )
 
 
@@ -370,12 +364,14 @@ def said(start, end, high, text: str, **values) -> Spots:
 
 
 def _bars(xp, found: Norm) -> list[Panel]:
-    before, arrives = found.names
+    upstream, scale, activation = found.names
+    product = f"{upstream} × {scale}"
+    sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
     taken = found.taken * found.times
     left = found.arriving - taken
     high = 1.1 * _most(xp, xp.concat([found.before, found.arriving, taken, left])) + 1e-30
     rows = (
-        ("arrives", arrives, found.arriving, INK),
+        ("arrives", choose(found.bent, product, sloped), found.arriving, INK),
         ("taken", tr("− taken away: what lies on the line"), taken, READ),
         (
             "remains",
@@ -389,7 +385,7 @@ def _bars(xp, found: Norm) -> list[Panel]:
         for name, title, values, kind in rows
     )
     zero, dots, chosen = first.marks
-    before = Bars(dots.x, found.before, PALE, before, 0.9)
+    before = Bars(dots.x, found.before, PALE, choose(found.bent, upstream, product), 0.9)
     after = replace(dots, label=tr("arrives at x̂"), width=0.45)
     return [replace(first, marks=(zero, before, after, chosen)), *others]
 

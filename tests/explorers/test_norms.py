@@ -11,6 +11,7 @@ from aclnn_viz.explorers import norms, subject_of
 from aclnn_viz.explorers.state import build
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line
 from aclnn_viz.pictures.text import unmarked
+from aclnn_viz.words.messages import in_language
 
 NORMS = "batch_norm deep_norm group_norm group_norm_swish layer_norm rms_norm".split()
 NAMES = {
@@ -184,3 +185,10 @@ def test_the_caption_tells_epsilon_and_statistics_that_stay():
     subject, data = opened("group_norm_swish")
     assert subject.said(data).startswith("Swish first multiplies each gradient by its slope. Shift")
     assert opened("rms_norm")[0].said(opened("rms_norm")[1]).startswith("Stretch x")
+
+
+def test_numbers_that_are_there_are_told_in_another_language():
+    subject, data = opened("group_norm_swish")
+    with in_language("zh"):
+        assert "先把每个梯度乘以它的斜率" in subject.said(data)
+        assert "swish的斜率" in panel(subject.show(data), "arrives").title
