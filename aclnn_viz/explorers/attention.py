@@ -13,11 +13,11 @@ import numpy as np
 from aclnn_viz.explorers.arrays import element, only, point, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Rule
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, number, told, written
+from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
@@ -98,6 +98,7 @@ class Attention:
         return (
             *self.borders("x", self.tile.size),
             Box(left, -high, right, high, kind=MOVED, filled=0.08),
+            Note(left + 0.1, -0.82 * high, tr("tile {k}", k=written(tile, ".0f")), "left"),
             ZERO,
         )
 
@@ -216,12 +217,12 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     # each place occurs twice, for a step function with vertical edges
     twice = np.repeat(np.arange(n), 2)
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
-    ahead = xp.minimum(found.state.swept, 1.0)
+    ahead, later = xp.minimum(found.state.swept, 1.0), tr("later tile")
     start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
         *found.ground(found.now, high),
-        Bars(at, xp.where(come, np.nan, score), PALE, tr("score in a later tile"), 0.6),
-        Bars(at, xp.where(come, score, np.nan), INK, tr("score in a tile already read"), 0.6),
+        Bars(at, xp.where(come, np.nan, score), PALE, later, 0.6),
+        Bars(at, xp.where(come, score, np.nan), INK, tr("tile read"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
         Arrows(point(left), point(start), np.zeros(1), point(top - start), READ),
         Grip(
@@ -236,7 +237,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     )
     title = tr("forward, query {row}: drag the dot over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
-    return Panel("scores", title, marks, _keys(found), up, WIDE, 250, ("column",))
+    return Panel("scores", title, marks, _keys(found), up, WIDE, 226, ("column",))
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
@@ -282,19 +283,14 @@ def _backward(xp, found: Attention, n: int) -> Panel:
     at, come = np.arange(float(n)), found.tile <= found.back
     high = reach(xp, 0.1, xp.concat([found.of_query(found.P), found.of_query(found.dS)]), 1.3)
     pairs = ((found.P, -0.2, READ, "P"), (found.dS, 0.2, GRADIENT, "dS"))
-    bars = []
+    bars, later = [], tr("later tile")
     for values, aside, kind, name in pairs:
         own = found.of_query(values)
         bars += [
-            Bars(at + aside, xp.where(come, np.nan, own), PALE, "", 0.36),
-            Bars(
-                at + aside,
-                xp.where(come, own, np.nan),
-                kind,
-                choose(found.back < 0.0, name, ""),
-                0.36,
-            ),
+            Bars(at + aside, xp.where(come, np.nan, own), PALE, later, 0.36),
+            Bars(at + aside, xp.where(come, own, np.nan), kind, name, 0.36),
         ]
+        later = ""
     back = xp.maximum(found.state.swept - 1.0, 0.0)
     marks = (
         *found.ground(found.back, high),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from panelled_explorer import mark, marks, stage
 
-from aclnn_viz.pictures.marks import Bars, Box, Heat, Line
+from aclnn_viz.pictures.marks import Bars, Box, Heat, Line, Note
 from aclnn_viz.pictures.text import unmarked
 
 STATES = [
@@ -87,6 +87,13 @@ def test_it_shows_what_a_loop_over_keys_computes(values):
         assert steps[j] == pytest.approx(wanted, nan_ok=True)
 
 
+@pytest.mark.parametrize("swept", [0.5, 1.0, 1.6])
+def test_the_legend_of_backward_names_its_bars_before_they_are_computed(swept):
+    subject, data, _ = opened(swept=swept)
+    named = [bars.label for bars in marks(subject.show(data), "backward", Bars)]
+    assert named == ["later tile", "P", "", "dS"]
+
+
 def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
     subject, data, found = opened(swept=0.5)
     shown = subject.show(data)
@@ -96,6 +103,7 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
     assert (across[np.isfinite(across)] == 0).all()
     boxes = [mark(shown, "scores", Box), marks(shown, "map", Box)[1]]
     assert [(box.x0, box.x1) for box in boxes] == [(7.5, 11.5)] * 2
+    assert mark(shown, "scores", Note).text == "tile 2"
     assert found.now == 2
 
 
