@@ -18,7 +18,7 @@ from aclnn_viz.explorers.norms import bars, reach, said
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.pictures.text import number, signed, told, written
 from aclnn_viz.words.messages import message, tr
 
 # least probability of a dragged class; most of all dragged classes of a row together
@@ -153,7 +153,7 @@ class Loss:
             ),
             row=written(self.chosen[0], "d"),
             t=written(target, "d"),
-            pull=number(-strength),
+            pull=signed(-strength),
         )
 
 

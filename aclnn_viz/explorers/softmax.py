@@ -18,7 +18,7 @@ from aclnn_viz.explorers.norms import HANDS, ZERO, bars, in_hand, part_of, reach
 from aclnn_viz.pictures.marks import Box, Handles, Line
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, INK, READ
-from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.pictures.text import signed, told, written
 from aclnn_viz.words.messages import message, tr
 
 LOUD = 0.9  # a larger probability gets a caption of its own
@@ -86,7 +86,7 @@ class Softmax:
                 message(
                     "Each element gives back its probability's [5:share of the sum]. [b:What remains adds up to 0:] each [8:column] is the gradient of one element."
                 ),
-                sum=number(xp.sum(self.arriving)),
+                sum=signed(xp.sum(self.arriving)),
             )
         most = xp.max(self.share)
         even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))

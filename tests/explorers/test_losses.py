@@ -106,7 +106,7 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     np.testing.assert_allclose(found.gradient, wanted)
     np.testing.assert_allclose(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
-    assert f"class 1 gets a gradient: {wanted[1, 1]:.4g}, which its weight sets" in unmarked(
+    assert f"class 1 gets a gradient: −{-wanted[1, 1]:.4g}, which its weight sets" in unmarked(
         subject.said(data)
     )
 
