@@ -173,6 +173,19 @@ def test_a_hint_shows_over_a_handle_as_beside_it(opened):
     assert hint.is_hidden()
 
 
+def test_the_hint_of_a_drag_is_that_of_what_is_held(opened):
+    page, data = opened("layer_norm")
+    hint = page.locator("[data-panel=norm] .ae-hint")
+    box = page.locator("[data-panel=norm] .ae-grip").bounding_box()
+    k = int(data.state.element)
+    page.mouse.move(box["x"] + 22, box["y"] + 22)
+    page.mouse.down()
+    for step in range(1, 6):  # over the places of other elements
+        page.mouse.move(box["x"] + 22 + 12 * step, box["y"] + 22)
+        assert hint.text_content().startswith(f"element {k}\n")
+    page.mouse.up()
+
+
 def test_a_class_lights_its_like(opened):
     page, _ = opened("cross_entropy_loss")
     for panel, y, other in (("row", 0.9, "map"), ("map", 6, "row")):

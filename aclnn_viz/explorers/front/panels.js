@@ -153,8 +153,8 @@ class Drawing extends Frame {
       const words = said(axis, value), bare = Number.isNaN(Number(words)) ? "" : axis === spec.x ? "x" : "y";
       return `${axis.label || bare} ${words}`.trim();
     };
-    const spot = this.spot(x, y);
-    if (spot) return spot.text;
+    const spot = this.spot(x, y), own = this.holds && !this.handle.choose[0] && `${tr("element {k}", { k: chosenOf(this.kit, this.handle)[1] })}\n`;
+    if (spot) return this.marks.flatMap(({ texts = [] }) => texts).find((text) => own && text.startsWith(own)) ?? spot.text;  // of the one in the hand
     const point = this.handle && (this.holds ? chosenOf(this.kit, this.handle) : nearest(this, x, y, 8));
     if (point) {
       const { columns, units: [[ox, fx], [oy, fy]], x: xs, y: ys } = this.handle, k = point[0] * columns + point[1];
