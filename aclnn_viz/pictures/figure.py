@@ -65,14 +65,11 @@ def figure(picture, theme: str = "light"):
         *((text, 9, "normal", look.ink) for text in picture.headline),
     ]
     above = [
-        ("\n".join(wrapped(text, int(wide / size * ACROSS[weight]))), size, weight, colour)
+        (_folded(text, wide, size, weight), size, weight, colour)
         for text, size, weight, colour in words
         if text
     ]
-    below = "\n".join(
-        "\n".join(wrapped(text, int(wide / SMALL_PRINT * ACROSS["normal"])))
-        for text in picture.notices
-    )
+    below = "\n".join(_folded(text, wide, SMALL_PRINT, "normal") for text in picture.notices)
     head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(
         above
     )
@@ -97,6 +94,10 @@ def figure(picture, theme: str = "light"):
             height = sum(heights.get(row + k, 0) for k in range(panel.rows))
             _panel(drawn, panel, look, column * wide / COLUMNS, start, height)
     return drawn
+
+
+def _folded(text: str, wide: float, size: float, weight: str) -> str:
+    return "\n".join(wrapped(text, int(wide / size * ACROSS[weight])))
 
 
 def _grown(panel: Panel, wide: float) -> Panel:
@@ -435,31 +436,23 @@ def _digits(values, wide):
 def _rule(axes, mark, look):
     if not np.isfinite(mark.at):
         return
-    style = {"linewidth": WIDTH["rule"], **_colour(mark, look)}
-    if mark.axis == "x":
-        axes.axvline(mark.at, **style)
-        share = [axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)]
-        late = (share[2] - share[0]) / (share[1] - share[0]) > 0.75
-        line = 10 * len(axes.texts)  # place the label below those of earlier rules
-        place, moved, transform = (
-            (mark.at, 1.0),
-            (-4 if late else 4, -10 - line),
-            axes.get_xaxis_transform(),
+    upright = mark.axis == "x"
+    drawn = axes.axvline if upright else axes.axhline
+    line = drawn(mark.at, linewidth=WIDTH["rule"], **_colour(mark, look))
+    place, moved, align = (1.0, mark.at), (-4, 3), "right"
+    if upright:
+        left, right, at = (
+            axes.transScale.transform((x, 1.0))[0] for x in (*axes.get_xlim(), mark.at)
         )
+        late = (at - left) / (right - left) > 0.75
+        # below the labels of earlier rules
+        place, moved = (mark.at, 1.0), (-4 if late else 4, -10 - 10 * len(axes.texts))
         align = "right" if late else "left"
-    else:
-        axes.axhline(mark.at, **style)
-        place, moved, transform, align = (
-            (1.0, mark.at),
-            (-4, 3),
-            axes.get_yaxis_transform(),
-            "right",
-        )
     axes.annotate(
         mark.label,
         place,
         moved,
-        xycoords=transform,
+        xycoords=line.get_transform(),
         textcoords="offset points",
         ha=align,
         fontsize=SMALL_PRINT,
@@ -467,22 +460,17 @@ def _rule(axes, mark, look):
     )
 
 
-def _box(axes, mark, look):
+def _rectangle(axes, x0, y0, x1, y1, **style):
     from matplotlib.patches import Rectangle
 
-    colour = _colour(mark, look)["color"]
-    corner, wide, tall = (mark.x0, mark.y0), mark.x1 - mark.x0, mark.y1 - mark.y0
-    axes.add_patch(
-        Rectangle(
-            corner,
-            wide,
-            tall,
-            facecolor=(colour, mark.filled),
-            edgecolor=colour,
-            linewidth=WIDTH["box"],
-        )
-    )
-    down, ends = axes.yaxis_inverted(), axes.transData.transform([corner, (mark.x1, mark.y1)])
+    axes.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, linewidth=WIDTH["box"], **style))
+
+
+def _box(axes, mark, look):
+    colour, corners = _colour(mark, look)["color"], (mark.x0, mark.y0, mark.x1, mark.y1)
+    _rectangle(axes, *corners, facecolor=(colour, mark.filled), edgecolor=colour)
+    down = axes.yaxis_inverted()
+    ends = axes.transData.transform([corners[:2], corners[2:]])
     # a word within a full box is left out where it has no room
     room = np.inf if mark.filled <= 0.5 else abs(ends[1] - ends[0])[0]
     axes.annotate(
@@ -497,26 +485,18 @@ def _box(axes, mark, look):
 
 
 def _blocks(axes, mark, look):
-    from matplotlib.patches import Rectangle
-
-    colour, parts = (
-        _colour(mark, look)["color"],
-        (mark.x0, mark.y0, mark.x1, mark.y1, mark.values, mark.wrong),
-    )
+    colour = _colour(mark, look)["color"]
     shades = coloured(mark.values, "hues", 0, mark.high) / 255
-    for k, (x0, y0, x1, y1, value, wrong) in enumerate(zip(*parts, strict=True)):
+    parts = zip(mark.x0, mark.y0, mark.x1, mark.y1, mark.values, mark.wrong, strict=True)
+    for k, (x0, y0, x1, y1, value, wrong) in enumerate(parts):
         frame, bright = np.isnan(value), shades[k] @ (0.3, 0.6, 0.1) > 0.5
-        axes.add_patch(
-            Rectangle(
-                (x0, y0),
-                x1 - x0,
-                y1 - y0,
-                facecolor="none" if frame else shades[k],
-                edgecolor=colour if wrong or frame else "none",
-                hatch="////" if wrong else "",
-                alpha=mark.opacity,
-                linewidth=WIDTH["box"],
-            )
+        _rectangle(
+            axes,
+            *(x0, y0, x1, y1),
+            facecolor="none" if frame else shades[k],
+            edgecolor=colour if wrong or frame else "none",
+            hatch="////" if wrong else "",
+            alpha=mark.opacity,
         )
         ink = look.ink if frame else CELL["dark" if bright else "light"]
         said = mark.words[k] if mark.words and np.isfinite(x0) else ""
@@ -525,18 +505,9 @@ def _blocks(axes, mark, look):
 
 
 def _note(axes, mark, look):
-    if mark.math:
-        axes.text(
-            mark.x,
-            mark.y,
-            f"${mark.math}$",
-            ha=mark.align,
-            va="center",
-            fontsize=9,
-            parse_math=True,
-        )
-        return
-    axes.text(mark.x, mark.y, mark.text, ha=mark.align, va="center", fontsize=SMALL_PRINT)
+    text, size = (f"${mark.math}$", 9) if mark.math else (mark.text, SMALL_PRINT)
+    style = {"ha": mark.align, "va": "center", "fontsize": size, "parse_math": bool(mark.math)}
+    axes.text(mark.x, mark.y, text, **style)
 
 
 DRAW = {
