@@ -180,8 +180,8 @@ def test_the_hint_of_a_drag_is_that_of_what_is_held(opened):
     k = int(data.state.element)
     page.mouse.move(box["x"] + 22, box["y"] + 22)
     page.mouse.down()
-    for step in range(1, 6):  # over the places of other elements
-        page.mouse.move(box["x"] + 22 + 12 * step, box["y"] + 22)
+    for step in range(1, 25):  # over the places of other elements
+        page.mouse.move(box["x"] + 22 - 14 * step, box["y"] + 22)
         assert hint.text_content().startswith(f"element {k}\n")
     page.mouse.up()
 
