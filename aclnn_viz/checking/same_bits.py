@@ -167,9 +167,8 @@ class _Case:
 
     def recorded(self, view: View) -> list[Step]:
         """Return the steps of the kernel on a view."""
-        cores = {name: value for name, value in view.how if name == "cores"}
         with suppress(Exception):  # the kernel may raise anything, or its source is missing
-            return recorded(self.kernel, self.cut(view).inputs, **cores)[0]
+            return recorded(self.kernel, self.cut(view).inputs, **dict(view.how))[0]
         return []
 
 

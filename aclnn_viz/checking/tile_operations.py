@@ -77,9 +77,9 @@ def _tile(core, memory, span, dtype) -> str | Message:
 
 
 def recorded(program: Program, inputs: Mapping, **how) -> tuple[list[Step], dict[str, Part]]:
-    """Run a tile program; return its steps and outputs, despite any hazards."""
+    """Run a tile program in its own order; return its steps and outputs, despite any hazards."""
     order = Recorded()
-    run = launch(program, traced=False, **how, schedule=order, **inputs)
+    run = launch(program, traced=False, **how | {"schedule": order}, **inputs)
     outputs = {name: part(array) for name, array in run.outputs.items()}
     return order.recorder.steps, {
         name: output._replace(at=output.at - output.at.ravel()[0] + order.starts.get(name, 0))
