@@ -7,6 +7,7 @@ must stay. Two recordings of the kernel explain a change: sums cut at other plac
 
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -286,8 +287,11 @@ def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
     yield from (_at(ATOMIC, step) for step in steps if "(atomic)" in step.name)
     sums = [[step for step in run if SUMS.search(step.name)] for run in runs]
     for mine, yours in (sums, sums[::-1]):
+        there = defaultdict(list)
+        for other in yours:
+            there[other[:4]].append(other)
         for step in mine:
-            others = [other for other in yours if other[:4] == step[:4]]
+            others = there[step[:4]]
             if others and not any(_alike(step, other) for other in others):
                 a, b = (run.operands[0].values.shape for run in (step, others[0]))
                 yield _at(CUT, step, a=a, b=b)
