@@ -133,7 +133,7 @@ def sites(op: Operator, probe: CaseRun) -> Iterator[Edit]:
         holder = statements(unit.tree)
         for node in ast.walk(unit.tree) if unit.name in probe.floats else ():
             match node:
-                case ast.Call(func=ast.Attribute(attr="sum" | "mean") as whole, args=args):
+                case ast.Call(ast.Attribute(attr="sum" | "mean") as whole, args):
                     called = {"func": ast.Name(REDUCED, ast.Load()), "args": [whole, *args]}
                     edit = Edit(
                         "sum", unit, holder[id(node)], Change("sum", node, called, line=node.lineno)

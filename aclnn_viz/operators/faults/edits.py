@@ -135,7 +135,7 @@ class _Plain(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.expr:
         self.generic_visit(node)
         match node:
-            case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]) if ast.unparse(
+            case ast.Call(ast.Attribute(attr="where"), [_, one, other]) if ast.unparse(
                 one
             ) == ast.unparse(other):
                 return one
@@ -209,14 +209,14 @@ def changes(tree: ast.stmt, names: tuple[str, ...]) -> Iterator[tuple[ast.stmt, 
 
 def _dropped(statement: ast.stmt) -> Iterator[Change]:
     match statement:
-        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+        case ast.Assign([ast.Name(name)], value):
             used = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
             if name in used:  # without the assignment, the name keeps its earlier value
                 yield Change(
                     "statement", statement, {"value": ast.Name(name, ast.Load())}, drops=True
                 )
             yield Change("operator", statement, {"value": ast.UnaryOp(ast.USub(), value)})
-        case ast.Assign(targets=[ast.Tuple(elts=targets)]):
+        case ast.Assign([ast.Tuple(targets)]):
             for at in range(len(targets) - 1):
                 swapped = _put(targets, at, targets[at + 1], targets[at])
                 yield Change("name", statement, {"targets": [ast.Tuple(swapped, ast.Store())]})
@@ -224,13 +224,13 @@ def _dropped(statement: ast.stmt) -> Iterator[Change]:
             yield Change("statement", statement, {"value": ast.Constant(0)}, drops=True)
             for new in OPERATORS[type(op)]:
                 yield Change("operator", statement, {"op": new()})
-        case ast.If(test=test):
+        case ast.If(test):
             yield Change("statement", statement, {"test": ast.Constant(True)})
             yield Change(
                 "statement", statement, {"test": ast.Constant(False)}, drops=not statement.orelse
             )
             yield Change("comparison", statement, {"test": ast.UnaryOp(ast.Not(), test)})
-        case ast.Expr(value=ast.Call()):
+        case ast.Expr(ast.Call()):
             yield Change("statement", statement, {"value": ast.Constant(None)}, drops=True)
 
 
@@ -243,24 +243,24 @@ def _of_node(node: ast.AST, names, texts, negated) -> Iterator[Change]:
     match node:
         case ast.BinOp() | ast.UnaryOp() | ast.Compare(ops=[_]):
             yield from _of_operator(node, made)
-        case ast.Constant(value=value) if id(node) not in negated or not isinstance(value, int):
+        case ast.Constant(value) if id(node) not in negated or not isinstance(value, int):
             others = texts if value in texts else _numbers(value)
             kind = "index" if type(value) is int else "constant"
             yield from (made(kind, value=other) for other in others if other != value)
         case ast.Call():
             yield from _of_call(node, made)
-        case ast.Tuple(elts=elements, ctx=ast.Load()) if len(elements) < 5:
+        case ast.Tuple(elements, ast.Load()) if len(elements) < 5:
             for at, element in enumerate(elements):
                 if isinstance(element, ast.Name) and element.id in names:
                     negative = ast.UnaryOp(ast.USub(), element)
                     yield made("operator", elts=_put(elements, at, negative))
-        case ast.IfExp(body=body, orelse=orelse):
+        case ast.IfExp(_, body, orelse):
             yield made("comparison", body=orelse, orelse=body)
             yield made("comparison", test=ast.Constant(True))
             yield made("comparison", test=ast.Constant(False))
         case ast.Attribute(attr="float64"):
             yield made("format", attr="float16")
-        case ast.Name(id=name, ctx=ast.Load()) if name in names:
+        case ast.Name(name, ast.Load()) if name in names:
             for new in names:
                 if new != name:
                     yield Change("name", node, {"id": new}, line=line, exchange=(name, new))
@@ -285,7 +285,7 @@ def _numbers(value) -> tuple:
 
 def _of_operator(node: ast.expr, made) -> Iterator[Change]:
     match node:
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+        case ast.BinOp(left, op, right) if type(op) in OPERATORS:
             for new in OPERATORS[type(op)]:
                 yield made("operator", op=new())
             if isinstance(op, ast.BitAnd | ast.BitOr):
@@ -298,9 +298,9 @@ def _of_operator(node: ast.expr, made) -> Iterator[Change]:
                     yield made("factor", **{side: neutral})
             if isinstance(op, ast.Sub | ast.Div):
                 yield made("operator", left=right, right=left)
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int(value))):
+        case ast.UnaryOp(ast.USub(), ast.Constant(int(value))):
             yield made("index", operand=ast.Constant(value + 1))
-        case ast.UnaryOp(op=ast.USub()):
+        case ast.UnaryOp(ast.USub()):
             yield made("operator", op=ast.UAdd())
         case ast.Compare(ops=[op]):
             yield from (made("comparison", ops=[new()]) for new in COMPARISONS.get(type(op), ()))
@@ -642,16 +642,12 @@ def _written_otherwise(node: ast.expr) -> Iterator[tuple]:
                 yield "off by one", ast.BinOp(node, step, ast.Constant(1))
             for form in OF_NAMES:
                 yield "function", ast.parse(form.format(text), mode="eval").body, form
-        case ast.BinOp(left=ast.BinOp(left=a, op=first, right=b), op=second, right=c) if _mixed(
-            first, second
-        ):
+        case ast.BinOp(ast.BinOp(a, first, b), second, c) if _mixed(first, second):
             yield "parenthesis", ast.BinOp(a, first, ast.BinOp(b, second, c))
             yield "parenthesis", ast.BinOp(ast.BinOp(a, second, c), first, b)
-        case ast.BinOp(left=a, op=first, right=ast.BinOp(left=b, op=second, right=c)) if _mixed(
-            first, second
-        ):
+        case ast.BinOp(a, first, ast.BinOp(b, second, c)) if _mixed(first, second):
             yield "parenthesis", ast.BinOp(ast.BinOp(a, first, b), second, c)
-        case ast.List(elts=[ast.Tuple(elts=first), ast.Tuple(elts=second)]):
+        case ast.List([ast.Tuple(first), ast.Tuple(second)]):
             for at, both in enumerate(zip(second, first)):
                 some = (
                     ast.Tuple(_put(old, at, new), ast.Load())
