@@ -111,7 +111,7 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
 
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):
     axes, panels, arrays = shown(explorer, explorer.state())
-    text = next(one for one in panels if one["name"] == "arrives")
+    text = next(one for one in panels if one["name"] == "taken")
     bars = next(mark["y"] for mark in text["marks"] if mark["mark"] == "Bars")
     shorter = {**arrays, bars: 0.7 * arrays[bars]}
     assert "longer" in panel_picture.misplaced(explorer, axes, [text], shorter)[0]
