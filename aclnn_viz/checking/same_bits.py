@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -119,20 +119,24 @@ class SameBits:
 
 
 class View(NamedTuple):
-    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these (None: all); `how` to run them."""
+    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these (None: all); `how` to run them, at which
+    `call`.
+    """
 
     first: int = ROW
     count: int = BATCH
     step: int = 1
     place: int | None = 0
     how: tuple = ()
+    call: int = 0
 
 
 class _Case:
     """A case with independent rows; `along` gives the row axis of each output."""
 
     def __init__(self, base: Case, kernel: Callable, attributes: dict):
-        self.base, self.kernel, self.axes, self.known = base, kernel, Axes(base), {}
+        self.base, self.kernel, self.axes = base, kernel, Axes(base)
+        self.seen = cache(self._seen)
         self.options = base.arrays | attributes | {"dtype": base.dtype}
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
@@ -157,14 +161,12 @@ class _Case:
             if name in outputs
         }
 
-    def seen(self, view: View, again: bool = False) -> dict[str, np.ndarray] | None:
+    def _seen(self, view: View) -> dict[str, np.ndarray] | None:
         """Return the tested row of each output on a view (all rows if its place is None); None if the kernel fails."""
-        if again or view not in self.known:
-            under = getattr(self.kernel, "under", partial(_in_threads, self.kernel))
-            kernel = under(**dict(view.how)) if view.how else self.kernel
-            outputs = outputs_alone(kernel, self.cut(view))
-            self.known[view] = outputs and self._row(outputs, view.place)
-        return self.known[view]
+        under = getattr(self.kernel, "under", partial(_in_threads, self.kernel))
+        kernel = under(**dict(view.how)) if view.how else self.kernel
+        outputs = outputs_alone(kernel, self.cut(view))
+        return outputs and self._row(outputs, view.place)
 
     def recorded(self, view: View) -> list[Step]:
         """Return the steps of the kernel on a view."""
@@ -195,7 +197,7 @@ def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
     """Yield each variation with the two views that it compares."""
     # tile programs are slow, so they get smaller batches
     rows, longest = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH
-    yield CALLS, rows, rows
+    yield CALLS, rows, View(call=1)
     for step in (5, 16):
         yield OTHERS, rows, View(step=step)
     for size in SIZES:
@@ -207,7 +209,7 @@ def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
         first, *others = (View(0, longest, 1, None, ((name, value),)) for value in values)
         for other in others:
             yield what, first, other
-    yield CALLS, rows, rows
+    yield CALLS, rows, View(call=2)
 
 
 def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None) -> SameBits:
@@ -250,7 +252,7 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
         changes, tried = {}, {}
         for rows in _cases(op, given.function, whole("seed", seed)):
             for what, first, second in _views(hasattr(given.function, "under")):
-                row, other = rows.seen(first), rows.seen(second, first is second)
+                row, other = rows.seen(first), rows.seen(second)
                 for name in row if row and other else ():
                     tried[what] = None
                     if (what, name) not in changes and not bits_alike(row[name], other.get(name)):
