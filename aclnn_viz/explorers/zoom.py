@@ -25,14 +25,13 @@ LEVELS = "formula", "tensor", "pipes"
 LEGEND = {
     INK: message("input"),
     READ: message("elementwise"),
-    PALE: message("reduced along an axis"),
+    PALE: message("reduced"),
     GRADIENT: message("output"),
 }
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
 TALL, DEEP, FRACTION = 390, 46, 64
-# widths in pixels: a letter, a number in a cell, the instructions
-LETTER, DIGITS, TABLE = 6.9, 64, 600
+LETTER, DIGITS = 6.9, 64  # widths in pixels: a letter, a number in a cell
 PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
@@ -43,7 +42,7 @@ ABOVE = message(
 )
 NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
 WORK = message(
-    "[b:{n} instructions] make tile {tile} of core {core}. Beside each stands the value that it wrote for this number, and the [5:term] of the formula that this value is. Click an instruction to see that term."
+    "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see its term.]"
 )
 # start with a program of several outputs: sums over rows are among them
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
@@ -175,7 +174,7 @@ def tensor(data: Data, k: int) -> Panel:
         Axis("" if single else tr("row"), rows - 0.5, -0.5, "linear", (*tiles.items(),) or None),
     )
     title, height = tr(title, term=shown.term.label, shape=shown.shape), max(TALL, 60 + 26 * rows)
-    return _panel(data, title, marks, *axes, place, height, DIGITS * columns + TABLE // 6)
+    return _panel(data, title, marks, *axes, place, height, DIGITS * columns + 100)
 
 
 def _names(tile) -> dict:
@@ -206,7 +205,7 @@ def sentences(z, k: int):
 
 
 def _wrote(data: Data, k: int):
-    """Yield (instruction, number, term, text of its error) of the tile's instructions for the element."""
+    """Yield (instruction, number, term, its error, a line about that) of the tile's instructions for the element."""
     z, xp = data.zoomed, data.xp
     tile, rows = z.tiles[k], len(z.shown[0].rows)
     of = next(shown for shown in z.shown if shown.term.name == tile.output)
@@ -218,7 +217,7 @@ def _wrote(data: Data, k: int):
         of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
         text = message("off by {error}, row {row}") if of_row else message("off by {error}")
         off = {"error": written(value - right, ".1g"), "row": written(first + below, "d")}
-        yield job, number(value), term, tr(text, **off) if term >= 0 else ""
+        yield job, number(value), term, off["error"], "\n" + tr(text, **off)
 
 
 def pipes(data: Data, k: int) -> Panel:
@@ -226,32 +225,30 @@ def pipes(data: Data, k: int) -> Panel:
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
     columns = [pipe for pipe in PIPES if pipe in {job.pipe for job in shown}]
-    start, spots, marks = 0.11 * len(columns) + 0.14, [], []
+    # columns overlap, so that a phone has room for all; a row has one instruction
+    start, spots, marks = 0.095 * len(columns) + 0.34, [], []
     for n, pipe in enumerate(columns):
-        marks.append(Note(0.11 * n + 0.1, -0.75, pipe_name(pipe)))
+        marks.append(Note(0.095 * n + 0.06, -0.75, pipe_name(pipe), "left"))
     heads = tr("wrote"), tr(meant("term", "term of a formula")), tr("error")
-    places = (start, "right"), (start + 0.02, "left"), (0.86, "left")
+    places = (start, "right"), (start + 0.02, "left"), (0.99, "right")
     marks += [Note(x, -0.75, text, align) for (x, align), text in zip(places, heads)]
     for y, job in enumerate(shown):
-        left = 0.11 * columns.index(job.pipe) + 0.05
-        value, term, error = wrote.get(job, ("", -1, ""))
+        left = 0.095 * columns.index(job.pipe) + 0.06
+        value, term, error, line = wrote.get(job, ("", -1, "", ""))
         kind, sets = GUIDE, ()
-        marks += [Note(0.03, y, str(job.step), "right"), Note(start, y, value, "right")]
+        marks += [Note(0.05, y, str(job.step), "right"), Note(start, y, value, "right")]
         if term >= 0:
             one = z.terms[term]
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
-            at = (
-                start + 0.02,
-                y,
-                tr(FORMULA, formula=one.label),
-                "left",
-                0.82 - start,
-                typeset(one, flat=True),
-            )
-            marks += [Note(*at), Note(0.86, y, error, "left")]
-        marks.append(Box(left, y - 0.42, left + 0.1, y + 0.42, "", kind, 0.16))
-        marks.append(Note(left + 0.05, y, job.name, room=0.1))
-        spots.append((y, tr("{name} in line {line}", name=job.name, line=job.line), sets))
+            label, room = tr(FORMULA, formula=one.label), 0.85 - start
+            marks += [
+                Note(start + 0.02, y, label, "left", room, typeset(one, flat=True)),
+                Note(0.99, y, error, "right"),
+            ]
+        said = tr("{name} in line {line}", name=job.name, line=job.line)
+        marks.append(Box(left, y - 0.42, left + 0.22, y + 0.42, "", kind, 0.16))
+        marks.append(Note(left + 0.11, y, job.name, room=0.22))
+        spots.append((y, said + line if term >= 0 else said, sets))
     y, texts, sets = zip(*spots)
     y = np.array(y)
     marks.append(Spots(0 * y, y - 0.5, 0 * y + 1, y + 0.5, texts, sets))
@@ -265,7 +262,7 @@ def pipes(data: Data, k: int) -> Panel:
         **_names(tile),
     )
     axes = UNIT, Axis("", len(shown) - 0.4, -1.2, ticks=())
-    return _panel(data, title, marks, *axes, least=TABLE)
+    return _panel(data, title, marks, *axes)
 
 
 def caption(data: Data):

@@ -246,21 +246,24 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
     z, panel = data.zoomed, SUBJECT.panels(data)[0]
     tile = z.tiles[z.tile[0, 1, 3]]
     wrote = {
-        job.step: (values[3], term) for job, values, _, term, _ in tile.wrote if len(values) > 3
+        job.step: (values[3], right[3], term)
+        for job, values, right, term, _ in tile.wrote
+        if len(values) > 3
     }
     rows = {}
     for note in panel.marks:
         if isinstance(note, Note) and note.y >= 0:
-            rows.setdefault(note.y, {})[round(note.x, 2)] = note.text
-    sets = next(mark for mark in panel.marks if isinstance(mark, Spots)).sets
-    assert len(rows) == len(sets) == len(tile.jobs) == 15
-    for row, goes in zip(rows.values(), sets):
-        value, term = wrote.get(int(row[0.03]), (None, -1))
+            rows.setdefault(note.y, []).append(note.text)
+    spots = next(mark for mark in panel.marks if isinstance(mark, Spots))
+    assert len(rows) == len(spots.sets) == len(tile.jobs) == 15
+    for row, goes, text in zip(rows.values(), spots.sets, spots.texts):
+        step, said, *named = row
+        value, right, term = wrote.get(int(step), (None, None, -1))
         assert dict(goes).get("term", -1) == term
         if term >= 0:
-            assert row[0.49] == z.terms[term].label and float(row[0.47]) == pytest.approx(
-                value, rel=1e-3
-            )
+            label, error, _ = named
+            assert label == z.terms[term].label and error == f"{value - right:.1g}"
+            assert float(said) == pytest.approx(value, rel=1e-3) and f"off by {error}" in text
 
 
 def test_formulas_are_set_as_they_are_written():
