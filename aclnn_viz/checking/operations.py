@@ -274,7 +274,8 @@ class Recorder:
 def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], object]:
     """Run a kernel, a tile program with keywords of `launch`; return its steps and what it returns, as Parts or arrays.
 
-    Raises whatever the kernel raises, OSError without a source, KeyError if the source differs.
+    Raises whatever the kernel raises, OSError without a source or if `gc.freeze` hides its functions, KeyError if the source
+    differs.
     """
     if hasattr(kernel, "under"):
         return import_module(TILES).recorded(kernel, inputs, **how)

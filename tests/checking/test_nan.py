@@ -75,6 +75,15 @@ def test_the_line_that_makes_the_first_is_named(file, name, row):
     assert not any(text.endswith(": ") or "none" in text for text in nan.lines)
 
 
+def test_the_line_of_an_object_is_named():
+    class Divided:
+        def __call__(self, /, gradOutput, **inputs):
+            return gradOutput / np.zeros(2, np.float32)
+
+    nan = av.check("silu", Divided(), cases=[av.case("silu", shape=(1, 2))]).nan
+    assert nan.file == __file__ and "gradOutput / np.zeros(2, np.float32)" in nan.lines[0]
+
+
 def test_what_ends_the_nan_of_an_input_is_named():
     case = av.case("silu", shape=(1, 2), self=np.float32([[np.nan, 1]]))
     result = av.check("silu", f"{KERNELS / 'numpy_kernels.py'}:clipped", cases=[case])
