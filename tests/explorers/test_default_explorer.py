@@ -31,11 +31,16 @@ def test_an_operator_without_an_explorer_gets_this_one(bare):
     assert bare.problem == {} and bare.subject.inputs.__module__ == "aclnn_viz.explorers.default"
     names = [name for name, value in bare.data.inputs.items() if isinstance(value, np.ndarray)]
     op = bare.subject.operator(bare.data.state)
-    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *op.outputs]
+    # an output of an optional input is left out with it
+    panels, tensors = [panel.name for panel in shown(bare).panels], [*names, *bare.data.outputs]
     assert panels[-len(tensors) :] == tensors and len(panels) > len(tensors)
     fields = {c["field"] for c in controls(bare.subject.state)}
     moved = {p.name for p in op.parameters if p.kind in ("bool", "float")}
-    assert {"dtype", "seed", "axis_0", "axis_1"} | moved <= fields
+    if op.name == "flash_attention_score":  # its own controls of sizes, and no dropout
+        moved = {"scaleValue", "shape", "block"}
+    else:
+        moved |= {"axis_0", "axis_1"}
+    assert {"dtype", "seed"} | moved <= fields
 
 
 def shown(explorer):
@@ -45,9 +50,9 @@ def shown(explorer):
 def test_the_words_tell_the_numbers_which_are_finite(bare):
     picture = shown(bare)
     assert all(f"\n{name} [" in picture.text for name in bare.data.outputs)
-    gaps = "forward slope norm weights row map scores volume back planes".split()
-    arrays, _ = described([panel for panel in picture.panels if panel.name not in gaps])
-    assert all(np.isfinite(array).all() for array in arrays.values())
+    # marks of a stage have gaps, which are nan
+    arrays, _ = described([panel for panel in picture.panels if panel.more])
+    assert arrays and all(np.isfinite(array).all() for array in arrays.values())
 
 
 def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():
