@@ -7,6 +7,7 @@ unchecked mistake.
 """
 
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import prod
 
 import numpy as np
@@ -47,9 +48,8 @@ WIDE = 0.8  # of a column of places
 
 @dataclass(frozen=True)
 class Row:
-    """Successive calls of one function with the same status: the first call, and their number."""
+    """Successive calls of one function with the same status."""
 
-    first: int
     calls: tuple
 
     @property
@@ -57,9 +57,8 @@ class Row:
         return self.calls[0]
 
     @property
-    def text(self) -> str:
-        count = f"×{len(self.calls)}" if self.calls[1:] else ""
-        return "  ".join(filter(None, (_name(self), count)))
+    def name(self) -> str:
+        return f"{self.call.function}  {_about(self.call)}".strip()
 
     @property
     def misuse(self) -> list[str]:
@@ -67,15 +66,8 @@ class Row:
 
 
 def rows(calls) -> list[Row]:
-    found: list[Row] = []
-    for k, call in enumerate(calls):
-        alike = call.function, call.stage, call.status, _about(call)
-        last = found[-1].call if found else None
-        if last and alike == (last.function, last.stage, last.status, _about(last)):
-            found[-1] = replace(found[-1], calls=(*found[-1].calls, call))
-        else:
-            found.append(Row(k, (call,)))
-    return found
+    alike = groupby(calls, lambda one: (one.function, one.stage, one.status, _about(one)))
+    return [Row(tuple(group)) for _, group in alike]
 
 
 def _to_device(call) -> bool:
@@ -86,10 +78,6 @@ def _about(call) -> str:
     if call.function == "aclrtMemcpy":
         return tr("to the device") if _to_device(call) else tr("to the host")
     return tr("workspace") if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
-
-
-def _name(row: Row) -> str:
-    return "  ".join(filter(None, (row.call.function, _about(row.call))))
 
 
 @dataclass(eq=False)
@@ -183,28 +171,24 @@ def panels(data: Data) -> list[Panel]:
     return [program(data), memory(data), storage(data)]
 
 
-def _stage(row: Row) -> str:
-    """Return the key of the program's part that holds a row."""
-    return getattr(row.call.stage, "key", row.call.stage)
-
-
 def program(data: Data) -> Panel:
     """Return every call with its status, the two phases, errors and the chosen call."""
     listed, at = rows(data.calls), _at(data) + 0.0
-    stages, low = [_stage(row) for row in listed], len(listed) + 0.6
+    stages, low = [row.call.stage for row in listed], len(listed) + 0.6
     marks = [Note(0.92, -1.0, tr("status"), "right")]
     for name in filter(stages.__contains__, PHASES):
         first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
         marks.append(Box(0.0, first - 0.5, 1.0, last + 0.5, kind=GUIDE, filled=0.12))
         # the long name of phase 1 has its row for itself
-        marks.append(Note(0.8, last, tr(listed[first].call.stage), "right", 0.16))
+        marks.append(Note(0.8, last, tr(stages[first]), "right", 0.16))
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("handle") if status is None else str(status)
         sign = "✗ " if status or row.misuse else ""
         if sign:
             marks.append(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2))
-        marks += [Note(0.03, k, sign + row.text, "left", 0.78), Note(0.92, k, code, "right")]
+        text = sign + row.name + f"  ×{len(row.calls)}" * (len(row.calls) > 1)
+        marks += [Note(0.03, k, text, "left", 0.78), Note(0.92, k, code, "right")]
     edge = np.zeros(len(listed))
     places = np.arange(len(listed)) - 0.5
     clicks = tuple((("call", k),) for k in range(len(listed)))
@@ -226,7 +210,7 @@ def _said(row: Row) -> str:
 
 def _line(data: Data, listed):
     """Yield the line of the mistake, for dragging to its right place and back; a missing line is below the program."""
-    names = [[_name(row) for row in each] for each in (listed, rows(data.other.calls))]
+    names = [[row.name for row in each] for each in (listed, rows(data.other.calls))]
     right, wrong = names if data.state.mended else names[::-1]
     first = next((k for k, pair in enumerate(zip(right, wrong)) if pair[0] != pair[1]), None)
     if first is None or data.state.mistake not in EARLY + LEFT_OUT:
@@ -329,7 +313,7 @@ def _sentence(data: Data, row: Row) -> str:
         ),
         "release": message("Handles are destroyed, and memory is freed. The result: {verdict}."),
     }
-    text = stages[_stage(row)]
+    text = stages[call.stage]
     if call.function.endswith("GetWorkspaceSize"):
         text = message(
             "[b:Phase 1 plans:] it checks everything, computes nothing, and asks for {n} bytes."
