@@ -256,7 +256,7 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
                 for name in row if row and other else ():
                     tried[what] = None
                     if (what, name) not in changes and not bits_alike(row[name], other.get(name)):
-                        reason = REASONS.get(what) or next(_reasons(rows, first, second))
+                        reason = REASONS.get(what) or _reason(rows, first, second)
                         changes[what, name] = Change(what, name, second.count, reason)
                 if changes and what in REASONS:
                     break
@@ -282,11 +282,13 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
     return []
 
 
-def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
-    """Yield reasons why bits may differ between two views, from the kernel's steps on each, likeliest first."""
+def _reason(rows: _Case, first: View, second: View) -> str:
+    """Return the likeliest reason why bits differ between two views, from the kernel's steps on each."""
     runs = [rows.recorded(view) for view in (first, second)]
     steps = sum(runs, [])
-    yield from (_at(ATOMIC, step) for step in steps if "(atomic)" in step.name)
+    for step in steps:
+        if "(atomic)" in step.name:
+            return _at(ATOMIC, step)
     sums = [[step for step in run if SUMS.search(step.name)] for run in runs]
     for mine, yours in (sums, sums[::-1]):
         there = defaultdict(list)
@@ -296,11 +298,12 @@ def _reasons(rows: _Case, first: View, second: View) -> Iterator[str]:
             others = there[step[:4]]
             if others and not any(_alike(step, other) for other in others):
                 a, b = (run.operands[0].values.shape for run in (step, others[0]))
-                yield _at(CUT, step, a=a, b=b)
+                return _at(CUT, step, a=a, b=b)
     lines = [{step.line for step in run} for run in runs]
-    yield from (_at(PATH, step) for step in steps if step.line not in lines[0] & lines[1])
-    yield from (_at(LIBRARY, step) for step in sum(sums, []))
-    yield UNSEEN
+    for step in steps:
+        if step.line not in lines[0] & lines[1]:
+            return _at(PATH, step)
+    return _at(LIBRARY, sum(sums, [])[0]) if any(sums) else UNSEEN
 
 
 def _at(reason: str, step: Step, **shapes) -> str:
