@@ -84,12 +84,12 @@ def _about(call) -> str:
 class Life:
     """An object between the call that makes it and the call that frees it, as the picture draws it.
 
-    `shelf` and `column` are its place. `born`, `filled` and `died` are the calls that make, fill and free it. `share` is its
+    `shelf`, a column, and `row` are its place. `born`, `filled` and `died` are the calls that make, fill and free it. `share` is its
     part of the width.
     """
 
     shelf: int
-    column: int
+    row: int
     born: int
     died: float = np.inf
     filled: float = np.inf
@@ -119,10 +119,10 @@ def lives(data: Data) -> dict[str, Life]:
             if call.function in ("aclrtFree", "aclDestroyTensor"):
                 found[given].died = at
             if call.function.endswith("GetWorkspaceSize"):
-                found["executor"] = Life(PLAN, 0, at, np.inf, at)
+                found["executor"] = Life(PLAN, len(names), at, np.inf, at)
             elif call.stage == "phase 2":
                 found["executor"].died = at
-                found["queue"] = Life(QUEUE, 0, at, np.inf, at)
+                found["queue"] = Life(QUEUE, len(names) + 1, at, np.inf, at)
             if done and "queue" in found:
                 found["queue"].died = at
                 for tensor in data.tensors if not call.status else ():
@@ -236,17 +236,16 @@ def memory(data: Data) -> Panel:
     """
     xp, at, found, listed = data.xp, _at(data), lives(data), rows(data.calls)
     names, order = [*(tensor.name for tensor in data.tensors), *map(tr, ROWS)], [*found.values()]
-    born, died, filled, share, column, shelf = (
+    born, died, filled, share, y, shelf = (
         np.array([float(getattr(life, name)) for life in order])
-        for name in ("born", "died", "filled", "share", "column", "shelf")
+        for name in ("born", "died", "filled", "share", "row", "shelf")
     )
-    whole = shelf >= PLAN  # in a row of its own
-    y = np.where(whole, len(data.tensors) + 1.0 + shelf - PLAN, column)
-    x, wide = np.where(whole, HOST, shelf), np.where(whole, HANDLES + WIDE, WIDE * share)
-    bad = [data.right.get(names[int(row)]) is False for row in y]
-    wrong, none = np.where(shelf == HOST, bad, 0.0), np.zeros(len(order))
+    across = shelf >= PLAN
+    x, wide = np.where(across, HOST, shelf), np.where(across, HANDLES + WIDE, WIDE * share)
+    wrong = np.array([data.right.get(names[life.row]) is False for life in order]) & (shelf == HOST)
+    none = np.zeros(len(order))
     asked = tr("{n} bytes of workspace", n=f"{data.workspace or 0:,}")
-    says = {PLAN: asked, QUEUE: operator_of(data.state).aclnn_name, HOST: "✗"}
+    says = {PLAN: asked, QUEUE: operator_of(data.state).aclnn_name}
 
     def blocks(there, beyond, values, stripes, words, kind):
         high, broad = 0.38 + beyond, beyond / 2
@@ -257,21 +256,20 @@ def memory(data: Data) -> Panel:
     exists, full, dies = (born <= at) & (at < died), filled <= at, died == at
     gone = tuple(choose(dies[k], "", tr("gone")) for k in range(len(order)))
     empty = tuple(choose(full[k], tr("empty"), "") for k in range(len(order)))
-    words = tuple(
-        says.get(life.shelf, "") if life.shelf or is_bad else "" for life, is_bad in zip(order, bad)
-    )
+    pairs = zip(order, wrong)
+    words = tuple("✗" if bad else says.get(life.shelf, "") for life, bad in pairs)
     marks = [
         blocks((born == at) | (filled == at) | dies, 0.09, none + np.nan, none, gone, READ),
         blocks(exists, 0.0, none + np.nan, none, empty, GUIDE),
-        blocks(exists & full, 0.0, y, wrong, words, WRONG),
+        blocks(exists & full, 0.0, y, wrong + 0.0, words, WRONG),
         *(Note(k + WIDE / 2, -0.5, tr(place)) for k, place in enumerate(PLACES)),
         Spots(x, y, x + wide, y + 1.0, tuple(_lifetime(*one, listed) for one in found.items())),
     ]
     ticks = tuple((k + 0.5, name) for k, name in enumerate(names))
     down = Axis("", len(names) + 0.1, -1.0, ticks=ticks)
     title = tr("What exists when this call has returned")
-    across = Axis("", -0.1, HANDLES + 1.0, ticks=())
-    return Panel("memory", title, marks, across, down, 9, 24 * len(names) + 24, near=True)
+    places = Axis("", -0.1, HANDLES + 1.0, ticks=())
+    return Panel("memory", title, marks, places, down, 9, 24 * len(names) + 24, near=True)
 
 
 def _lifetime(name: str, life: Life, listed) -> str:

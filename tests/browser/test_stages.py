@@ -143,6 +143,18 @@ HINTS = """([name, places]) => {
 }"""
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_exists_stands_beside_the_calls_or_right_below_them(width, opened):
+    page, _ = opened("two_phase", width)
+    calls, memory = (
+        page.locator(f"[data-panel={name}]").bounding_box() for name in ("calls", "memory")
+    )
+    if width == 390:
+        assert 0 <= memory["y"] - calls["y"] - calls["height"] < 12
+    else:
+        assert memory["y"] == calls["y"] and memory["x"] >= calls["x"] + calls["width"]
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_click_or_a_tap_on_the_chain_breaks_it_and_mends_it(width, opened):
     page, data = opened("tiles", width)
