@@ -30,8 +30,8 @@ ADVICE = re.compile(
     r"(?i)\b(?:possible (?:reason|cause)|m(?:ay|ight) be (?:caused by|because|due to)|probably because|可能(?:的)?原因).*|\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
-# parts that vary between repetitions of a line: addresses and numbers that are no error codes
-VARIES = re.compile(r"0x\w+|(?<![A-Za-z\d])(?![1-35][046][0178]\d{3}(?!\d))\d+")
+# parts that vary between repetitions of a line: addresses, and words with digits that are no error codes
+VARIES = re.compile(r"0x\w+|\b(?!E[A-Z\d]+\b|[1-35][046][0178]\d{3}\b)\w*\d\w*")
 AROUND = 500_000  # a tensor is searched within so many characters of its operator's name
 # A six-digit number is an error code only behind such a word or alone: process ids and sizes have
 # six digits, too.
@@ -50,7 +50,7 @@ WORD = re.compile(
     r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
 )
 STATED = re.compile(
-    r"(?i)\b(?:must|should|expect\w*|invalid|not|only|exceeds?|than|actual|missing|mismatch\w*|out of|no|can't|undefined|unknown|unsupported|assertion)\b|不|无"
+    r"(?i)\b(?:must|should|expect\w*|invalid|is empty|not|only|exceeds?|than|actual|missing|mismatch\w*|out of|no|can't|undefined|unknown|unsupported|assertion)\b|不|无"
 )
 ERRNO = re.compile(r"(?:\berrno\W{1,3}|\bibv_\w+ failed, ret )(\d{1,3})\b")
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
@@ -240,11 +240,13 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     version = version_of("9.1" if cann is None else cann)
     if not text.strip():
         raise invalid("a code or a log has text", "an empty text", "pass a code or a log")
+    # without colour codes, with line breaks for the two characters \n
+    text = re.sub(r"\x1b\[[\d;]*m", "", text).replace("\\n", "\n")
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
-    near = _plain(text[max(0, at - AROUND) : at + AROUND])
+    near = text[max(0, at - AROUND) : at + AROUND]
     repeated = _repeat(op, near, product, version) if op else ""
     conditions = tuple(
         step.text
@@ -254,44 +256,42 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     return Why(meanings, name, conditions, tuple(_notes(op, hits, text)), repeated, unknown)
 
 
-def _plain(text: str) -> str:
-    """Return the text without colour codes, with line breaks for the two characters \\n."""
-    return re.sub(r"\x1b\[[\d;]*m", "", text).replace("\\n", "\n")
-
-
 def _lines(text: str):
     """Yield (time, position, line) of each line of a log; a line without a time gets the last time before. A repeated
     line is yielded again only if its time is earlier.
     """
     times, time = {}, ""
     for at in LINE.finditer(text):
-        for line in filter(None, map(str.strip, GUESS.sub("", _plain(at[0])).splitlines())):
-            when = TIME.search(line)
-            time, key = when[0] if when else time, hash(VARIES.sub("", line))
-            if time < times.get(key, "~"):
-                times[key] = time
-                yield time, at.start(), line
+        line = GUESS.sub("", at[0]).strip()
+        when = TIME.search(line)
+        time, key = when[0] if when else time, hash(VARIES.sub("", line))
+        if line and time < times.get(key, "~"):
+            times[key] = time
+            yield time, at.start(), line
 
 
 def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
     function: its first position}; and the first and last line of a failure, where no line says the cause.
     """
-    known, inner, hits, functions, errors, place = _known(), _table()["inner"], {}, {}, [], ""
-    patterns = [
-        (name, entry["signs"], re.compile(entry["pattern"]).search)
-        for name, entry in known.items()
-        if "pattern" in entry
-    ]
+    known, hits, functions, errors, place = _known(), {}, {}, [], ""
     # a message may go on in the line behind its name, or behind a word that ends no sentence
-    for time, at, line in _lines(WRAPPED.sub(r"\1 ", text)):
+    text = WRAPPED.sub(r"\1 ", text)
+    # signs that the whole log lacks are not looked for in each line
+    patterns = [
+        (name, signs, re.compile(entry["pattern"]).search)
+        for name, entry in known.items()
+        if (signs := [*filter(text.__contains__, entry.get("signs", ()))])
+    ]
+    for time, at, line in _lines(text):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
         if re.search(r"\b(?:INFO|DEBUG)\b", line):
             continue
         raised, said = RAISED.search(line), ADVICE.sub("", line)
         named = [*map("".join, NAMED.findall(line))]
-        named += [inner.get(number.lower(), str(int(number, 16))) for number in HEX.findall(line)]
+        for number in HEX.findall(line):
+            named.append(_table()["inner"].get(number.lower(), str(int(number, 16))))
         here = [
             name
             for name, signs, find in patterns
