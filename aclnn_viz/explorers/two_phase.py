@@ -179,8 +179,8 @@ def program(data: Data) -> Panel:
     for name in filter(stages.__contains__, PHASES):
         first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
         marks.append(Box(0.0, first - 0.5, 1.0, last + 0.5, kind=GUIDE, filled=0.12))
-        # the long name of phase 1 has its row for itself
-        marks.append(Note(0.8, last, tr(stages[first]), "right", 0.16))
+        if last > first or name == "phase 2":  # the long name of phase 1 has its row for itself
+            marks.append(Note(0.8, last, tr(stages[first]), "right", 0.16))
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("handle") if status is None else str(status)
@@ -244,8 +244,10 @@ def memory(data: Data) -> Panel:
     x, wide = np.where(across, HOST, shelf), np.where(across, HANDLES + WIDE, WIDE * share)
     wrong = np.array([data.right.get(names[life.row]) is False for life in order]) & (shelf == HOST)
     none = np.zeros(len(order))
-    asked = tr("{n} bytes of workspace", n=f"{data.workspace or 0:,}")
-    says = {PLAN: asked, QUEUE: operator_of(data.state).aclnn_name}
+    says = {
+        PLAN: tr("{n} bytes of workspace", n=f"{data.workspace or 0:,}"),
+        QUEUE: operator_of(data.state).aclnn_name,
+    }
 
     def blocks(there, beyond, values, stripes, words, kind):
         high, broad = 0.38 + beyond, beyond / 2
@@ -256,8 +258,7 @@ def memory(data: Data) -> Panel:
     exists, full, dies = (born <= at) & (at < died), filled <= at, died == at
     gone = tuple(choose(dies[k], "", tr("gone")) for k in range(len(order)))
     empty = tuple(choose(full[k], tr("empty"), "") for k in range(len(order)))
-    pairs = zip(order, wrong)
-    words = tuple("✗" if bad else says.get(life.shelf, "") for life, bad in pairs)
+    words = tuple("✗" if bad else says.get(at, "") for at, bad in zip(shelf, wrong))
     marks = [
         blocks((born == at) | (filled == at) | dies, 0.09, none + np.nan, none, gone, READ),
         blocks(exists, 0.0, none + np.nan, none, empty, GUIDE),

@@ -155,6 +155,15 @@ def test_what_exists_stands_beside_the_calls_or_right_below_them(width, opened):
         assert memory["y"] == calls["y"] and memory["x"] >= calls["x"] + calls["width"]
 
 
+def test_a_mistake_is_spoken_of_when_it_is_chosen_after_a_click_on_a_call(opened):
+    page, _ = opened("two_phase")
+    caption = page.locator(".caption")
+    page.mouse.click(*page.evaluate(PLACE, ["calls", 0.1, 8.0]))
+    assert caption.text_content().startswith("Phase 2 only queues")
+    page.locator("[data-field=mistake]").select_option(label="workspace half as large")
+    assert caption.text_content().startswith("aclnnHardswishBackward returns 0, though")
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_click_or_a_tap_on_the_chain_breaks_it_and_mends_it(width, opened):
     page, data = opened("tiles", width)

@@ -169,7 +169,8 @@ function followed(controls, values, moved) {
   const indices = controls.filter((c) => c.below && moved[c.below] !== undefined && !(c.field in moved)
     && values[c.field] >= moved[c.below] && Number.isFinite(moved[c.below]));
   const gone = controls.filter((c) => {
-    if (!c.options?.length || !(c.of in moved) || c.field in moved) return false;
+    if (!(c.of in moved) || c.field in moved) return false;
+    if (!c.options?.length) return true;  // a place in what has changed
     const at = c.options.findIndex(([option]) => option === values[c.field]), names = c.named?.[moved[c.of]];
     return (c.owners[at] ?? moved[c.of]) !== moved[c.of] || (names && at >= names.length);
   });
