@@ -144,7 +144,8 @@ def _control(op, parameter, start: dict):
     """Return the control of a parameter, None if a case draws it or only one value is known."""
     name, kind, group = parameter.name, parameter.kind, message("Operator")
     known = start.get(name, parameter.default)
-    if name in op.attributes and op.attributes[name].follows:
+    follows = name in op.attributes and op.attributes[name].follows
+    if follows or op.sizes.get(_labels(op)[0]) == name:  # the first length is its control
         return None
     if kind == "tensor":
         return (
@@ -343,8 +344,9 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         for p in _parameters(op)  # a draggable point may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
-    if hasattr(stage, "moved"):
-        known = _of_forward(op, state) | moving
+    # a picture that is switched off has nothing to drag
+    if hasattr(stage, "moved") and op.main in op.arrange_backward(**given).results:
+        known = _of_forward(op, state) | given | moving
         given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
         known = given

@@ -101,8 +101,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
     held = in_hand(op, state, given, x, xp)
     given = given | {x: held(x, 0, double(xp, given[x]))}
-    # attributes may be traced, so those of `known` count
-    known = known | {name: one for name, one in given.items() if name not in op.attributes}
+    known = known | {x: given[x]}
     made = forward(**{name: known[name] for name in op.takes if name in known})
     pulled = double(xp, given[upstream]) + state.pull * double(xp, made[op.upstream[upstream]])
     return (

@@ -24,14 +24,33 @@ from aclnn_viz.explorers.state import StateError, build, controls
 HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 STATES = HELD["alone"]
 #: Controls whose other values the default state refuses.
-REFUSED = {("scaled_masked_softmax", "fixTriuMask")}
+REFUSED = {
+    ("scaled_masked_softmax", "fixTriuMask"),
+    ("batch_norm", "saveMean"),
+    ("batch_norm", "saveInvstd"),
+    ("tiles", "core"),
+}
+#: Values with which every control has an effect, where the default state lacks some.
+ANSWERING = {
+    "flash_attention_score": {"shape": 1},
+    "nll_loss": {"axis_0": 12},
+    "zoom": {"level": "pipes"},
+}
+#: Controls of one machine for tiles and zoom, which change few numbers of one instruction.
+OF_TILES = {"soc", "cores", "unified_buffer", "schedule"}
 
 
 @pytest.fixture(scope="module")
 def opened():
     """Yield a function that opens the explorer of a name once."""
     made = {}
-    yield lambda name: made[name] if name in made else made.setdefault(name, explore(name))
+    yield (
+        lambda name: (
+            made[name]
+            if name in made
+            else made.setdefault(name, explore(name, **ANSWERING.get(name, {})))
+        )
+    )
     for each in made.values():
         each.close()
 
@@ -40,7 +59,11 @@ def opened():
 @pytest.mark.sampled(8)
 def test_every_control_answers(name, opened):
     """One control of each explorer, with the soak all; every worker would have to list them while collecting."""
-    found = [control["field"] for control in controls(subject_of(name).state)]
+    found = [
+        control["field"]
+        for control in controls(subject_of(name).state)
+        if name != "zoom" or control["field"] not in OF_TILES
+    ]
     for field in found if SOAK else Random(name).sample(found, 1):
         assert_control_answers(
             opened(name),
