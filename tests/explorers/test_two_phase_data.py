@@ -21,6 +21,7 @@ show, compute = subject().show, subject().compute
 
 HAND_WRITTEN = {op.name for op in sampled(__name__) if not contract(op).generated}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
+ON_950 = {"max_pool_with_indices", "upsample_bilinear_2d"}  # bfloat16 there alone, by the documents
 LAYOUTS = pytest.mark.parametrize("layout", "dense transposed columns window row".split())
 MISTAKES = [name for name, _ in TABLES["two_phase"]["mistake"]["options"]]
 POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
@@ -94,7 +95,8 @@ def test_all_mistakes_are_in_the_table():
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.sampled(30)
 def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
-    data = compute(State(operator=name, mistake="none", layout=layout, dtype=dtype))
+    soc = "Ascend950PR_9579" if name in ON_950 else "Ascend910B2"
+    data = compute(State(operator=name, mistake="none", layout=layout, dtype=dtype, soc=soc))
     assert data.misuse == [] and data.failing is None and all(data.right.values())
 
 
