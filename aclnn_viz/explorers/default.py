@@ -344,18 +344,13 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         for p in _parameters(op)  # a draggable point may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
+    # saved tensors follow from forward's inputs
+    known = _of_forward(op, state) | given | moving
     # a picture that is switched off has nothing to drag
     if hasattr(stage, "moved") and op.main in op.arrange_backward(**given).results:
-        known = _of_forward(op, state) | given | moving
         given = stage.moved(op, moved, given, known, xp, pages.forward)
     elif op.saved and any(p.name in moving for p in op.forward_parameters):
-        known = given
-        # saved tensors follow from forward's inputs, not from the drawn ones
-        if not registry.own("cases", op.name, "draw"):
-            known = _of_forward(op, state) | given
-        made = pages.forward(
-            **{name: value for name, value in (known | moving).items() if name in op.takes}
-        )
+        made = pages.forward(**{name: known[name] for name in op.takes if name in known})
         given = given | {name: made[output] for name, output in op.saved.items()}
     return given, {p.name: moving[p.name] for p in op.parameters if p.name in moving}
 
