@@ -34,7 +34,6 @@ from aclnn_viz.explorers.state import (
     vendors,
 )
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
