@@ -343,8 +343,8 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         for p in _parameters(op)  # a draggable point may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
-    # saved tensors follow from forward's inputs
-    known = _of_forward(op, state) | given | moving
+    # saved tensors follow from forward's inputs, of which backward may lack some
+    known = ({} if {*op.takes} <= {*given} else _of_forward(op, state)) | given | moving
     # a picture that is switched off has nothing to drag
     if hasattr(stage, "moved") and op.main in op.arrange_backward(**given).results:
         given = stage.moved(op, moved, given, known, xp, pages.forward)
