@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import XP, element, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
@@ -21,20 +22,27 @@ from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
 KNOWN = 400  # most outputs whose windows are computed
-GAP, WEIGHED = 2, 5  # cells between the matrices; most rows that show their weights
+GAP, WEIGHED = 2, 6  # cells between the matrices; most rows that show their weights
 LOW, TALL = 210, 390  # heights of panels in pixels
 
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields: the chosen output, and the number of outputs that have sent gradients."""
-    return [*((name, _tried(made)) for name, made in others), *listed("planes")]
+    # nothing lies between the last output of a row and the elements that it read; at the rim of an
+    # image upsampling reads fewer elements than within
+    last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1
+    own = listed("planes", column={"start": last - ("outputSize" in op.attributes)})
+    return [*((name, _tried(made)) for name, made in others), *own]
 
 
 def options(op, state) -> dict:
-    """Return the options of a case: a few indices, of which some are alike."""
+    """Return the options of a case: a few indices, of which some are alike; a larger image after upsampling."""
     tensors = op.tensors.items()
     free = (name for name, one in tensors if isinstance(one.high, str) and one.shape[0] == "*")
-    return {f"{name}_shape": (7,) for name in free}
+    found = {f"{name}_shape": (7,) for name in free}
+    if "outputSize" in op.attributes:
+        found["outputSize"] = state.axis_2 + 1, state.axis_3 + 1
+    return found
 
 
 def _tried(made):
@@ -206,9 +214,9 @@ def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
         Heat(cells, "diverging", -most, most, digits=True),
         Note((columns - 1) / 2, -0.85, found.upstream),
         Note(far + (wide - 1) / 2, -0.85, found.output),
-        Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 1.6),
-        Box(left, top, right, bottom, kind=READ),
         *(Box(x[n] - 0.5, y[n] - 0.5, x[n] + 0.5, y[n] + 0.5, kind=INK) for n in range(who.size)),
+        Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 2.4),
+        Box(left, top, right, bottom, kind=READ),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
     ]
     weights = element(xp, found.weights, k)
@@ -234,7 +242,7 @@ def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
     title = tr("where does the gradient of an output go? Drag its frame.")
     over = Axis(tr("column"), -0.5, far + wide - 0.5, ticks=tuple(across))
     down = Axis(tr("row"), tall - 0.5, -1.2, ticks=tuple((y, f"{y}") for y in range(tall)))
-    square = 0.3 <= tall / (far + wide) <= 0.75
+    square = 0.3 <= tall / (far + wide) <= 0.6
     height = 0 if square else TALL
     return Panel("planes", title, marks, over, down, 13, height, square=square)
 

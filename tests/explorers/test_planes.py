@@ -107,7 +107,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     if not found.pooled:
         assert (f"from {low} to {high}." if low != high else f" {low} times its gradient.") in said
     shown, rows, columns = subject.show(data), *np.nonzero(read)
-    window, far = marks(shown, "planes", Box)[0], planes.GAP + found.gradient.shape[1]
+    window, far = framed(shown, READ)[0], planes.GAP + found.gradient.shape[1]
     wanted = columns.min() - 0.5, rows.max() + 0.5
     if found.pooled:  # 2 x 2, steps (2, 1), a row of padding
         wanted = column - 0.5, 2 * row + 0.5

@@ -130,7 +130,7 @@ class Marks {
     const { values, columns, map, low, high, words } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
-    const texts = words.length ? few && words : mark.digits && this.digits(values, Math.abs(w), Math.abs(h));
+    const texts = words.length ? few && words : mark.digits && this.digits(context, values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
@@ -148,14 +148,14 @@ class Marks {
   }
 
   // The numbers of all cells with as many digits as fit, or null.
-  digits(values, wide, tall) {
+  digits(context, values, wide, tall) {
     if (tall < 13 || values.length > 1500) return null;
     const rounded = values.some((value) => Math.abs(value) >= 0.1) ? [2, 1] : [];  // places after the point, where digits do not fit
     const ways = [...[4, 3, 2].map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
     for (const way of ways) {
       const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
-      if (Math.max(...texts.map((text) => text.length)) * 7.4 + 3 <= wide) return texts;
+      if (Math.max(...texts.map((text) => context.measureText(text).width)) + 2 <= wide) return texts;
     }
     return null;
   }
