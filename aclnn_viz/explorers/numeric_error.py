@@ -331,7 +331,8 @@ def origin(data: Data) -> list[str]:
         if text
         else message("predicted for {soc}, CANN {cann}: not measured on hardware")
     )
-    return [tr(said, soc=state.soc, cann=state.cann, pieces=text)]
+    soc, cann = state.plan.split()
+    return [tr(said, soc=soc, cann=cann, pieces=text)]
 
 
 def around(data: Data) -> tuple:

@@ -120,14 +120,6 @@ class State:
         """Return the parts of the plan chosen by hand."""
         return {name: value for name in PIECES if (value := getattr(self, name)) != AS_PLANNED}
 
-    @property
-    def soc(self) -> str:
-        return SOC if self.plan == "kit" else self.plan.split()[0]
-
-    @property
-    def cann(self) -> str:
-        return CANN if self.plan == "kit" else self.plan.split()[1]
-
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -157,7 +149,7 @@ def operator_of(state: State):
 
 def plan_of(state: State) -> Plan:
     """Return the plan of a state: the kit's or the predicted one, with the chosen parts."""
-    base = HOST if state.plan == "kit" else plans.preset(state.operator, state.soc, state.cann)
+    base = HOST if state.plan == "kit" else plans.preset(state.operator, *state.plan.split())
     pieces = dict(state.pieces)
     # float64 is computed in float64, whatever the plan for other formats
     if state.dtype == "float64":
@@ -201,12 +193,8 @@ def _telling(name: str, output: int) -> dict[str, Fault]:
             seen = error > SEEN
             if seen.any():
                 found.append((seen.mean(), np.median(error[seen]), fault))
-    share, size = itemgetter(0), itemgetter(1)
-    return {
-        "formula": max(found, key=share)[-1],
-        "slight": min(found, key=size)[-1],
-        "seldom": min(found, key=share)[-1],
-    }
+    by_share, slight = sorted(found, key=itemgetter(0)), min(found, key=itemgetter(1))
+    return {"formula": by_share[-1][-1], "slight": slight[-1], "seldom": by_share[0][-1]}
 
 
 def inputs(state: State) -> dict:

@@ -257,7 +257,7 @@ class Program:
     def _copy(self, output: bool, way: Constant):
         for tensor in self.tensors:
             if tensor.output == output:
-                ends = _address(tensor), _host(tensor)
+                ends = _address(tensor), Name(f'host["{tensor.name}"]')
                 target, source = ends if way is TO_DEVICE else ends[::-1]
                 size = tensor.bytes
                 self.call(MEMORY, "aclrtMemcpy", target, size, source, size, way)
@@ -288,7 +288,3 @@ class Program:
 
 def _address(tensor: Tensor) -> Name:
     return Name(f"{tensor.name}_address")
-
-
-def _host(tensor: Tensor) -> Name:
-    return Name(f'host["{tensor.name}"]')

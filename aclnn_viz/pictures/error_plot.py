@@ -134,7 +134,7 @@ def _plotted(title: str, runs: dict[str, Errors], marks, said=()) -> Picture:
     if any(e.nothing() for e in runs.values()):
         return framed(tr(NOTHING, output=tr(e.provenance.output)), runs, statistic)
     tops = [values for e in runs.values() for values in (e.ulps, e.expected) if values is not None]
-    top = min(max(_largest(values) for values in tops), 1e200)
+    top = min(max(v.max(where=np.isfinite(v), initial=1.0) for v in tops), 1e200)
     # infinite errors are drawn above the finite ones, below the name of the largest
     high, end = (top * (top / FLOOR) ** share for share in (0.06, 0.26))
     named = (
@@ -215,8 +215,3 @@ def judged(errors: Errors) -> str:
         all=f"{errors.size:,}",
         undecided=f"{undecided:,}",
     )
-
-
-def _largest(values: np.ndarray) -> float:
-    """Return the largest finite number, at least 1."""
-    return float(values.max(where=np.isfinite(values), initial=1.0))

@@ -266,10 +266,6 @@ def _colour(mark, look: Theme) -> dict:
     return {"color": SERIES[mark.kind % len(SERIES)][look.index]}
 
 
-def _edge(mark, look: Theme) -> dict:
-    return {"markeredgecolor": _colour(mark, look)["color"], "markeredgewidth": WIDTH["box"]}
-
-
 def _dash(mark):
     dash = SERIES[mark.kind % len(SERIES)][2]
     return (0, dash) if dash else "-"
@@ -520,7 +516,11 @@ DRAW = {
     Image: _image,
     Handles: _handles,
     Grip: lambda axes, mark, look: axes.plot(
-        mark.x, mark.y, "s", markersize=5, markerfacecolor=look.background, **_edge(mark, look)
+        *(mark.x, mark.y, "s"),
+        markersize=5,
+        markerfacecolor=look.background,
+        markeredgewidth=WIDTH["box"],
+        **_colour(mark, look),
     ),
     Rule: _rule,
     Box: _box,
