@@ -22,7 +22,7 @@ from aclnn_viz.operators.patterns import choices as patterns_of
 from aclnn_viz.operators.shapes import BITS, is_plain
 from aclnn_viz.proving.letters import Format, LetteredArray
 from aclnn_viz.proving.steps import Refused
-from aclnn_viz.proving.symbolic import BOOL, INT, REAL, SymbolicArray, SymbolicArrays
+from aclnn_viz.proving.symbolic import BOOL, INT, REAL, Pieces, SymbolicArray, SymbolicArrays
 
 
 @dataclass(frozen=True)
@@ -274,8 +274,9 @@ def _outputs(forward, inputs, attributes):
             "write forward with other operations",
         ) from error
     need(made, dict, "forward returns a dict of its outputs", 'return such as {"y": y}')
+    kinds = SymbolicArray | Pieces
     for array in made.values():
-        need(array, SymbolicArray, "an output of forward is an array", "make it of the inputs")
+        need(array, kinds, "an output of forward is an array", "make it of the inputs")
     return made
 
 

@@ -250,6 +250,7 @@ def test_a_filled_array_keeps_its_number(number):
         ("rms_norm", ("rstd", "1.1 * rstd")),
         ("softmax", ("dy * y", "dy")),
         ("swiglu", ("1.0 / (", "2.0 / (")),
+        ("rotated17", ("slice - sin", "slice + sin")),
     ],
 )
 def test_a_changed_source_is_not_proved(name, fix):
