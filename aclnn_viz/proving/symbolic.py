@@ -285,8 +285,8 @@ class SymbolicArrays(LetteredArrays):
     def lift(self, x):
         if isinstance(x, SymbolicArray):
             return x
-        if isinstance(x, (list, tuple)):
-            raise Refused("a list is used where an array is needed")
+        if isinstance(x, (list, tuple, Pieces)):
+            raise Refused("a list or joined arrays are used where an array is needed")
         e = exact(x)
         return self.made(
             (),
@@ -440,7 +440,7 @@ class SymbolicArrays(LetteredArrays):
         return self.made(axes, lambda *_: value.value, kind, ("full", axes, kind), value)
 
     def full_like(self, x, value):
-        value = self.lift(value)
+        x, value = self.lift(x), self.lift(value)
         return self.made(x.axes, lambda *_: value.value, x.kind, ("full", x.axes, x.kind), value)
 
     def arange(self, stop, dtype=INT):

@@ -236,6 +236,15 @@ def test_two_functions_are_proved():
     assert av.prove((soft, back), shapes={"x": ("r", "n")}).holds
 
 
+@pytest.mark.parametrize("factor", [2.0, 3.0])
+def test_a_number_gives_a_filled_array(factor):
+    def forward(xp, x):
+        return {"y": x * xp.full_like(1.0, 2.0)}
+
+    back = lambda xp, dy: {"dx": factor * dy}
+    assert av.prove((forward, back), shapes={"x": ("n",)}).holds == (factor == 2.0)
+
+
 def test_two_powers_of_one_array_are_two():
     def forward(xp, x):
         return {"y": x**2 + x**3}
