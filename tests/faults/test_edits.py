@@ -8,7 +8,7 @@ from machine import ROOT, sampled
 
 from aclnn_viz import operator
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
-from aclnn_viz.operators.faults.edits import distance, edited_head, edits, slips, units
+from aclnn_viz.operators.faults.edits import anywhere, distance, edited_head, edits, slips, units
 from aclnn_viz.operators.hardswish import page as hardswish
 from aclnn_viz.operators.rms_norm import page as rms_norm
 
@@ -46,6 +46,13 @@ def test_a_choice_between_two_that_are_the_same_is_read_as_one():
         and "inside, inside" in ast.unparse(wrong)
     )
     assert not [edit for edit in edits(hardswish) if edit.after == edit.before]
+
+
+def test_a_quotient_rounded_up_is_also_rounded_down():
+    page = operator(ROOT / "tests/elsewhere/my_adaptive_avg_pool").page
+    assert "first, last = (place * length // places, (place + 1) * length // places)" in {
+        edit.after for edit in anywhere(page)
+    }
 
 
 def test_axes_names_functions_and_statements_are_edited():

@@ -606,8 +606,12 @@ def _in_place(
     node: ast.expr, parent: ast.AST, name: str, names: tuple[str, ...]
 ) -> Iterator[tuple]:
     """Yield replacements of an expression: a number, a name, itself times a name, off by one or rounded to 16 bits; other
-    parentheses, another function.
+    parentheses, another function; a quotient rounded down in place of up.
     """
+    match node:
+        case ast.UnaryOp(ast.USub(), ast.BinOp(op=ast.FloorDiv()) as down):
+            if (text := ast.unparse(down)).startswith("-"):
+                yield "function", ast.parse(text[1:], mode="eval").body
     known = not isinstance(node, ast.Name) or node.id in names
     placed = isinstance(parent, HOLDERS) and name not in ("func", "targets", "slice")
     if not (known and placed and isinstance(node, EXPRESSIONS)):
