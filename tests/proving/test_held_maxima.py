@@ -17,7 +17,7 @@ WRONG = {
     "D added": ("da - xp.sum(g", "da + xp.sum(g"),
     "no scale": ("ds = scaleValue * (", "ds = ("),
     "dS of dropped A": ("scaleValue * (a *", "scaleValue * (p *"),
-    "dA not dropped": ("axis=5), dropMaskOptional, keepProb)", "axis=5), None, keepProb)"),
+    "dA not dropped": ("axis=5),\n        dropMaskOptional,", "axis=5),\n        None,"),
     "dV without dropout": ("xp.sum(xp.sum(p[", "xp.sum(xp.sum(a["),
     "not divided by keepProb": ("x / keepProb", "x"),
     "not divided by the sum": (" / softmaxSum[:, :, :, :, :1]", ""),
