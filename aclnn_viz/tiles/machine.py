@@ -424,7 +424,8 @@ class Machine:
     def run(self, kernel: Callable, arguments):
         """Run the kernel on all cores, one at a time from SyncAll to SyncAll; raise what a program raises."""
         memories = [one for one in arguments if self.precise and isinstance(one, GlobalMemory)]
-        with kernel.opened(self, arguments) if hasattr(kernel, "opened") else nullcontext():
+        opened = kernel.opened(self, arguments) if hasattr(kernel, "opened") else nullcontext()
+        with opened, np.errstate(all="ignore"):
             for memory in memories:
                 memory.widen()
             if len(self.cores) == 1:
