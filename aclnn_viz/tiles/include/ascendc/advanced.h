@@ -514,10 +514,10 @@ template <class T>
 void Transpose(const LocalTensor<T> &dst, const LocalTensor<T> &src, const LocalTensor<uint8_t> &, TransposeType type,
                const ConfusionTransposeTiling &tiling, AT) { Transpose(dst, src, type, tiling, at); }
 // Layouts of the host: sizes alone, as arrays.
-template <class... N>
-constexpr std::array<int64_t, sizeof...(N)> MakeShape(N... sizes) { return {int64_t(sizes)...}; }
-template <class... N>
-constexpr std::array<int64_t, sizeof...(N)> MakeStride(N... steps) { return {int64_t(steps)...}; }
+template <class... T>
+constexpr std::array<int64_t, sizeof...(T)> MakeShape(T... sizes) { return {int64_t(sizes)...}; }
+template <class... T>
+constexpr std::array<int64_t, sizeof...(T)> MakeStride(T... steps) { return {int64_t(steps)...}; }
 template <class S, class D>
 struct Layout {
     S shape;
