@@ -96,6 +96,7 @@ class Plane:
         shared = np.array([readers[one].max(initial=0) for one in read])
         kinds = np.where(counts == 1, 1 + 2 * self.pooled, np.minimum(counts, 2))
         kinds[(counts > 1) & (low == high)] = 4
+        kinds[(kinds == 1) & (low == 1.0)] = 5
         kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
         what = told(
             kind,
@@ -116,6 +117,7 @@ class Plane:
             message(
                 "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient."
             ),
+            message("The [7:output] reads [5:one element], which gets the whole gradient."),
             n=written(n, "d"),
             low=number(low),
             high=number(high),

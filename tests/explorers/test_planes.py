@@ -105,7 +105,12 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     assert (f"Up to {shared} {who} send" if shared > 1 else "No other output") in said
     low, high = (f"{end(found.weights[k][read]):.4g}" for end in (np.min, np.max))
     if not found.pooled:
-        assert (f"from {low} to {high}." if low != high else f" {low} times its gradient.") in said
+        one = (
+            "the whole gradient."
+            if (low, read.sum()) == ("1", 1)
+            else f" {low} times its gradient."
+        )
+        assert (f"from {low} to {high}." if low != high else one) in said
     shown, rows, columns = subject.show(data), *np.nonzero(read)
     window, far = framed(shown, READ)[0], planes.GAP + found.gradient.shape[1]
     wanted = columns.min() - 0.5, rows.max() + 0.5
