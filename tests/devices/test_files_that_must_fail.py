@@ -30,7 +30,7 @@ START = "".join(
 )
 MAIN = START + '#include "acl/acl.h"\n#include "aclnn/acl_meta.h"\nint main() {\n%s\n}\n'
 COMPILES = r"must compile: got the compiler's errors below; mend the first\n"
-ENDED = r"program ended, core \d, line \d+: .*{}.*; mend the pointer or the loop"
+ENDED = r"program ended, core \d, line \d+: .*{}.*; correct the pointer or the loop"
 
 
 def kernel(after, before="    op.Process();"):
