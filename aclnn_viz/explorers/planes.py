@@ -100,7 +100,7 @@ class Plane:
         kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
         what = told(
             kind,
-            message("The [7:output] reads no element, and its gradient goes nowhere."),
+            message("The [7:output] sends its gradient to no element."),
             message(
                 "The [7:output] lies in a copy of row {at} of the table: it reads [5:one element], which gets {low} times its gradient."
             )

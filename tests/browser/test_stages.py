@@ -112,8 +112,17 @@ def test_all_that_a_hand_moves_goes_by_keys(name, opened):
         assert tried, one.evaluate("one => one.outerHTML")
 
 
+def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
+    page, _ = opened("max_pool_with_indices")
+    page.locator(".ae-grip[role=slider]").focus()
+    for key, row in ("ArrowDown", "2"), ("ArrowDown", "3"), ("ArrowDown", "3"), ("ArrowUp", "1"):
+        page.keyboard.press(key)
+        assert page.locator("[data-field=row]").input_value() == row
+
+
 def swipe(page):
-    """A swipe that starts on the picture, beside its handles, scrolls the page."""
+    """A swipe that starts on the picture, beside its handles, scrolls the page, and chooses nothing."""
+    before = page.evaluate(STATE)
     box = page.locator(".stage canvas").bounding_box()
     page.set_viewport_size({"width": 390, "height": 500})
     x, y = box["x"] + 0.06 * box["width"], min(box["y"] + box["height"] / 2, 450)
@@ -126,6 +135,7 @@ def swipe(page):
         points = [] if kind == "touchEnd" else [{"x": x, "y": y - by}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
     page.wait_for_function("scrollY > 100")
+    assert page.evaluate(STATE) == before
 
 
 # Moves the pointer to places of a panel, in units of its axes, and returns the hints.

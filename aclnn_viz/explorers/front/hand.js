@@ -77,11 +77,14 @@ function takeHand(drawing) {
   // A finger scrolls the page wherever it does not begin on the chosen point; a tap chooses another.
   grab(drawing, canvas, (x, y, { pointerType }) => {
     const point = nearest(drawing, x, y, 16);
-    if (!point) return false;
+    if (!point || pointerType === "touch") return false;
     choose(point);
-    drawing.holds = pointerType !== "touch";
-    return drawing.holds;
+    return drawing.holds = true;
   }, drag, drop);
+  canvas.addEventListener("click", ({ pointerType, offsetX, offsetY }) => {
+    const point = pointerType === "touch" && nearest(drawing, offsetX, offsetY, 16);
+    if (point) choose(point);
+  });
   const pad = element("div", { class: "ae-grip" });
   stage.append(pad);
   grab(drawing, pad, () => { drawing.holds = true; }, drag, drop);
@@ -132,11 +135,13 @@ function makeGrip(drawing) {
   node.addEventListener("keydown", (event) => {
     const arrow = ARROWS[event.key];
     if (!arrow) return;
-    const { sets, units, way } = node.mark, many = event.shiftKey ? 20 : 5, { x, y } = drawing.spec;
+    const { sets, units, way } = node.mark, many = event.shiftKey ? 4 : 1, { x, y } = drawing.spec;
+    const shown = [node.mark.x, node.mark.y];  // where an index lies, which may be beyond the last one
     const turned = [Math.sign(x.high - x.low), Math.sign(y.low - y.high)];
     set(Object.fromEntries(sets.map((field, k) => {
       const by = way === "place" ? arrow[units[k][2]] * turned[units[k][2]] * Math.sign(units[k][1]) : arrow[0] - arrow[1];
-      return [field, kit.values[field] + by * many * (control(field).step ?? 1)];
+      const { kind, step = 1 } = control(field), [from, unit, axis] = units[k] ?? [];
+      return [field, kind === "whole" ? Math.round(from + unit * shown[axis]) + by * many : kit.values[field] + by * many * 5 * step];
     })));
     event.preventDefault();
   });

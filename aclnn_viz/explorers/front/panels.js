@@ -26,7 +26,8 @@ class Drawing extends Frame {
     this.panel.drawing = this;
     this.panel.probe = (x, y) => this.words(x, y);
     this.panel.again = () => { if (this.arrays) this.draw(this.spec, this.arrays); };
-    const choose = (event) => { if (event.buttons === 1) this.choose(event.offsetX, event.offsetY); };
+    // a finger that scrolls chooses nothing: its tap is a click
+    const choose = ({ buttons, pointerType, offsetX, offsetY }) => { if (buttons === 1 && pointerType !== "touch") this.choose(offsetX, offsetY); };
     this.panel.top.addEventListener("pointerdown", choose);
     this.panel.top.addEventListener("pointermove", choose);
     this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => {
@@ -42,6 +43,7 @@ class Drawing extends Frame {
     this.panel.top.addEventListener("pointermove", ({ offsetX, offsetY }) => light(this.sx && this.blockAt(offsetX, offsetY)));
     this.panel.top.addEventListener("pointerleave", () => light());
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
+      this.choose(offsetX, offsetY);
       const set = this.spot(offsetX, offsetY)?.set;
       if (set) kit.set(Object.fromEntries(set));
     });
