@@ -25,7 +25,7 @@ def picture(run: Run | Times, core: int | None = None, step: int | None = None) 
     >>> import aclnn_viz as av
     >>> case = av.case("hardswish", shape=(100,))
     >>> print(str(picture(av.tiles.launch(av.tiles.programs("hardswish")[0], cores=2, **case.inputs))).splitlines()[0])
-    None: every access is ordered, every byte that is read was written, every wait has its partner.
+    No hazard: every access is ordered, every byte that is read was written, every wait has its partner.
     """
     times = run if isinstance(run, Times) else None
     run = times.run if times else run
