@@ -23,7 +23,12 @@ from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import message, tr
 
-ORDER = (MTE2, V, MTE3, S)
+ORDER = {
+    MTE2: message("MTE2 loads"),
+    V: message("V computes"),
+    MTE3: message("MTE3 stores"),
+    S: message("S, scalars"),
+}
 TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
 # lines of the program for which there is always room; most letters of a line
 FEWEST, LETTERS = 16, 48
@@ -105,7 +110,7 @@ class Scene:
     def time(self, value):
         if self.data.times:
             return tr("{time} µs", time=written(value, ".2f"))
-        return tr("step {time}", time=written(value, ".1f"))
+        return tr("{time} steps", time=written(value, ".1f"))
 
 
 def _corners(k, many: int, y) -> np.ndarray:
@@ -164,7 +169,7 @@ def machine(scene: Scene) -> Panel:
             named = (dict(zip(("tensor", "k", "n"), core.parts[k])) for k in own)
             texts = tuple(tr(says, **each | {"k": each["k"] + 1}) for each in named)
             marks.append(Spots(*corners, texts))
-    marks += [*_shelf(scene, place), *_vector(scene, place), *_copies(scene, place)]
+    marks += [*_shelf(scene, place), *_copies(scene, place), *_vector(scene, place)]
     title = tr(
         "Core {core}, emulated: from global memory through the Unified Buffer and back",
         core=scene.data.state.core,
@@ -302,7 +307,7 @@ def timeline(scene: Scene) -> Panel:
     """Return the pipes in time, for dragging, with the wait as a chain; below them the run with the other number of buffers."""
     core, span, other = scene.core, scene.span, scene.data.other
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
-    rows, bottom, marks = [(k, pipe_name(pipe)) for k, pipe in enumerate(used)], len(used) - 0.2, []
+    rows, bottom, marks = [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)], len(used) - 0.2, []
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
         corners = scene.start / span, row - HALF, scene.end / span, row + HALF
@@ -312,7 +317,7 @@ def timeline(scene: Scene) -> Panel:
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
-        low = bottom + 0.2 + 0.45 * np.array([ORDER.index(pipe) for pipe in other.pipes])
+        low = bottom + 0.2 + 0.45 * np.array([[*ORDER].index(pipe) for pipe in other.pipes])
         start, end = (np.maximum(*each) / span for each in (other.start, other.end))
         high = float(max(other.tile.max(initial=1), 1))
         marks.append(
@@ -332,7 +337,7 @@ def timeline(scene: Scene) -> Panel:
         lane = message("one buffer") if scene.data.state.buffers == 2 else message("two buffers")
         rows.append((bottom + 0.85, tr(lane)))
         done = (scene.done, 2.0), (other.span, bottom + 0.85)
-        marks += [Note(when / span + 0.01, y, written(when, ".2f"), "left") for when, y in done]
+        marks += [Note(when / span + 0.01, y, scene.time(when), "left") for when, y in done]
         bottom += 1.6
     now = scene.now / span
     moment = tr("moment: {time}", time=scene.time(scene.now))
@@ -342,7 +347,11 @@ def timeline(scene: Scene) -> Panel:
         Grip(now, -0.75, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
     ]
     places = tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span))
-    label = tr("µs, stated, not measured") if scene.data.times else tr("steps: an order, no cycles")
+    label = (
+        tr("µs, from published rates, not measured")
+        if scene.data.times
+        else tr("steps: an order, no cycles")
+    )
     return Panel(
         "timeline",
         tr(
@@ -365,10 +374,10 @@ def _waits(scene: Scene, used):
     there = scene.xp.where(end - start > BRIEF * scene.span, start, np.nan) / scene.span
     row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
     ends = there, row - HALF, end / scene.span, row + HALF
-    gaps = [end[k] - start[k] for k in range(start.size)]
-    words = tuple(tr("waits {time}", time=written(gap, ".2f")) for gap in gaps)
+    gaps = end - start
+    words = tuple(tr("waits {time}", time=scene.time(gaps[k])) for k in range(start.size))
     yield Blocks(*ends, none + np.nan, none, 1.0, words, READ)
-    yield Spots(*ends, tuple(tr("V waits {time}", time=scene.time(gap)) for gap in gaps))
+    yield Spots(*ends, words)
 
 
 def _said(scene: Scene) -> tuple[tuple, tuple]:
@@ -428,11 +437,11 @@ def _sentences(data: Data, core: Core) -> list[str]:
         message("At this moment no pipe works."),
         message("Tile {z} is copied out. [b:Neither V nor the copy in has work.]"),
         message(
-            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
+            "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
         )
         if one
         else message(
-            "Tile {a} arrives. [b:V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
+            "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
         ),
         message(
             "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."

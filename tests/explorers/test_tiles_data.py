@@ -158,7 +158,9 @@ def test_wrong_numbers_spread_through_a_sum():
 
 
 def test_the_caption_says_what_the_pipes_do():
-    assert said(at=0.05).startswith("Tile 1 arrives. V has nothing to do: it waits for the copy")
+    assert said(at=0.05).startswith(
+        "Tile 1 arrives. The vector unit V has nothing to do: it waits for the copy"
+    )
     done = "Done after 2.85 µs. With one buffer the program takes 4.43 µs."
     second = "V works on tile 4 while tile 5 arrives. That is the second buffer."
     assert said() == f"{second} {done}"
@@ -270,7 +272,8 @@ def test_nothing_claims_to_be_measured(time):
     shown = show(compute(State(time=time)))
     label = panel(shown, "timeline").x.label
     assert "nothing was measured" in shown.notices[0] and "nothing was measured" in shown.text
-    assert label == {"A2": "µs, stated, not measured", "steps": "steps: an order, no cycles"}[time]
+    said = {"A2": "µs, from published rates, not measured", "steps": "steps: an order, no cycles"}
+    assert label == said[time]
     assert "emulated" in panel(shown, "machine").title
 
 

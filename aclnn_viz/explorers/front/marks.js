@@ -295,7 +295,8 @@ class Marks {
       context.lineWidth = value === lit ? 3 : frame || wrong[k] ? theme.line.box : 1;
       if (wide > 6 || frame || wrong[k]) context.strokeRect(a, b, wide, d - b);
       context.globalAlpha = 1;
-      const text = [words[k], / (\S+)$/.exec(words[k])?.[1]].find((one, n) => one && wide >= widthOf(context, one) + 4 - 2 * n);  // or its number alone
+      const [, lead = "", bare = "", unit = ""] = /^(.* )?(\d\S*)( \S+)?$/.exec(words[k]) ?? [];  // what, how much, unit
+      const text = [words[k], lead + bare, bare + unit, bare].find((one) => one && wide >= widthOf(context, one) + (one === words[k] ? 4 : 2));
       if (!text || d - b < 12) continue;
       const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       if (wrong[k]) this.written(context, text, (a + c - widthOf(context, text)) / 2, (b + d) / 2, widthOf(context, text), 1);
