@@ -20,7 +20,7 @@ from aclnn_viz.explorers.numeric_error_data import (
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
-from aclnn_viz.pictures.marks import Band, Box, Dots, Note, Rule, Spots
+from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel
 from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
 from aclnn_viz.pictures.text import number
@@ -36,8 +36,8 @@ PIECES = {
 TIES = {"even": message("to even"), "away": message("away from zero")}
 # decades of the axis on either side of 100 %, the wall; columns of piles; height of its
 # panel in pixels
-DECADES, PILES, PILED = 4.0, 144, 350
-SHARES = (-2.0, "1 %"), (0.0, message("100 %: the wall")), (2.0, "100 ×")
+DECADES, PILES, PILED = 4.0, 96, 350
+SHARES = (-2.0, "1/100"), (0.0, message("1: the wall")), (2.0, "100")
 SEEN = 24  # most neighbouring numbers of the format shown on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
@@ -64,24 +64,24 @@ def panels(data: Data) -> list[Panel]:
 
 
 def swarm(data: Data) -> Panel:
-    """Return the panel with a dot per element, piled up by the share of the bound
-    that its error uses; the wall is the bound.
+    """Return the panel with the elements piled up by the share of the bound that their errors
+    use; the wall is the bound.
     """
     e = data.errors
     if why := e.nothing():
         note = Note(0.5, 0.5, "\n".join(wrapped(why, 60)))
         return Panel("errors", tr("Error against value"), (note,), UNIT, UNIT, 20, PILED)
-    place, height = piles(e.ulps, e.bound, data.cause == MISSED)
-    top, size = float(height.max(initial=0) + 1), 0.0
-    size = float(np.clip(0.5 * (PILED - 60) / top, 2.0, 3.5))
-    groups = (
-        (data.cause < OPEN, READ, ""),
-        (data.cause == OPEN, GREY, tr("undecided")),
-        (data.cause == MISSED, WRONG, ""),
-    )
-    dots = [
-        Dots(place[here], height[here] + 0.5, kind, label, size)
-        for here, kind, label in groups
+    pile, wide = piles(e.ulps, e.bound, data.cause == MISSED), 2 * DECADES / PILES
+    at = (np.arange(PILES) + 0.5) * wide - DECADES
+    many, sure = (np.bincount(pile, here, PILES) for here in (None, data.cause != OPEN))
+    top = float(many.max() + 1)
+    bars = [
+        Bars(at[here], high[here] + 0.0, kind, label, 0.8 * wide)
+        for here, high, kind, label in (
+            (sure < many, many, GREY, tr("undecided")),
+            (at < 0, sure, READ, ""),
+            (at > 0, sure, WRONG, ""),
+        )
         if here.any()
     ]
     explained, missed = (int(here.sum()) for here in (data.cause < OPEN, data.cause == MISSED))
@@ -89,16 +89,23 @@ def swarm(data: Data) -> Panel:
         (-DECADES, READ, tr("rounding explains {n}", n=f"{explained:,}")),
         (DECADES, WRONG, tr("✗ a bug: {n}", n=f"{missed:,}")),
     )
-    dots += [
+    bars += [
         Box(min(end, 0.0), 0.0, max(end, 0.0), top * 1.15, text, kind, 0.08)
         for end, kind, text in sides
     ]
     if (one := data.focus) is not None:
-        at = place[one : one + 1], height[one : one + 1] + 0.5
-        dots.append(
-            Dots(*at, MOVED, tr("element {place}", place=list(e.index(one))), max(size, 4.5))
+        where = point(at[pile[one]]), point(many[pile[one]] + 0.5)
+        bars.append(
+            Dots(*where, INK, tr("element {place}, magnified", place=list(e.index(one))), 4.5)
         )
-    marks = (*dots, Rule("x", 0.0, "", INK), _spots(place, height, top))
+    there = np.flatnonzero(many)
+    texts = tuple(
+        tr("{n} elements at {share} of the bound", n=many[k], share=number(10.0 ** at[k]))
+        for k in there
+    )
+    left = at[there] - wide / 2
+    spots = Spots(left, 0.0 * left, left + wide, 0.0 * left + top, texts)
+    marks = (*bars, Rule("x", 0.0, "", INK), spots)
     title = tr(
         "{output}: error of {n} elements, as a share of what rounding may do",
         output=data.output,
@@ -173,37 +180,15 @@ def glass(data: Data) -> list[Panel]:
     return [Panel("glass", title, marks, over, UNIT, 20, 112)]
 
 
-def piles(ulps, bound, missed) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each element's dot its place, in powers of ten of the bound, and its height in the pile; rounding
-    moves no dot across the bound.
+def piles(ulps, bound, missed) -> np.ndarray:
+    """Return the number of each element's pile, by powers of ten of the bound; rounding moves no
+    element across the bound.
     """
     with np.errstate(all="ignore"):
         used = np.log10(np.where(ulps == 0, 0.0, ulps / bound))
-    used = np.clip(np.nan_to_num(used, nan=DECADES), -DECADES, DECADES)
-    column = np.floor((used / DECADES + 1.0) * (PILES / 2))
-    column = np.where(
-        missed, np.clip(column, PILES // 2, PILES - 1), np.clip(column, 0, PILES // 2 - 1)
-    ).astype(int)
-    order = np.argsort(column, kind="stable")
-    first = np.searchsorted(column[order], column[order])
-    height = np.empty(column.size, int)
-    height[order] = np.arange(column.size) - first
-    return (column + 0.5) * (2 * DECADES / PILES) - DECADES, height
-
-
-def _spots(place, height, top: float) -> Spots:
-    """Return the number of elements in each pile, and its place."""
-    at, many = np.unique(place, return_counts=True)
-    half = DECADES / PILES
-    texts = tuple(
-        tr(
-            "{n} elements at {share} % of the bound",
-            n=n,
-            share=f"{float(f'{100 * 10.0**one:.2g}'):,g}",
-        )
-        for one, n in zip(at, many)
-    )
-    return Spots(at - half, 0.0 * at, at + half, 0.0 * at + top, texts)
+    used = np.nan_to_num(used, nan=DECADES, posinf=DECADES, neginf=-DECADES)
+    low, high = np.where(missed, ((PILES // 2,), (PILES - 1,)), ((0,), (PILES // 2 - 1,)))
+    return np.clip(np.floor((used / DECADES + 1.0) * (PILES / 2)), low, high).astype(int)
 
 
 def caption(data: Data) -> str:
@@ -225,7 +210,7 @@ def caption(data: Data) -> str:
         )
     if data.fault:
         return tr(
-            "The kernel is wrong, and no error of {n} crosses the wall, where rounding ends: [b:these inputs do not show the bug.] Inputs that do: {needs}.",
+            "The kernel is wrong, and no error of {n} crosses the wall, where rounding ends: [b:these inputs do not show the bug.] It shows with {needs}.",
             needs=tr(data.fault.exposed_by),
             **names,
         )

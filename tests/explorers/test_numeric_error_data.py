@@ -21,8 +21,9 @@ from aclnn_viz.explorers.numeric_error_data import (
 )
 from aclnn_viz.explorers.numeric_error_data import State as Opening
 from aclnn_viz.operators import operator, registry
-from aclnn_viz.pictures.marks import Band, Box, Dots, Spots
-from aclnn_viz.pictures.roles import WRONG
+from aclnn_viz.pictures.error_plot import GREY
+from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Spots
+from aclnn_viz.pictures.roles import INK, READ, WRONG
 from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
@@ -118,33 +119,34 @@ def test_the_spread_is_what_inputs_one_ulp_away_do():
         {"operator": "grid_sampler_2d"},
     ],
 )
-def test_every_element_is_a_dot_before_the_wall_or_behind_it(values):
+def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
     data = compute(State(**values))
-    e, shown = data.errors, panel(show(data), "errors")
-    marks = [mark for mark in shown.marks if isinstance(mark, Dots)]
-    *marks, element = marks
-    behind = next((mark for mark in marks if mark.kind == WRONG), None)
-    dots = {mark.kind: mark for mark in marks if mark is not behind}
-    one, missed = data.focus, int((data.cause == MISSED).sum())
-    assert element.label == f"element {list(e.index(one))}"
-    assert missed == 0 or data.cause[one] == MISSED
-    assert (0 if behind is None else behind.x.size) == missed
-    assert sum(mark.x.size for mark in dots.values()) == e.size - missed
-    assert all((mark.x < 0).all() for mark in dots.values()) and (
-        missed == 0 or (behind.x > 0).all()
-    )
-    (spots,) = (mark for mark in shown.marks if isinstance(mark, Spots))
-    # no two dots overlap, and each pile starts at the ground
-    marks = [mark for mark in (*dots.values(), behind) if mark is not None]
-    places = [*zip(np.concatenate([m.x for m in marks]), np.concatenate([m.y for m in marks]))]
-    assert len({*places}) == e.size and min(y for _, y in places) == 0.5
+    e, marks = data.errors, panel(show(data), "errors").marks
+    bars = {mark.kind: mark for mark in marks if isinstance(mark, Bars)}
+    one, missed, undecided = data.focus, data.cause == MISSED, data.cause == MISSED - 1
+    share = np.where(e.ulps == 0, 1e-9, e.ulps / np.maximum(e.bound, 1e-12))
+    used = np.clip(np.log10(share), -3.99, 3.99)
+    for kind, those, behind in ((READ, ~missed & ~undecided, False), (WRONG, missed, True)):
+        pile = bars[kind]
+        assert pile.y.sum() == those.sum() and ((pile.x > 0) == behind).all()
+        ends = np.abs(pile.x) + pile.width / 2
+        assert ends.max() < 4 and (np.abs(pile.x) - pile.width / 2).min() > 0  # none over the wall
+        own = used[those]
+        sides = own[(own > 0) == behind]
+        for x, y in zip(pile.x, pile.y):
+            near = np.count_nonzero(np.abs(sides - x) <= 4 / 96)
+            assert y == near or 0 < abs(x) < 0.1 or undecided.any(), x
+    assert (GREY in bars) == undecided.any()
+    (element,) = (mark for mark in marks if isinstance(mark, Dots))
+    assert element.label == f"element {list(e.index(one))}, magnified" and element.kind == INK
+    assert not missed.any() or missed[one]
+    (spots,) = (mark for mark in marks if isinstance(mark, Spots))
+    counts = [int(text.split()[0]) for text in spots.texts]
+    assert sum(counts) == e.size and min(counts) > 0
     for text, start, end in zip(spots.texts, spots.x0, spots.x1):
-        count = sum(start < x < end for x, _ in places)
-        share = f"{float(f'{100 * 10 ** ((start + end) / 2):.2g}'):,g} %"
-        assert text == f"{count} elements at {share} of the bound"
-    used = e.ulps[one] / e.bound[one]
-    if 1e-4 < used < 1e4:
-        assert element.x[0] == pytest.approx(np.log10(used), abs=2 * 4 / 144)
+        assert text.endswith(f" elements at {10 ** ((start + end) / 2):.4g} of the bound")
+    assert element.x[0] == pytest.approx(used[one], abs=2 * 4 / 96)
+    missed = int(missed.sum())
     said = unmarked(subject().said(data))
     if missed:
         assert f"{missed:,} lie behind the wall" in said and "a bug" in said
