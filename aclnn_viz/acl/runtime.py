@@ -448,7 +448,7 @@ class TransferCalls(State):
             for name in task.touching(pointer, count, written_only=not writes):
                 self.record(
                     message(
-                        "{verb} {name} while {task} is still queued; synchronise before",
+                        "{verb} the memory of {name} while {task} is still queued; synchronise before",
                         verb=verb,
                         name=name,
                         task=task.name,

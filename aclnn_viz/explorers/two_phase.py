@@ -174,7 +174,8 @@ def panels(data: Data) -> list[Panel]:
 def program(data: Data) -> Panel:
     """Return every call with its status, the two phases, errors and the chosen call."""
     listed, at = rows(data.calls), _at(data) + 0.0
-    stages, low = [row.call.stage for row in listed], len(listed) + 0.6
+    stages = [row.call.stage for row in listed]
+    low = max(len(listed), len(rows(data.other.calls))) + 0.6  # the same with and without mistake
     marks = [Note(0.92, -1.0, tr("status"), "right")]
     for name in filter(stages.__contains__, PHASES):
         first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
@@ -288,9 +289,10 @@ def _sentence(data: Data, row: Row) -> str:
     call, names = row.call, {"call": row.call.function, "verdict": verdict(data)}
     if call.status:
         names |= {"status": call.status, "name": status_name(call.status)}
-        names |= {"who": tr(MEANINGS[int(str(call.status)[0])]), "said": call.message}
+        names |= {"who": tr(MEANINGS[int(str(call.status)[0])])}
+        names |= {"said": call.message.removeprefix(f"{call.function}: ")}
         return tr(
-            "[11:{call} returns {status}, {name}:] [b:{who} is to blame.] It says: {said}",
+            "[11:{call} returns {status}, {name}:] [b:{who} is to blame.] The library says: {said}.",
             **names,
         )
     if row.misuse:
@@ -310,7 +312,7 @@ def _sentence(data: Data, row: Row) -> str:
         "stream": message(
             "[b:Synchronise waits:] now the outputs lie in the memory of the device."
         ),
-        "release": message("Handles are destroyed, and memory is freed. The result: {verdict}."),
+        "release": message("Handles are destroyed, and memory is freed. {verdict}"),
     }
     text = stages[call.stage]
     if call.function.endswith("GetWorkspaceSize"):
@@ -318,7 +320,7 @@ def _sentence(data: Data, row: Row) -> str:
             "[b:Phase 1 plans:] it checks everything, computes nothing, and asks for {n} bytes."
         )
     if call.function == "aclrtMemcpy" and not _to_device(call):
-        text = message("The output is copied back. The result: {verdict}.")
+        text = message("The output is copied back. {verdict}")
     return tr(text, n=f"{data.workspace or 0:,}", **names)
 
 
@@ -330,20 +332,20 @@ def plays(data: Data) -> tuple[dict, ...]:
 
 def verdict(data: Data) -> str:
     if not data.right:
-        return tr("no output was copied back")
+        return tr("No output was copied back.")
     wrong = [name for name, right in data.right.items() if not right]
     if not wrong:
-        return tr("right: {outputs}", outputs=enumerated(data.right))
+        return tr("All outputs are right.")
     if data.name not in wrong:
-        return tr("wrong: {outputs}", outputs=enumerated(wrong))
+        return tr("Wrong: {outputs}.", outputs=enumerated(wrong))
     off, size = _wrong(data), data.fetched.dtype.itemsize
     raw = np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
     # the emulator fills fresh memory with this byte
     fresh = int((raw == POISON).all(axis=-1).sum())
-    text = message("wrong: {wrong} of {all} elements of {output}")
+    text = message("{wrong} of {all} elements of {output} are wrong.")
     if fresh:
         text = message(
-            "wrong: {wrong} of {all} elements of {output}; {fresh} were never written, and show what was in the memory before"
+            "{wrong} of {all} elements of {output} are wrong: {fresh} were never written, and show what was in the memory before."
         )
     also = "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)
     return tr(text, wrong=int(off.sum()), all=off.size, fresh=fresh, output=data.name + also)
@@ -376,14 +378,14 @@ def storage(data: Data) -> Panel:
 def headline(data: Data) -> list[str]:
     failing, names = data.failing, {"n": len(data.calls), "verdict": verdict(data)}
     if failing is None:
-        lines = [tr("All {n} calls return 0. The result: {verdict}.", **names)]
+        lines = [tr("All {n} calls return 0. {verdict}", **names)]
     else:
         call = data.calls[failing]
         names |= {"k": failing + 1, "call": call.function, "status": call.status}
         names |= {"name": status_name(call.status)}
         lines = [
             tr(
-                "Call {k} of {n}, {call}, fails with {status} {name}. The result: {verdict}.",
+                "Call {k} of {n}, {call}, fails with {status} {name}. {verdict}",
                 **names,
             )
         ]
