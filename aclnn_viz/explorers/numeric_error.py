@@ -76,7 +76,7 @@ def swarm(data: Data) -> Panel:
     many, sure = (np.bincount(pile, here, PILES) for here in (None, data.cause != OPEN))
     top = float(many.max() + 1)
     bars = [
-        Bars(at[here], high[here] + 0.0, kind, label, 0.8 * wide)
+        Bars(at[here], np.where(high > 0, high, np.nan)[here], kind, label, 0.8 * wide)
         for here, high, kind, label in (
             (sure < many, many, GREY, tr("undecided")),
             (at < 0, sure, READ, ""),

@@ -48,14 +48,15 @@ def _is_word(text: str) -> bool:
 
 
 def _points(mark) -> tuple[np.ndarray, dict]:
-    """Return x and values of a mark's points; bars side by side share an x, the whole number nearest to them."""
+    """Return x and values of a mark's points; bars side by side share an x, the whole number nearest to them, if each has its own."""
     x = np.asarray(mark.x, np.float64)
     parts = {
         name: np.asarray(getattr(mark, name), np.float64)
         for name in (("low", "high") if isinstance(mark, Band) else ("y",))
     }
     there = np.isfinite(x) & ~np.all([np.isnan(values) for values in parts.values()], axis=0)
-    return (np.rint(x) + 0.0 if isinstance(mark, Bars) else x)[there], {
+    x, whole = x[there], np.rint(x[there]) + 0.0
+    return whole if isinstance(mark, Bars) and len({*whole}) == x.size else x, {
         name: values[there] for name, values in parts.items()
     }
 

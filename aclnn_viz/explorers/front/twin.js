@@ -17,7 +17,8 @@ function inWords({ panels, arrays, headline, caption = "" }) {
   const points = (mark) => {
     const parts = (mark.mark === "Band" ? ["low", "high"] : ["y"]).map((name) => [name, list(mark, name)]);
     const x = list(mark, "x"), kept = x.map((_, k) => k).filter((k) => Number.isFinite(x[k]) && !parts.every(([, values]) => Number.isNaN(values[k])));
-    return { mark, x: kept.map((k) => (mark.mark === "Bars" ? Math.round(x[k]) : x[k])),
+    const whole = kept.map((k) => Math.round(x[k])), sides = mark.mark === "Bars" && new Set(whole).size === whole.length;
+    return { mark, x: sides ? whole : kept.map((k) => x[k]),
       parts: parts.map(([name, values]) => [name, kept.map((k) => values[k])]) };
   };
   const together = (marks) => {
