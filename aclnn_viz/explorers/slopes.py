@@ -140,7 +140,7 @@ class Slope:
         for k in range(self.kinks.size):
             below, above = self.beside_kink(k)
             there = tr(
-                "[7:On the kink] there is no derivative: {below} just below, {above} just above. [b:The page takes {at}:] a convention.",
+                "[7:On the kink] the slope jumps from {below} to {above}. Backward takes {at}, a convention: [b:{at} times the] [8:gradient] [b:comes back.]",
                 below=number(below),
                 above=number(above),
                 at=number(self.at[k]),
@@ -288,33 +288,35 @@ def _panels(xp, found: Slope) -> list[Panel]:
     return [curve, replace(share, span=5, rows=2), under]
 
 
+def _height(xp, found: Slope, label: str) -> Axis:
+    """Return an axis of slopes, which stays while the dot moves: all up to 3, and those beside the dot."""
+    every = xp.where(xp.isfinite(found.slope), found.slope, 0.0)
+    low = xp.minimum(xp.clip(xp.min(every), -3.0, 0.0), xp.min(found.beside)) - 0.1
+    high = xp.maximum(xp.clip(xp.max(every), 1.0, 3.0), xp.max(found.beside)) + 0.1
+    return Axis(label, low, high)
+
+
 def _lens(xp, found: Slope) -> Panel:
-    steps, slope = np.arange(-ASIDE, ASIDE + 1.0), found.here[2]
-    # height of the panel's range: at least 0.1, so that rounding errors stay small
-    wide = xp.maximum(1.2 * xp.max(xp.abs(found.beside - slope)), 0.1) + 0.125
-    middle = 0.25 * xp.floor(4.0 * slope + 0.5)  # moves in steps, so that the dots are seen to move
+    steps, dtype, x = np.arange(-ASIDE, ASIDE + 1.0), found.state.dtype, found.here[0]
     marks = (
         Dots(steps, found.beside, GRADIENT, "", 4.0),
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
-    ticks = tuple((k, f"{k:.0f}") for k in (-8.0, 0.0, 8.0))
-    title = tr("slope at the nearest {dtype} numbers", dtype=found.state.dtype)
-    name = tr("steps of {dtype} from {name}", dtype=found.state.dtype, name=found.name)
-    over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7, ticks=ticks)
-    return Panel(
-        "beside", title, marks, over, Axis(tr("slope"), middle - wide, middle + wide), 7, TALL
+    title = choose(
+        xp.any(xp.abs(found.kinks - x) <= ASIDE * xp.ulp(x, dtype)),
+        tr("no kink within {n} steps: the slope does not jump", n=ASIDE),
+        tr("slope at the nearest {dtype} numbers", dtype=dtype),
     )
+    name = tr("steps of {dtype} from {name}", dtype=dtype, name=found.name)
+    over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7)
+    return Panel("beside", title, marks, over, _height(xp, found, tr("slope")), 7, TALL)
 
 
 def _share(xp, found: Slope) -> Panel:
-    slope, every = found.here[2], xp.where(xp.isfinite(found.slope), found.slope, 0.0)
-    # the axis holds all slopes up to 3, and stays while the dot moves
-    low = xp.minimum(xp.clip(xp.min(every), -3.0, 0.0), slope) - 0.1
-    high = xp.maximum(xp.clip(xp.max(every), 1.0, 3.0), slope) + 0.1
     marks = (
         ZERO,
         Bars(np.zeros(1), np.ones(1), INK, "", 0.6),
-        Bars(np.ones(1), point(slope), GRADIENT, "", 0.6),
+        Bars(np.ones(1), point(found.here[2]), GRADIENT, "", 0.6),
     )
     ticks = ((0.0, tr("arrives")), (1.0, tr("comes back")))
     return Panel(
@@ -322,7 +324,7 @@ def _share(xp, found: Slope) -> Panel:
         tr("for a gradient of 1"),
         marks,
         Axis("", -0.6, 1.6, ticks=ticks),
-        Axis("", low, high),
+        _height(xp, found, ""),
         7,
         LOW,
     )

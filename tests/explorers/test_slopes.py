@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import mark, marks
+from panelled_explorer import mark, marks, panel
 from panelled_explorer import stage as opened
 from together import in_one
 
@@ -73,6 +73,9 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
     shown = subject.show(data)
     np.testing.assert_array_equal(marks(shown, "beside", Dots)[0].y, found.beside)
     assert found.beside[8] == 1.5 and found.beside[9] == 1.0  # the jump lies between two numbers
+    for steps, title in ((7, "slope at the nearest"), (9, "no kink within 8 steps")):
+        subject, data, _ = opened("hardswish", x=3.0 + step * steps, dtype=dtype)
+        assert panel(subject.show(data), "beside").title.startswith(title)
 
 
 @pytest.mark.parametrize(
@@ -87,13 +90,13 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype):
             "hardswish",
             {},
             "On the kink",
-            "1.5 just below, 1 just above. The page takes 1.5:",
+            "jumps from 1.5 to 1. Backward takes 1.5, a convention: 1.5 times the gradient",
         ),
         (
             "hardtanh",
             {"x": 0.25, "max": 0.25},
             "On the kink",
-            "1 just below, 0 just above. The page takes 0:",
+            "jumps from 1 to 0. Backward takes 0, a convention: 0 times the gradient",
         ),
         ("gelu", {"x": 0.0}, "Move the dot by a step", "So 50 % of"),
     ],
