@@ -39,12 +39,12 @@ def epsilon_of(op):
 
 
 def fields_with(op, others: list) -> list[tuple]:
-    """Return the fields: epsilon, the first two of the stage, the
+    """Return the fields: the first two of the stage, epsilon, the
     operator's other parameters, then the stage's others.
     """
     first, own = epsilon_of(op).name, listed("norms")
     others = sorted(others, key=lambda pair: pair[0] != first)
-    return [others[0], *own[:2], *others[1:], *own[2:]]
+    return [*own[:2], *others, *own[2:]]
 
 
 def lengths(shape: tuple, block: int) -> tuple:

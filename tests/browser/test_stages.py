@@ -125,7 +125,13 @@ def swipe(page):
     before = page.evaluate(STATE)
     box = page.locator(".stage canvas").bounding_box()
     page.set_viewport_size({"width": 390, "height": 500})
-    x, y = box["x"] + 0.06 * box["width"], min(box["y"] + box["height"] / 2, 450)
+    finger(page, box["x"] + 0.06 * box["width"], min(box["y"] + box["height"] / 2, 450))
+    page.wait_for_function("scrollY > 100")
+    assert page.evaluate(STATE) == before
+
+
+def finger(page, x, y):
+    """Move a finger up from a place."""
     session = page.context.new_cdp_session(page)
     for kind, by in [
         ("touchStart", 0),
@@ -134,8 +140,19 @@ def swipe(page):
     ]:
         points = [] if kind == "touchEnd" else [{"x": x, "y": y - by}]
         session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
-    page.wait_for_function("scrollY > 100")
-    assert page.evaluate(STATE) == before
+
+
+def test_a_finger_drags_a_dot_that_is_not_chosen(opened):
+    page, data = opened("rms_norm", 390)
+    found = data.answer
+    k = int(found.xhat.argmax())
+    assert k != data.state.element
+    finger(page, *page.evaluate(PLACE, ["norm", found.xhat[k], found.arriving[k]]))
+    assert page.evaluate("scrollY") == 0
+    page.evaluate(UNFOLDED)
+    page.locator("[data-lift=link]").click()
+    state = page.locator(".ae-foot textarea").input_value()
+    assert f"element={k}&" in state and "moved=" in state
 
 
 # Moves the pointer to places of a panel, in units of its axes, and returns the hints.

@@ -2,6 +2,8 @@
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+const FEW = 64;  // most points of which a finger takes any at once
+
 // Row and column of the chosen point; where no field holds its row, there is only one.
 const chosenOf = ({ values }, { choose }) => choose.map((field) => (field ? values[field] : 0));
 
@@ -74,13 +76,14 @@ function takeHand(drawing) {
   const drag = (x, y) => moveTo(drawing.sx.invert(x), drawing.sy.invert(y)), drop = () => { drawing.holds = false; };
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
-  // A finger scrolls the page wherever it does not begin on the chosen point; a tap chooses another.
+  // A finger drags the chosen point, and where points are few the one on which it begins; elsewhere it scrolls, and a tap chooses.
   grab(drawing, canvas, (x, y, { pointerType }) => {
     const point = nearest(drawing, x, y, 16);
-    if (!point || pointerType === "touch") return false;
+    if (!point || (pointerType === "touch" && drawing.handle.y.filter(Number.isFinite).length > FEW)) return false;
     choose(point);
     return drawing.holds = true;
   }, drag, drop);
+  canvas.addEventListener("touchstart", (event) => { if (drawing.holds) event.preventDefault(); }, { passive: false });
   canvas.addEventListener("click", ({ pointerType, offsetX, offsetY }) => {
     const point = pointerType === "touch" && nearest(drawing, offsetX, offsetY, 16);
     if (point) choose(point);
