@@ -1,19 +1,20 @@
-"""Interactive picture (explorer) of attention: the saved numbers of a row of scores while keys arrive tile by tile, and their
-use in backward.
+"""Interactive picture (explorer) of attention: backward computes the weights P of a query again, tile by tile, from the two
+numbers that forward saved.
 
-From all earlier tiles only the largest score, a sum and an output are kept. A tile with a larger score raises the maximum,
-and earlier sums are rescaled. The lesson: forward saves only a maximum and a sum per query, because backward recomputes P
-from them, tile by tile; dS = P (dP - D) then sums to 0 along the query.
+As in the explorer of softmax, a weight is the width of a column, dP its height, their mean D a level; dS = P (dP - D) is the
+area between. Forward keeps only the largest score, a sum and an output: a tile with a larger score raises the maximum, and
+earlier sums are rescaled. The lesson: a maximum and a sum per query are enough to compute P again; dS sums to 0.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import element, only, point, sweep
+from aclnn_viz.explorers.arrays import element, only, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import ZERO, reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Line, Note, Rule
+from aclnn_viz.explorers.norms import ZERO, reach, said
+from aclnn_viz.explorers.softmax import areas, levels, side_by_side
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Rule
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -21,7 +22,7 @@ from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
-SIZE = 8  # length of a query
+SIZE = 7  # length of a query
 WIDE = 13  # width of a query's panels, in columns
 
 
@@ -65,10 +66,15 @@ class Attention:
     back: np.ndarray  # the last tile of the backward sweep that is done; -1 before the start
     tops: np.ndarray  # per key, the largest score up to its tile; nan if no key was seen
     top: tuple  # the largest score before and after the last tile; -inf if no key was seen
-    weights: tuple  # exp(score - maximum) of earlier keys, for the old and the new maximum
+    edges: tuple  # per key, the sum of the query's weights before and with that
     P: np.ndarray
     dP: np.ndarray
     D: np.ndarray  # sum of P * dP for each query, shape (Sq, 1)
+
+    @property
+    def read(self):
+        """Return the tile at work."""
+        return self.xp.where(self.back < 0.0, self.now, self.back)
 
     @property
     def dS(self):
@@ -92,14 +98,12 @@ class Attention:
             for one in only(self.xp, at[k] < count - 0.5, Rule(axis, at[k], kind=GUIDE))
         ]
 
-    def ground(self, tile, high) -> tuple:
-        """Return what lies below the bars of a sweep: borders of tiles, the tile at work, the axis."""
-        left, right = self.ends(tile)
+    def at_work(self, tile, left, right, high, aside) -> tuple:
+        """Return the frame of a tile and its name."""
+        name = tr("tile {k}", k=written(tile, ".0f"))
         return (
-            *self.borders("x", self.tile.size),
             Box(left, -high, right, high, kind=MOVED, filled=0.08),
-            Note(left + 0.1, -0.82 * high, tr("tile {k}", k=written(tile, ".0f")), "left"),
-            ZERO,
+            Note(left + aside, -0.8 * high, name, "left"),
         )
 
     def panels(self, xp) -> list[Panel]:
@@ -107,11 +111,10 @@ class Attention:
         weights = tr("P: the weights of each query add up to 1")
         slopes = tr("dS: the gradient of each query adds up to 0")
         return [
-            _sweep(xp, self, n),
-            _table(xp, self, "map", weights, self.P, self.now, 1, "shares", 0.0, 1.0),
-            _kept(xp, self, n),
+            _backward(xp, self),
+            _table(xp, self, "map", weights, self.P, self.read, 1, "shares", 0.0, 1.0),
             _table(xp, self, "gradients", slopes, self.dS, self.back, 2, *scale(self.dS, xp)),
-            _backward(xp, self, n),
+            _sweep(xp, self, n),
         ]
 
     def plays(self) -> tuple[dict, ...]:
@@ -128,7 +131,7 @@ class Attention:
         which = xp.where(top > before, xp.where(before > -np.inf, 3, 2), 1)
         which = xp.where(seen, which, 0)
         swept = self.state.swept
-        done = xp.where(swept < 2.0, 6, xp.where(top > -np.inf, 4, 5))
+        done = xp.where(top > -np.inf, xp.where(swept < 2.0, 6, 4), 5)
         return told(
             xp.where(swept < 1.0, which, done),
             message(
@@ -142,13 +145,13 @@ class Attention:
                 "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}."
             ),
             message(
-                "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two,] and the [8:gradient] dS, which adds up to 0."
+                "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0."
             ),
             message(
                 "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0."
             ),
             message(
-                "Backward reads [7:tile {k}] again. [b:From its scores and the saved] [5:maximum and sum] [b:it computes P again,] and from P the [8:gradient]: P × (dP − D)."
+                "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]"
             ),
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
@@ -175,13 +178,13 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     score = xp.where(there, score, -np.inf)
     tile = xp.floor(np.arange(float(keys)) / state.block)
     now = xp.minimum(xp.floor(state.swept * (tile[-1] + 1.0)), tile[-1])
-    back = xp.minimum(xp.floor((state.swept - 1.0) * (tile[-1] + 1.0)), tile[-1])
+    edges = side_by_side(xp, element(xp, P[0, 0, 0], row))
+    # backward has read the keys whose columns start by here
+    back = xp.max(xp.where(edges[0] <= state.swept - 1.0 + 1e-9, tile, 0.0))
 
     def most(come):
         return xp.max(xp.where(come, score, -np.inf), axis=-1)
 
-    come = tile < now, tile <= now
-    weights = [xp.where(one & there, xp.exp(score - most(one)), 0.0) for one in come]
     tops = most(tile <= tile[:, None])
     return Attention(
         xp,
@@ -193,8 +196,8 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         now,
         xp.where(state.swept > 1.0, back, -1.0),
         xp.where(tops > -np.inf, tops, np.nan),
-        tuple(map(most, come)),
-        tuple(weights),
+        (most(tile < now), most(tile <= now)),
+        edges,
         P[0, 0, 0],
         xp.sum(dy[:, None, :] * v[0, 0], axis=2),
         xp.sum(dy * y, axis=1)[:, None],
@@ -211,20 +214,20 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     """Return the panel of the forward pass: the chosen query's scores, and their
     maximum so far, which a tile may raise.
     """
-    at, left, (before, top) = np.arange(float(n)), found.ends(found.now)[0], found.top
+    at = np.arange(float(n))
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
     # each place occurs twice, for a step function with vertical edges
     twice = np.repeat(np.arange(n), 2)
     steps = xp.take(xp.where(come, found.tops, np.nan), twice)
     ahead, later = xp.minimum(found.state.swept, 1.0), tr("later tile")
-    start = xp.where((before > -np.inf) & (top > before), before, np.nan)
     marks = (
-        *found.ground(found.now, high),
+        *found.borders("x", n),
+        *found.at_work(found.read, *found.ends(found.read), high, 0.1),
+        ZERO,
         Bars(at, xp.where(come, np.nan, score), PALE, later, 0.6),
         Bars(at, xp.where(come, score, np.nan), INK, tr("tile read"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
-        Arrows(point(left), point(start), np.zeros(1), point(top - start), READ),
         Grip(
             ahead * n - 0.5,
             0.86 * high,
@@ -232,12 +235,11 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
             ((0.5 / n, 1.0 / n, 0),),
             tr("progress of the forward pass over the tiles"),
             MOVED,
-            look="move",
         ),
     )
-    title = tr("forward, query {row}: drag the dot over the tiles", row=written(found.row, "d"))
+    title = tr("forward, query {row}: drag the square over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
-    return Panel("scores", title, marks, _keys(found), up, WIDE, 226, ("column",))
+    return Panel("scores", title, marks, _keys(found), up, WIDE, 150, ("column",), below="backward")
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
@@ -254,57 +256,50 @@ def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int,
     return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)
 
 
-def _kept(xp, found: Attention, n: int) -> Panel:
-    """Return the panel of exp(score - maximum) of the keys read so far, with the maximum before the last tile and the
-    present one.
-    """
-    at, over = np.arange(float(n)), _keys(found)
-    before, now = found.weights
+def _backward(xp, found: Attention) -> Panel:
+    """Return the backward panel: a query's P as widths, its dP as heights, D as their level, and dS as areas, tile by tile."""
+    (start, ends), come = found.edges, found.tile <= found.back
+    P, dP, D = map(found.of_query, (found.P, found.dP, found.D))
+    high, level = reach(xp, 1.3, xp.where(P > 0.0, dP, 0.0)), D + 0.0 * dP
+    now = found.tile == found.back
+    left = xp.where(found.back < 0.0, np.nan, xp.min(xp.where(now, start, 1.0)))
+    nothing = np.full(1, np.nan)
     marks = (
-        Bars(at, before, PALE, tr("before the last tile"), 0.8),
-        Bars(at, now, READ, tr("now"), 0.5),
-        Rule("x", found.column, tr("the chosen key, {k}", k=written(found.column, "d")), MOVED),
-    )
-    title = told(
-        xp.sum(before) > 0.0,
-        message("kept weights: exp(score − maximum); their sum is {sum}"),
-        message(
-            "kept weights: exp(score − maximum), earlier ones times {factor}; their sum is {sum}"
+        *found.at_work(found.back, left, xp.max(xp.where(now, ends, 0.0)), high, 0.006),
+        *areas(start, ends, xp.where(come, np.nan, dP), level, PALE),
+        *areas(start, ends, xp.where(come, dP, np.nan), level),
+        *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),
+        Bars(nothing, nothing, GRADIENT, tr("dS")),
+        Bars(nothing, nothing, PALE, tr("later tile")),
+        Rule(
+            "x",
+            element(xp, (start + ends) / 2, found.column),
+            tr("key {k}", k=written(found.column, "d")),
+            MOVED,
         ),
-        factor=found.factor(xp),
-        sum=number(xp.sum(now)),
-    )
-    up = Axis("", 0.0, 1.1, ticks=((0.0, "0"), (1.0, "1")))
-    return Panel("weights", title, marks, over, up, WIDE, 140, ("column",), below="scores")
-
-
-def _backward(xp, found: Attention, n: int) -> Panel:
-    """Return the backward panel: P again, and the gradient of the scores, tile by tile."""
-    at, come = np.arange(float(n)), found.tile <= found.back
-    high = reach(xp, 0.1, xp.concat([found.of_query(found.P), found.of_query(found.dS)]), 1.3)
-    pairs = ((found.P, -0.2, READ, "P"), (found.dS, 0.2, GRADIENT, "dS"))
-    bars, later = [], tr("later tile")
-    for values, aside, kind, name in pairs:
-        own = found.of_query(values)
-        bars += [
-            Bars(at + aside, xp.where(come, np.nan, own), PALE, later, 0.36),
-            Bars(at + aside, xp.where(come, own, np.nan), kind, name, 0.36),
-        ]
-        later = ""
-    back = xp.maximum(found.state.swept - 1.0, 0.0)
-    marks = (
-        *found.ground(found.back, high),
-        *bars,
+        said(
+            start,
+            ends,
+            high,
+            message("key {k}\nP {p}\ndP {a}\ndS {g}"),
+            k=np.arange(start.size),
+            p=P,
+            a=dP,
+            g=P * (dP - D),
+        ),
         Grip(
-            back * n - 0.5,
-            0.6 * high,
+            xp.maximum(found.state.swept - 1.0, 0.0),
+            0.86 * high,
             ("swept",),
-            ((1.0 + 0.5 / n, 1.0 / n, 0),),
+            ((1.0, 1.0, 0),),
             tr("progress of the backward pass"),
             MOVED,
             look="move",
         ),
     )
-    title = tr("backward: drag the dot. P is computed again, and dS = P × (dP − D)")
-    up = Axis("", -high, high)
-    return Panel("backward", title, marks, _keys(found), up, WIDE, 150, ("column",), below="scores")
+    title = tr(
+        "backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
+        row=written(found.row, "d"),
+    )
+    over = Axis(tr("P, the width of a column"), 0.0, 1.0)
+    return Panel("backward", title, marks, over, Axis(tr("dP"), -high, high), WIDE, 370, rows=2)

@@ -128,32 +128,43 @@ def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
     return Softmax(xp, op.main, share, arriving, level, gradient, log, state)
 
 
+def side_by_side(xp, wide):
+    """Return where columns side by side start and end, by their widths."""
+    n = wide.size
+    ends = xp.sum(xp.reshape(wide, (1, n)) * np.tril(np.ones((n, n))), axis=1)
+    return ends - wide, ends
+
+
+def areas(start, ends, height, level, kind: int = GRADIENT) -> list:
+    """Return what lies between columns and their level; nan for none."""
+    return [
+        Box(start[j], level[j], ends[j], height[j], kind=kind, filled=0.45)
+        for j in range(start.size)
+    ]
+
+
+def levels(xp, start, ends, height, level, *words) -> tuple:
+    """Return the tops of columns and their level, with words for both."""
+    across = strokes(xp, start, ends)
+    return (
+        ZERO,
+        Line(across, strokes(xp, height, height), INK, words[0], 2.5),
+        Line(across, strokes(xp, level, level), READ, words[1], 3.0),
+    )
+
+
 def _columns(xp, found: Softmax) -> Panel:
     n, t, k = found.share.size, found.state.taken, found.chosen
-    wide = np.full(n, 1.0 / n) if found.log else found.share
-    ends = xp.sum(xp.reshape(wide, (1, n)) * np.tril(np.ones((n, n))), axis=1)
-    start = ends - wide
+    start, ends = side_by_side(xp, np.full(n, 1.0 / n) if found.log else found.share)
     height, level = found.arriving - t * found.level, found.level * (1.0 - t)
-    across, tops = strokes(xp, start, ends), strokes(xp, height, height)
-    levels = strokes(xp, level, level)
-    areas = [
-        Box(start[j], level[j], ends[j], height[j], kind=GRADIENT, filled=0.45) for j in range(n)
-    ]
     high = reach(xp, 1.3, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
+    mean = told(found.log, message("weighted mean"), message("share of the sum"))
     marks = (
-        *areas,
-        ZERO,
-        Line(across, tops, INK, tr("gradient that arrives"), 2.5),
-        Line(
-            across,
-            levels,
-            READ,
-            told(found.log, message("weighted mean"), message("share of the sum")),
-            3.0,
-        ),
+        *areas(start, ends, height, level),
+        *levels(xp, start, ends, height, level, tr("gradient that arrives"), mean),
         Handles(
-            (start + wide / 2)[None, :],
+            ((start + ends) / 2)[None, :],
             height[None, :],
             0,
             k,
@@ -191,7 +202,7 @@ def _columns(xp, found: Softmax) -> Panel:
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:
-    areas = told(
+    title = told(
         found.log,
         message("= {output}: width times distance from the mean"),
         message("= {output}: distance from the share of the sum"),
@@ -200,7 +211,7 @@ def _bars(xp, found: Softmax) -> list[Panel]:
     rows = (
         ("share", tr("probability"), found.share, INK, 0.1),
         ("arrives", tr("gradient that arrives"), found.arriving, INK, 1.0),
-        ("areas", areas, found.gradient, GRADIENT, 1.0),
+        ("areas", title, found.gradient, GRADIENT, 1.0),
     )
     made = []
     for name, title, values, kind, below in rows:

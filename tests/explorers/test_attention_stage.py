@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from panelled_explorer import mark, marks, stage
 
-from aclnn_viz.pictures.marks import Bars, Box, Heat, Line, Note
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note
+from aclnn_viz.pictures.roles import GRADIENT, PALE
 from aclnn_viz.pictures.text import unmarked
 
 STATES = [
@@ -55,30 +56,43 @@ def test_it_shows_what_a_loop_over_keys_computes(values):
         [state.scaleValue * sum(a * b for a, b in zip(q[i], each)) for each in k]
         for i in range(queries)
     ]
-    P, dS = [], []
+    P, dP, dS = [], [], []
     for i in range(queries):
         weights = [exp(s) * one for s, one in zip(scores[i], seen[i])]
         P.append([w / (sum(weights) or 1.0) for w in weights])
-        dP = [sum(a * b for a, b in zip(dy[i], each)) for each in v]
-        D = sum(w * one for w, one in zip(P[i], dP))
-        dS.append([w * (g - D) for w, g in zip(P[i], dP)])
+        dP.append([sum(a * b for a, b in zip(dy[i], each)) for each in v])
+        D = sum(w * one for w, one in zip(P[i], dP[i]))
+        dS.append([w * (g - D) for w, g in zip(P[i], dP[i])])
     for name, values in (("map", P), ("gradients", dS)):
         wanted = np.where(seen, values, np.nan)
         np.testing.assert_allclose(mark(shown, name, Heat).values, wanted, atol=1e-13)
     score, there, tiles = scores[row], seen[row], -(-keys // state.block)
-    behind = state.swept > 1 and (min(int((state.swept - 1) * tiles), tiles - 1) + 1) * state.block
-    for at, values in enumerate((P[row], dS[row])):
-        to_come, come = (bars.y for bars in marks(shown, "backward", Bars)[2 * at :][:2])
-        assert come[:behind] == pytest.approx(values[:behind], abs=1e-13)
-        assert to_come[behind:] == pytest.approx(values[behind:], abs=1e-13)
-        assert np.isnan(come[behind:]).all() and np.isnan(to_come[:behind]).all()
+    done, before = state.swept - 1, 0.0
+    behind = 0  # keys that backward has read: all tiles with a column that starts by the dot
+    for j in range(keys):
+        if done > 0 and before <= done + 1e-9:
+            behind = max(behind, min((j // state.block + 1) * state.block, keys))
+        before += P[row][j]
+    boxes = marks(shown, "backward", Box)[1:]  # the first frames the tile at work
+    later, come = ([box for box in boxes if box.kind == kind] for kind in (PALE, GRADIENT))
+    for boxes, unread in ((later, True), (come, False)):
+        for j, box in enumerate(boxes):
+            assert np.isnan(box.y1) == ((j >= behind) != unread)
+    level = mark(shown, "backward", Line, "D: the mean of dP, weighted by P").y
+    D = sum(w * one for w, one in zip(P[row], dP[row]))
+    assert level[np.isfinite(level)] == pytest.approx(D, abs=1e-13)
+    assert mark(shown, "backward", Line, "dP").y[::3] == pytest.approx(dP[row])
+    for j, (box, other) in enumerate(zip(come, later)):
+        assert box.x1 - box.x0 == pytest.approx(P[row][j], abs=1e-13)
+        assert box.x0 == pytest.approx(sum(P[row][:j]), abs=1e-13)
+        high = other.y1 if j >= behind else box.y1
+        area = (box.x1 - box.x0) * (high - box.y0)
+        assert area == pytest.approx(dS[row][j], abs=1e-13)
     now = min(int(state.swept * tiles), tiles - 1)
     for which, end in enumerate((now * state.block, (now + 1) * state.block)):
         come = [s for s, one in zip(score[:end], there) if one]
         most = max(come, default=-inf)
         assert found.top[which] == pytest.approx(most)
-        total = sum(exp(s - most) for s in come)
-        assert marks(shown, "weights", Bars)[which].y.sum() == pytest.approx(total)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     for j in range(keys):
         end = (j // state.block + 1) * state.block
@@ -88,10 +102,22 @@ def test_it_shows_what_a_loop_over_keys_computes(values):
 
 
 @pytest.mark.parametrize("swept", [0.5, 1.0, 1.6])
-def test_the_legend_of_backward_names_its_bars_before_they_are_computed(swept):
+def test_the_legend_of_backward_names_its_areas_before_they_are_computed(swept):
     subject, data, _ = opened(swept=swept)
     named = [bars.label for bars in marks(subject.show(data), "backward", Bars)]
-    assert named == ["later tile", "P", "", "dS"]
+    assert named == ["dS", "later tile"]
+
+
+def test_backward_reads_again_the_tile_below_its_dot():
+    subject, data, found = opened(swept=1.6)
+    shown = subject.show(data)
+    dot, tile = mark(shown, "backward", Grip), marks(shown, "backward", Box)[0]
+    assert dot.x == pytest.approx(0.6) and tile.x0 < dot.x < tile.x1
+    widths = found.P[8].reshape(4, 4).sum(axis=1)
+    assert (tile.x0, tile.x1) == pytest.approx((widths[0], widths[:2].sum()))
+    for name, which in (("scores", 0), ("map", 1), ("gradients", 1)):
+        box = marks(shown, name, Box)[which]
+        assert (box.x0, box.x1) == (3.5, 7.5)
 
 
 def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
@@ -110,14 +136,15 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({}, "Tile 3 has a larger score, and the maximum steps up."),
-        ({"swept": 1.3}, "Backward reads tile 1 again."),
+        ({}, "Backward computes P again, now of tile 2, from its scores"),
+        ({"swept": 1.3}, "Backward computes P again, now of tile 1"),
         ({"swept": 2.0}, "Of all scores forward saves only the maximum and the sum."),
         ({"swept": 0.0}, "Tile 0 is the first that is seen"),
         ({"swept": 0.5}, "Tile 2 has a larger score, and the maximum steps up."),
         ({"swept": 0.5, "row": 5}, "Tile 2 has no larger score."),
         ({"swept": 0.8, "row": 0}, "Tile 3 is hidden from query 0"),
         ({"shape": 2, "row": 2, "swept": 2.0}, "Query 2 sees no key"),
+        ({"shape": 2, "row": 2}, "Query 2 sees no key"),
     ],
 )
 def test_the_caption_says_what_the_last_tile_changed(values, said):
