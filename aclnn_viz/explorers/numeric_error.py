@@ -22,7 +22,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel
-from aclnn_viz.pictures.roles import INK, MOVED, PALE, READ, WRONG
+from aclnn_viz.pictures.roles import INK, PALE, READ, WRONG
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
@@ -76,11 +76,11 @@ def swarm(data: Data) -> Panel:
     many, sure = (np.bincount(pile, here, PILES) for here in (None, data.cause != OPEN))
     top = float(many.max() + 1)
     bars = [
-        Bars(at[here], np.where(high > 0, high, np.nan)[here], kind, label, 0.8 * wide)
+        Bars(at[here], high[here] + 0.0, kind, label, 0.8 * wide)
         for here, high, kind, label in (
             (sure < many, many, GREY, tr("undecided")),
-            (at < 0, sure, READ, ""),
-            (at > 0, sure, WRONG, ""),
+            ((at < 0) & (sure > 0), sure, READ, ""),
+            ((at > 0) & (sure > 0), sure, WRONG, ""),
         )
         if here.any()
     ]
@@ -157,7 +157,7 @@ def glass(data: Data) -> list[Panel]:
         Dots(
             point(off),
             point(0.25),
-            WRONG if missed else MOVED,
+            WRONG if missed else INK,
             tr("the kernel's number"),
             6.0,
         ),
