@@ -15,7 +15,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import bars, reach, said
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Note
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, signed, told, written
@@ -108,7 +108,9 @@ class Loss:
     def most(self):
         """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
         pull = self.xp.where(self.counted, self.strength, 0.0)
-        return reach(self.xp, 0.01, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]))
+        return reach(
+            self.xp, 0.01, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]), 2.0
+        )
 
     def of_row(self, values):
         return element(self.xp, values, self.chosen[0])
@@ -128,7 +130,8 @@ class Loss:
         off = xp.abs(xp.sum(away)) > NEAR
         which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, xp.where(own > 0.0, 1, 0))
         which = 6 if self.own else xp.where(off, 3, which)
-        which = xp.where(strength == 0.0, 4, which)
+        fewer = (self.state.ignored > 0.0) & (self.state.reduction in ("mean", 1))
+        which = xp.where(strength == 0.0, 4, xp.where(fewer, 7, which))
         return told(
             xp.where(xp.isnan(strength), 5, which),
             message(
@@ -152,6 +155,12 @@ class Loss:
             message(
                 "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
             ),
+            message(
+                "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}."
+            ),
+            k=written(xp.sum(double(xp, self.counted)), ".0f"),
+            n=len(self.softmax),
+            pulls=number(strength),
             row=written(self.chosen[0], "d"),
             t=written(target, "d"),
             pull=signed(-strength),
@@ -188,7 +197,7 @@ def _row(xp, found: Loss) -> Panel:
     softmax, wanted, away = (
         found.of_row(values) for values in (found.softmax, found.wanted, found.away)
     )
-    here, counted = np.arange(rows)[:, None] == row, found.of_row(found.counted)
+    here = np.arange(rows)[:, None] == row
     marks = (
         Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
         Line(
@@ -216,7 +225,6 @@ def _row(xp, found: Loss) -> Panel:
             wanted=wanted,
             gradient=found.of_row(found.gradient),
         ),
-        *only(xp, ~counted, Note((classes - 1) / 2, 0.97, tr("ignored row: no target pulls"))),
         Handles(
             np.broadcast_to(at, (rows, classes)),
             xp.where(here, softmax, np.nan),
@@ -266,11 +274,6 @@ def _map(xp, found: Loss) -> Panel:
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
-        *only(
-            xp,
-            xp.any(xp.isnan(found.gradient)),
-            Note((classes - 1) / 2, (rows - 1) / 2, tr("NaN everywhere: 0/0")),
-        ),
     )
     title = tr("{output}: targets are framed, ignored rows struck out", output=found.output)
     return Panel(

@@ -106,9 +106,10 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     np.testing.assert_allclose(found.gradient, wanted)
     np.testing.assert_allclose(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
-    assert f"class 1 gets a gradient: −{-wanted[1, 1]:.4g}, which its weight sets" in unmarked(
-        subject.said(data)
-    )
+    assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
+    subject, data, found = stage("nll_loss", dtype="float64")
+    said = f"class 1 gets a gradient: −{found.strength[1]:.4g}, which its weight sets"
+    assert said in unmarked(subject.said(data))
 
 
 @pytest.mark.parametrize(
@@ -120,6 +121,12 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
         ({"row": 3}, "Row 3 is ignored. No target pulls here"),
         ({"ignored": 1.0}, "No row counts, and the mean divides 0 by 0"),
         ({"ignored": 1.0, "reduction": "sum"}, "Row 1 is ignored."),
+        (
+            {"ignored": 0.5},
+            "7 of 16 rows count, and the mean divides by them alone. So each target",
+        ),
+        ({"ignored": 0.5, "reduction": "sum"}, "The target pulls class 5 up"),
+        ({"ignored": 0.5, "row": 9}, "Row 9 is ignored."),
         ({"lseSquareScaleForZloss": 0.5}, "The z-loss pushes as well"),
     ],
 )
