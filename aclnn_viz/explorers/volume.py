@@ -66,7 +66,7 @@ class Volume:
             )
             if self.weights.size == 1
             else message(
-                "The [7:point] lies in a cell between slices and reads its [5:{n} corners], each with the area drawn as its weight. [b:The] [8:gradient] [b:goes back to these {n}, in the same shares.]"
+                "The [7:point] reads the [5:{n} voxels] around it, each with the area drawn as its weight. [b:The] [8:gradient] [b:goes back to these {n}, in the same shares.]"
             ),
             n=written(n, ".0f"),
         )
@@ -95,11 +95,11 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     values = xp.where(inside, xp.take(xp.reshape(voxels, (-1,)), index), 0.0)
     lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
     # voxel u has the coordinate (u + first) / length - 1
-    first = [0.0 if modes[2] else 0.5] * 3
+    first = 0.0 if modes[2] else 0.5
     return Volume(
         voxels,
-        [(getattr(state, name) + 1.0) * n - f for name, n, f in zip(NAMES, lengths, first)],
-        [(f / n - 1.0, 1.0 / n) for n, f in zip(lengths, first)],
+        [(getattr(state, name) + 1.0) * n - first for name, n in zip(NAMES, lengths)],
+        [(first / n - 1.0, 1.0 / n) for n in lengths],
         [x, y, z],
         xp.where(inside, flat(weight for _, weight, _ in corners), 0.0),
         xp.concat([point(xp.sum(flat(s[k] for _, _, s in corners) * values)) for k in range(3)]),
@@ -188,14 +188,14 @@ def _grad(xp, found: Volume) -> Panel:
     """Return the gradient of each voxel, slice below slice."""
     depth, height, width = found.voxels.shape
     x, y, z = found.places
-    row = np.arange(depth * (height + 1) - 1.0)
+    row = np.arange(depth * (height + 1.0)) - 1.0  # a blank row before each slice
     there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
     back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
     ground = np.zeros((row.size, width))
-    ground[height :: height + 1] = np.nan
+    ground[:: height + 1] = np.nan
     ticks = (
-        (k * (height + 1.0) + at, f"{at}" if at else tr("slice {k}, 0", k=k))
-        for k, at in np.ndindex(depth, height)
+        (k * (height + 1.0) + at, f"{at - 1}" if at else tr("slice {k}", k=k))
+        for k, at in np.ndindex(depth, height + 1)
     )
     return Panel(
         "back",

@@ -29,7 +29,7 @@ def test_shares_and_what_a_step_changes_are_those_of_hats(place):
     shape, panels = found.voxels.shape, {panel.name: panel for panel in made.panels(data)}
     back = np.nan_to_num(panels["back"].marks[1].values)
     for k, slice_ in enumerate(hats(shape, *place)):
-        np.testing.assert_allclose(back[k * (shape[1] + 1) :][: shape[1]], slice_, atol=1e-12)
+        np.testing.assert_allclose(back[k * (shape[1] + 1) + 1 :][: shape[1]], slice_, atol=1e-12)
     slices = [mark.values for mark in panels["volume"].marks if isinstance(mark, Image)]
     np.testing.assert_array_equal(slices[::-1], found.voxels)
     for at, gradient in enumerate(panels["point"].marks[0].y):
@@ -52,11 +52,11 @@ def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
 @pytest.mark.parametrize(
     "values, says",
     [
-        ({}, "reads its 8 corners"),
-        ({"z": 0.0}, "reads its 4 corners"),
+        ({}, "reads the 8 voxels around it"),
+        ({"z": 0.0}, "reads the 4 voxels around it"),
         ({"z": 1.0}, "that part of the gradient is lost"),
         ({"x": 1.2, "axis_4": 64}, "lies outside"),
-        ({"z": 1.0, "paddingMode": 1}, "reads its 4 corners"),
+        ({"z": 1.0, "paddingMode": 1}, "reads the 4 voxels around it"),
         ({"interpolationMode": 1}, "the point gets none"),
     ],
 )

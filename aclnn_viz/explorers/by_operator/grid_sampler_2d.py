@@ -205,23 +205,26 @@ def _curve(data: Data) -> Panel:
     (column, _), (slope, _) = data.read
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
-    label = choose(
-        reads,
-        tr("nothing is read"),
-        tr("column {column}, slope {slope}", column=written(column, ".1f"), slope=signed(slope)),
-    )
     marks = [
         Band(places[[0, -1]], np.full(2, -0.5), np.full(2, size - 0.5), GUIDE, ""),
         Line(places, columns, READ, "", 3.0),
         Line(places, lost, NOTHING, "", 1.2),
-        Rule("x", u, label, MOVED),
+        Rule("x", u, kind=MOVED),
         *only(xp, reads, Dots(point(u), point(column), READ, "", 5.0)),
     ]
     ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
     y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
     return Panel(
         "map",
-        tr("column that is read"),
+        choose(
+            reads,
+            tr("nothing is read"),
+            tr(
+                "column that is read: {column}, slope {slope}",
+                column=written(column, ".1f"),
+                slope=signed(slope),
+            ),
+        ),
         marks,
         _x_axis(data),
         y,
@@ -291,8 +294,8 @@ def _out(data: Data) -> Panel:
 
 def _input_grad(data: Data) -> Panel:
     heat = Heat(data.inputGrad, *scale(data.inputGrad, data.xp))
-    marks = heat, replace(_square(data), filled=0.0)
-    return Panel("inputGrad", "inputGrad", marks, BARE, BARE, 4, 104, square=True)
+    square = only(data.xp, data.xp.sum(data.taps[:, 5]) > 0, replace(_square(data), filled=0.0))
+    return Panel("inputGrad", "inputGrad", (heat, *square), BARE, BARE, 4, 104, square=True)
 
 
 # The picture in words
