@@ -181,7 +181,7 @@ def program(data: Data) -> Panel:
         first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
         marks.append(Box(0.0, first - 0.5, 1.0, last + 0.5, kind=GUIDE, filled=0.12))
         if last > first or name == "phase 2":  # the long name of phase 1 has its row for itself
-            marks.append(Note(0.8, last, tr(stages[first]), "right", 0.16))
+            marks.append(Note(0.76, last, tr(stages[first]), "right", 0.16))
     for k, row in enumerate(listed):
         status = row.call.status
         code = tr("handle") if status is None else str(status)
@@ -220,7 +220,7 @@ def _line(data: Data, listed):
     if data.state.mistake in LEFT_OUT:
         line, home, astray = right[first], first, len(listed)
     if astray == len(listed) and not data.state.mended:
-        yield Note(0.05, astray, tr("left out: {line}", line=line), "left")
+        yield Note(0.05, astray, tr("left out: {line}", line=line), "left", 0.9)
     unit = -astray / (home - astray), 1.0 / (home - astray), 1
     label = tr("the line {line}: drag it to where it belongs, or away", line=line)
     if not data.state.mended and home != astray:
@@ -288,9 +288,12 @@ def caption(data: Data):
 def _sentence(data: Data, row: Row) -> str:
     call, names = row.call, {"call": row.call.function, "verdict": verdict(data)}
     if call.status:
-        names |= {"status": call.status, "name": status_name(call.status)}
-        names |= {"who": tr(MEANINGS[int(str(call.status)[0])])}
-        names |= {"said": call.message.removeprefix(f"{call.function}: ")}
+        names |= {
+            "status": call.status,
+            "name": status_name(call.status),
+            "who": tr(MEANINGS[int(str(call.status)[0])]),
+            "said": call.message.removeprefix(f"{call.function}: "),
+        }
         return tr(
             "[11:{call} returns {status}, {name}:] [b:{who} is to blame.] The library says: {said}.",
             **names,

@@ -285,6 +285,21 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     assert astray == len(wrong) or wrong[astray].call.function == line
 
 
+@in_one
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_the_list_of_calls_is_as_high_with_a_mistake_as_without(mistake):
+    high = [
+        panel(show(compute(State(mistake=mistake, mended=mended))), "calls").height
+        for mended in (False, True)
+    ]
+    assert high[0] == high[1] > 300
+
+
+def test_the_library_is_quoted_without_the_name_of_the_call():
+    said = unmarked(subject().said(compute(State(mistake="no init"))))
+    assert said.endswith(" is to blame. The library says: aclInit has not been called.")
+
+
 def test_pointing_at_a_call_says_it_and_its_status():
     data = compute(State(mistake="freed"))
     (spots,) = marks(show(data), "calls", Spots)
