@@ -304,7 +304,8 @@ function buildPanels(kit) {
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
-      figure.style.setProperty("--narrow", k && panels[k].below !== panels[0].name && !panels[k].near ? 4 : 1);
+      const close = panels[k].below === panels[0].name || panels[k].near || (k === 1 && panels[k].square);  // a square fits right below the picture of a phone
+      figure.style.setProperty("--narrow", k && !close ? 4 : 1);
     });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
