@@ -120,9 +120,8 @@ class Slope:
 
     def caption(self, xp):
         x, _, slope = self.here
-        up = xp.where(slope > 1.0 + 1e-9, 2, 1)
         said = told(
-            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, up)),
+            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.0 + 1e-9, 2, 1))),
             message(
                 "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
             ),
@@ -259,11 +258,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
         *bare,
         ZERO,
         Line(found.x, found.slope, GRADIENT, "", 3.0),
-        *(
-            [Dots(found.kinks, found.at, INK, tr("slope at the point itself"), 4.5)]
-            if kinks
-            else []
-        ),
+        *([Dots(found.kinks, found.at, INK, tr("slope at the point itself"), 4.5)][: len(kinks)]),
         Rule("x", x, kind=MOVED),
         Dots(point(x), point(slope), GRADIENT, "", 6.0),
     )
@@ -271,7 +266,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
     if y is None:
         return [replace(under, span=20)]
-    aside = 0.14 * (high - low) * xp.stack([0.0 * x - 1.0, 0.0 * x + 1.0]) / xp.hypot(1.0, slope)
+    aside = 0.14 * (high - low) * np.array([-1.0, 1.0]) / xp.hypot(1.0, slope)
     marks = (
         *kinks,
         Line(found.x, found.y, READ, "", 3.0),

@@ -212,7 +212,7 @@ def _curve(data: Data) -> Panel:
         Rule("x", u, kind=MOVED),
         *only(xp, reads, Dots(point(u), point(column), READ, "", 5.0)),
     ]
-    ticks = tuple((place, number(place)) for place in dict.fromkeys((0.0, size - 1.0)))
+    ticks = tuple((place, number(place)) for place in (0.0, size - 1.0))
     y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
     return Panel(
         "map",
