@@ -319,21 +319,9 @@ def timeline(scene: Scene) -> Panel:
     if other and core.jobs:
         low = bottom + 0.2 + 0.45 * np.array([[*ORDER].index(pipe) for pipe in other.pipes])
         start, end = (np.maximum(*each) / span for each in (other.start, other.end))
-        high = float(max(other.tile.max(initial=1), 1))
-        marks.append(
-            Blocks(
-                start,
-                low,
-                end,
-                low + 0.36,
-                other.tile.astype(float),
-                0.0 * start,
-                high,
-                (),
-                WRONG,
-                0.55,
-            )
-        )
+        tile = other.tile.astype(float)
+        look = tile, 0.0 * start, tile.max(initial=1.0), (), WRONG, 0.55
+        marks.append(Blocks(start, low, end, low + 0.36, *look))
         lane = message("one buffer") if scene.data.state.buffers == 2 else message("two buffers")
         rows.append((bottom + 0.85, tr(lane)))
         done = (scene.done, 2.0), (other.span, bottom + 0.85)
