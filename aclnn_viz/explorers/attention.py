@@ -120,10 +120,6 @@ class Attention:
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("sweep the tiles, there and back"), "swept", 9.0, (0.0, 2.0))
 
-    def factor(self, xp):
-        before, top = self.top
-        return number(xp.exp(before - xp.where(top > -np.inf, top, 0.0)))
-
     def caption(self, xp):
         before, top = self.top
         score = self.of_query(self.scores)
@@ -155,7 +151,7 @@ class Attention:
             ),
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
-            factor=self.factor(xp),
+            factor=number(xp.exp(before - xp.where(top > -np.inf, top, 0.0))),
             row=written(self.row, "d"),
         )
 
@@ -204,12 +200,6 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     )
 
 
-def _keys(found: Attention) -> Axis:
-    n = found.tile.size
-    ticks = tuple((float(k), f"{k}") for k in range(0, n, 2))
-    return Axis(tr("key"), -0.6, n - 0.4, ticks=ticks)
-
-
 def _sweep(xp, found: Attention, n: int) -> Panel:
     """Return the panel of the forward pass: the chosen query's scores, and their
     maximum so far, which a tile may raise.
@@ -239,7 +229,8 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     )
     title = tr("forward, query {row}: drag the square over the tiles", row=written(found.row, "d"))
     up = Axis(tr("score"), -high, high)
-    return Panel("scores", title, marks, _keys(found), up, WIDE, 150, ("column",), below="backward")
+    over = Axis(tr("key"), -0.6, n - 0.4, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
+    return Panel("scores", title, marks, over, up, WIDE, 150, ("column",), below="backward")
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
