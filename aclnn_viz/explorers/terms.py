@@ -3,6 +3,7 @@
 Each step records the elements that its elements depend on, so that one element can be followed through every term.
 """
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import partial
@@ -111,6 +112,16 @@ def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
     """
     said = named(term, True, flat)
     return f"{said} = {written(term, True)}" if whole and term.name and term.takes else said
+
+
+def spoken(term: Term) -> str:
+    """Return a term in letters without TeX.
+
+    >>> spoken(Term("", "multiply", (Term("dxhat"), Term("gamma"))))
+    'dx̂ × γ'
+    """
+    said = re.sub(r"\w+", lambda name: LETTERS.get(name[0], name[0]), term.label)
+    return said.replace(r"\hat{x}", "x̂")
 
 
 def constant(value) -> str:

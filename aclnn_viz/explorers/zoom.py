@@ -12,7 +12,7 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP, element
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.terms import typeset
+from aclnn_viz.explorers.terms import spoken, typeset
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
 from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots
@@ -37,9 +37,7 @@ EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
 TILE = message("core {core}, tile {tile}")
-ABOVE = message(
-    "{value} Below each part stands what it is made of. [b:Click a part to see its tensor.]"
-)
+ABOVE = message("{value} Below each formula stand its parts. [b:Click a part to see its tensor.]")
 NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
 WORK = message(
     "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see its term.]"
@@ -120,7 +118,7 @@ def formula(data: Data) -> Panel:
         Box(*place, "", MOVED),
         Spots(
             *np.transpose([*spots]),
-            tuple(tr(FORMULA, formula=z.terms[k].label) for k in spots.values()),
+            tuple(tr(FORMULA, formula=spoken(z.terms[k])) for k in spots.values()),
             tuple((("term", k), ("level", "tensor")) for k in spots.values()),
         ),
     ]
@@ -173,7 +171,7 @@ def tensor(data: Data, k: int) -> Panel:
         Axis(tr("column"), -0.5, columns - 0.5),
         Axis("" if single else tr("row"), rows - 0.5, -0.5, "linear", (*tiles.items(),) or None),
     )
-    title, height = tr(title, term=shown.term.label, shape=shown.shape), max(TALL, 60 + 26 * rows)
+    title, height = tr(title, term=spoken(shown.term), shape=shown.shape), max(TALL, 60 + 26 * rows)
     return _panel(data, title, marks, *axes, place, height, DIGITS * columns + 100)
 
 
@@ -196,7 +194,7 @@ def sentences(z, k: int):
 
     def lines(at):
         off = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.errors[k]))
-        here = {"term": z.terms[k].label, "index": index(z, k, at)}
+        here = {"term": spoken(z.terms[k]), "index": index(z, k, at)}
         value = tr("{term} {index} is {value}.", **here, value=number(at(z.values[k])))
         said = tr(OFF, off=off[0], error=off[1])
         return [value, choose(at(z.errors[k] != 0.0), tr(EXACT), said)]
@@ -205,7 +203,7 @@ def sentences(z, k: int):
 
 
 def _wrote(data: Data, k: int):
-    """Yield (instruction, number, term, its error, a line about that) of the tile's instructions for the element."""
+    """Yield (instruction, number, term, a line about its error) of the tile's instructions for the element."""
     z, xp = data.zoomed, data.xp
     tile, rows = z.tiles[k], len(z.shown[0].rows)
     of = next(shown for shown in z.shown if shown.term.name == tile.output)
@@ -217,7 +215,7 @@ def _wrote(data: Data, k: int):
         of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
         text = message("off by {error}, row {row}") if of_row else message("off by {error}")
         off = {"error": written(value - right, ".1g"), "row": written(first + below, "d")}
-        yield job, number(value), term, off["error"], "\n" + tr(text, **off)
+        yield job, number(value), term, "\n" + tr(text, **off)
 
 
 def pipes(data: Data, k: int) -> Panel:
@@ -229,23 +227,20 @@ def pipes(data: Data, k: int) -> Panel:
     start, spots, marks = 0.095 * len(columns) + 0.34, [], []
     for n, pipe in enumerate(columns):
         marks.append(Note(0.095 * n + 0.06, -0.75, pipe_name(pipe), "left"))
-    heads = tr("wrote"), tr(meant("term", "term of a formula")), tr("error")
-    places = (start, "right"), (start + 0.02, "left"), (0.99, "right")
+    heads = tr("wrote"), tr(meant("term", "term of a formula"))
+    places = (start, "right"), (start + 0.02, "left")
     marks += [Note(x, -0.75, text, align) for (x, align), text in zip(places, heads)]
     for y, job in enumerate(shown):
         left = 0.095 * columns.index(job.pipe) + 0.06
-        value, term, error, line = wrote.get(job, ("", -1, "", ""))
+        value, term, line = wrote.get(job, ("", -1, ""))
         kind, sets = GUIDE, ()
         marks += [Note(0.05, y, str(job.step), "right"), Note(start, y, value, "right")]
         if term >= 0:
             one = z.terms[term]
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
-            label, room = tr(FORMULA, formula=one.label), 0.85 - start
-            marks += [
-                Note(start + 0.02, y, label, "left", room, typeset(one, flat=True)),
-                Note(0.99, y, error, "right"),
-            ]
-        said = tr("{name} in line {line}", name=job.name, line=job.line)
+            label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
+            marks.append(Note(start + 0.02, y, label, "left", math=formula))
+        said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         marks.append(Box(left, y - 0.42, left + 0.22, y + 0.42, "", kind, 0.16))
         marks.append(Note(left + 0.11, y, job.name, room=0.22))
         spots.append((y, said + line if term >= 0 else said, sets))

@@ -9,7 +9,7 @@ from machine import SOAK
 from aclnn_viz import case, operator
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import subject_of, tiles_data
-from aclnn_viz.explorers.terms import Link, Term, same_element, typeset
+from aclnn_viz.explorers.terms import Link, Term, same_element, spoken, typeset
 from aclnn_viz.explorers.zoom import State
 from aclnn_viz.explorers.zoom_data import programs, read
 from aclnn_viz.pictures.marks import Box, Note, Spots
@@ -261,9 +261,10 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
         value, right, term = wrote.get(int(step), (None, None, -1))
         assert dict(goes).get("term", -1) == term
         if term >= 0:
-            label, error, _ = named
-            assert label == z.terms[term].label and error == f"{value - right:.1g}"
-            assert float(said) == pytest.approx(value, rel=1e-3) and f"off by {error}" in text
+            label, _ = named
+            assert label == spoken(z.terms[term]) and text.startswith(f"step {step}: ")
+            assert f"off by {value - right:.1g}" in text
+            assert float(said) == pytest.approx(value, rel=1e-3)
 
 
 def test_formulas_are_set_as_they_are_written():
