@@ -238,8 +238,7 @@ def _row(xp, found: Loss) -> Panel:
         ),
     )
     title = tr("row {row}: drag a bar", row=written(row, "d"))
-    up = Axis(tr("probability"), 0.0, 1.05, ticks=tuple((k / 4, f"{k / 4:g}") for k in range(5)))
-    return Panel("row", title, marks, _over(found), up, 12, TALL)
+    return Panel("row", title, marks, _over(found), Axis(tr("probability"), 0.0, 1.05), 12, TALL)
 
 
 def _over(found: Loss) -> Axis:
