@@ -340,7 +340,9 @@ def read_and_check(op, folder, *, allow_unsupported: bool = False, **asked) -> C
         if entry.outputs:
             evidence.seen.append(CaseRun.of(ready.prepare(), entry.outputs))
             evidence.tried.add(entry.case)
-        silent += not entry.outputs and not entry.unreadable
+        # where a mask switches all outputs off, none is missing
+        elif not entry.unreadable:
+            silent += bool(op_read.arrange_backward(**entry.case.inputs).results)
     if silent:
         evidence.unrun = message(
             "{n} cases have no output: they were not run, and are not judged", n=silent

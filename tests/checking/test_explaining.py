@@ -117,7 +117,7 @@ def test_lengths_at_which_a_kernel_is_wrong_are_found_by_running_it():
             )
         ),
     ).diagnosis
-    assert "wrong only where x.shape[1] > 256" in str(text)
+    assert "wrong only where dy.shape[-1] >= 257 (right up to 256)" in str(text)
 
 
 def test_what_the_cases_of_some_lengths_have_in_common_is_named_beside_them():
