@@ -135,7 +135,7 @@ class Loss:
         return told(
             xp.where(xp.isnan(strength), 5, which),
             message(
-                "The [5:target] pulls class {t} up, and all others down. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
+                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
             ),
             message(
                 "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
@@ -150,7 +150,7 @@ class Loss:
                 "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
             ),
             message(
-                "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN,] on the device as well."
+                "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"
             ),
             message(
                 "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
