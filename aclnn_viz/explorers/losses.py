@@ -149,9 +149,7 @@ class Loss:
             message(
                 "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
             ),
-            message(
-                "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"
-            ),
+            message("No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"),
             message(
                 "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
             ),

@@ -24,7 +24,9 @@ def tensors(place, described):
     """Return the tensors of a folder from their raw bytes and cases.json alone."""
 
     def dtype(name):
-        return np.dtype(name) if name.startswith(("int", "uint", "bool")) else float_format(name).numpy
+        return (
+            np.dtype(name) if name.startswith(("int", "uint", "bool")) else float_format(name).numpy
+        )
 
     return {
         name: np.frombuffer((place / f"{name}.bin").read_bytes(), dtype(one["dtype"])).reshape(
