@@ -241,7 +241,7 @@ def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int,
         *found.borders("x", keys),
         *found.borders("y", queries),
         Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
-        Box(left, row - 0.5, right, row + 0.5, kind=MOVED, filled=0.2),
+        Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
     )
     over, up = Axis(tr("key")), Axis(tr("query"))
     return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)

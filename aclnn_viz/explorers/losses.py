@@ -109,7 +109,7 @@ class Loss:
         """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
         pull = self.xp.where(self.counted, self.strength, 0.0)
         return reach(
-            self.xp, 0.01, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]), 2.0
+            self.xp, 0.02, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]), 2.0
         )
 
     def of_row(self, values):
@@ -245,12 +245,14 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     values = found.of_row(found.gradient)
+    strength = found.of_row(found.strength)
     title = told(
-        found.own,
+        xp.where(xp.isnan(strength), 2, int(found.own)),
         message("{output} of the chosen row: distance to the target times {strength}"),
         message("{output} of the chosen row: at the target −{strength}, else 0"),
+        message("{output} of the chosen row"),
         output=found.output,
-        strength=number(found.of_row(found.strength)),
+        strength=number(strength),
     )
     ends = -found.most, found.most
     made = bars("gradient", title, values, GRADIENT, ends, found.chosen[1], 12, LOW)

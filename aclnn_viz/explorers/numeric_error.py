@@ -37,7 +37,7 @@ TIES = {"even": message("to even"), "away": message("away from zero")}
 # decades of the axis on either side of 100 %, the wall; columns of piles; height of its
 # panel in pixels
 DECADES, PILES, PILED = 4.0, 96, 350
-SHARES = (-2.0, "1/100"), (0.0, message("1: the wall")), (2.0, "100")
+SHARES = (-2.0, "1/100"), (0.0, message("1: the wall")), (2.0, "100"), (4.0, "≥ 10,000")
 SEEN = 24  # most neighbouring numbers of the format shown on either side of an element
 ELEMENT = message(
     "Element {place} is {error} ulp off. The nearest number is {rounding} off, inputs one ulp away move the truth by {spread}; "
@@ -61,6 +61,15 @@ AGREE = message("Accepted by {passed}, refused by {failed}.")
 
 def panels(data: Data) -> list[Panel]:
     return [swarm(data), *glass(data)]
+
+
+def _of_pile(k: int, n: int, place: float) -> str:
+    """Return the hint of a pile; the last one holds all errors beyond it."""
+    return tr(
+        "{n} elements at {share} of the bound",
+        n=n,
+        share=tr("10,000 or more") if k == PILES - 1 else number(10.0**place),
+    )
 
 
 def swarm(data: Data) -> Panel:
@@ -99,10 +108,7 @@ def swarm(data: Data) -> Panel:
             Dots(*where, INK, tr("element {place}, magnified", place=list(e.index(one))), 4.5)
         )
     there = np.flatnonzero(many)
-    texts = tuple(
-        tr("{n} elements at {share} of the bound", n=many[k], share=number(10.0 ** at[k]))
-        for k in there
-    )
+    texts = tuple(_of_pile(k, many[k], at[k]) for k in there)
     left = at[there] - wide / 2
     spots = Spots(left, 0.0 * left, left + wide, 0.0 * left + top, texts)
     marks = (*bars, Rule("x", 0.0, "", INK), spots)

@@ -223,7 +223,7 @@ def pipes(data: Data, k: int) -> Panel:
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
     columns = [pipe for pipe in PIPES if pipe in {job.pipe for job in shown}]
-    # columns overlap, so that a phone has room for all; a row has one instruction
+    # a row has one instruction, so its name may run over the next columns
     start, spots, marks = 0.095 * len(columns) + 0.34, [], []
     for n, pipe in enumerate(columns):
         marks.append(Note(0.095 * n + 0.06, -0.75, pipe_name(pipe), "left"))
@@ -241,8 +241,9 @@ def pipes(data: Data, k: int) -> Panel:
             label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
             marks.append(Note(start + 0.02, y, label, "left", math=formula))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
-        marks.append(Box(left, y - 0.42, left + 0.22, y + 0.42, "", kind, 0.16))
-        marks.append(Note(left + 0.11, y, job.name, room=0.22))
+        marks.append(Box(left, y - 0.42, left + 0.09, y + 0.42, "", kind, 0.16))
+        x, side = (left - 0.01, "right") if job.pipe == columns[-1] else (left + 0.1, "left")
+        marks.append(Note(x, y, job.name, side))
         spots.append((y, said + line if term >= 0 else said, sets))
     y, texts, sets = zip(*spots)
     y = np.array(y)

@@ -5,6 +5,7 @@ import pytest
 
 import aclnn_viz as av
 from aclnn_viz.explorers import attention, default, losses, norms, planes, response, softmax
+from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.operators import registry
 
 STEP = 1e-6
@@ -16,7 +17,7 @@ def answer(name, **values):
 
 
 def marks(found, panel):
-    return next(one for one in found.panels(np) if one.name == panel).marks
+    return next(one for one in found.panels(XP) if one.name == panel).marks
 
 
 def test_every_operator_has_a_stage_by_its_declaration():
@@ -48,7 +49,7 @@ def test_every_operator_has_a_stage_by_its_declaration():
 @pytest.mark.parametrize("name, held", [("prelu", "weight"), ("l1_loss", "target"), ("gelu", "")])
 def test_a_slope_says_what_it_is_of_and_what_is_held(name, held):
     found = answer(name)
-    shown = next(panel for panel in found.panels(np) if panel.name == "slope")
+    shown = next(panel for panel in found.panels(XP) if panel.name == "slope")
     assert list(found.held) == [held] * bool(held)
     assert shown.x.label == "self" + "".join(
         f", at {key} = {found.held[key].item():.4g}" for key in found.held

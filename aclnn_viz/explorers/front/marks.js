@@ -251,7 +251,11 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     const fits = wide > widthOf(context, label) + 4 && tall > LINE;
-    if (filled === 1 && !fits) return;  // only the ground of its word
+    if (filled === 1 && !fits) {  // the ground of a word without room: a line at its foot
+      context.fillStyle = colour;
+      context.fillRect(left, top + tall - 3, wide, 3);
+      return;
+    }
     if (filled) {
       context.globalAlpha = filled;
       context.fillStyle = colour;
