@@ -516,7 +516,9 @@ DRAW = {
     Image: _image,
     Handles: _handles,
     Grip: lambda axes, mark, look: axes.plot(
-        *(mark.x, mark.y, "s"),
+        mark.x,
+        mark.y,
+        "s",
         markersize=5,
         markerfacecolor=look.background,
         markeredgewidth=WIDTH["box"],
