@@ -1,5 +1,8 @@
 """Requirements of every explorer made of panels: its controls move the picture, and its state can be exported."""
 
+import tomllib
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,8 @@ from aclnn_viz.explorers.state import build, controls
 from aclnn_viz.pictures.figure import laid_out
 from aclnn_viz.pictures.panels import described
 from aclnn_viz.pictures.picture import Picture
+
+HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 
 
 def drawn(shown: Picture):
@@ -21,10 +26,15 @@ def drawn(shown: Picture):
     )
 
 
+def computed(name: str, **values):
+    """Return the subject of a name, and its data in a state."""
+    subject = subject_of(name)
+    return subject, subject.compute(build(subject.state, values))
+
+
 def stage(name: str, **values):
     """Return the subject of a name, its data in a state, and what the stage draws of them."""
-    subject = subject_of(name)
-    data = subject.compute(build(subject.state, values))
+    subject, data = computed(name, **values)
     return subject, data, data.answer
 
 

@@ -1,27 +1,26 @@
 """Every explorer without a browser: each control answers, its panels fit, and its state is exported in every form."""
 
-import tomllib
-from pathlib import Path
 from random import Random
 
 import pytest
 from machine import SOAK
 from panelled_explorer import (
+    HELD,
     assert_control_answers,
     assert_fits,
     assert_lifted_cell_opens_the_same_state,
     assert_lifted_pictures,
     assert_lifted_program_makes_both_calls,
     assert_lifted_test_judges,
+    computed,
 )
 from together import in_one
 
 from aclnn_viz import explore
 from aclnn_viz.explorers import explorers, subject_of
-from aclnn_viz.explorers.state import StateError, build, controls
+from aclnn_viz.explorers.state import StateError, controls
 
 #: States that differ from the default in every kind of number and choice.
-HELD = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 STATES = HELD["alone"]
 #: Controls whose other values the default state refuses.
 REFUSED = {
@@ -95,15 +94,14 @@ def test_a_state_fits_and_is_lifted_out(name):
     "name, values", [(name, one) for name in HELD["fit"] for one in HELD["fit"][name]]
 )
 def test_extremes_fit(name, values):
-    subject = subject_of(name)
-    assert_fits(subject.show(subject.compute(build(subject.state, values))))
+    subject, data = computed(name, **values)
+    assert_fits(subject.show(data))
 
 
 @in_one
 @pytest.mark.parametrize("name, rows", HELD["refused"].items())
 def test_what_cannot_be_shown_is_said_beside_its_control(name, rows):
-    subject = subject_of(name)
     for values, field, text in rows:
         with pytest.raises(StateError) as caught:
-            subject.compute(build(subject.state, values))
+            computed(name, **values)
         assert caught.value.field == field and str(caught.value).startswith(text)

@@ -9,14 +9,12 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
     GRADIENT,
     MOVED,
     READ,
-    caption,
     plays,
     subject,
 )
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute, pixel_units
 from aclnn_viz.pictures.marks import Arrows, Box, Grip, Handles, Heat, Image, Line, Rule
 from aclnn_viz.pictures.palette import coloured, scale
-from aclnn_viz.pictures.text import unmarked
 
 show = subject().show
 
@@ -169,57 +167,6 @@ def test_colours_beyond_the_ends_and_of_nan():
     got = coloured(np.array([-9.0, 0.0, 1.0, 9.0, np.nan]), "grey", 0.0, 1.0)[:, 0]
     assert got.tolist() == [12, 12, 244, 244, 12]
     assert scale(np.array([-1.0, 0.5]))[0] == "diverging"
-
-
-@in_one
-@pytest.mark.parametrize(
-    "values, said",
-    [
-        (
-            {},
-            "is 6.9 pixels right of the image. The mirror folds the point back to column 24.6. Move the point right, and the column moves left: slope −16 columns per unit of x.",
-        ),
-        (
-            {"column": 8},
-            "lies on the image. The point reads the four pixels that its square covers",
-        ),
-        ({"shift_x": 2.2}, "Two mirrors fold the point back to column"),
-        (
-            {"paddingMode": 1},
-            "The point reads the edge, column 31. A move left or right changes nothing: slope 0",
-        ),
-        (
-            {"paddingMode": 0},
-            "All pixels around the point lie outside the image. So out is 0, and no gradient comes back.",
-        ),
-        (
-            {"paddingMode": 0, "moved": [[5, 15, 1.0, 0.0]]},
-            "50 % of what the point reads lies off the image and counts as 0.",
-        ),
-        (
-            {"moved": [[5, 15, 0.0, -1.5]]},
-            "is 8.0 pixels above the image. The mirror folds the point back to row 7.5. Move the point down, and the row moves up.",
-        ),
-        (
-            {"interpolationMode": 1, "moved": [[5, 15, -1.9, 0.0]]},
-            "is 14.4 pixels left of the image. The point reads one whole pixel, column 14.",
-        ),
-        (
-            {"interpolationMode": 2, "column": 8},
-            "The point reads 16 pixels. Hollow squares have negative weights",
-        ),
-        (
-            {"moved": [[5, 15, 1.02, 0.0]]},
-            "So close to the mirror the column hardly moves",
-        ),
-        ({"sent": 0.5}, "123 of 256 points have done so."),
-        ({"sent": 0.9999}, "256 of 256 points have done so."),
-    ],
-)
-def test_the_caption_says_what_is_seen(values, said):
-    assert said in unmarked(caption(compute(State(**values)))), unmarked(
-        caption(compute(State(**values)))
-    )
 
 
 def test_plays_lead_through_the_world_and_back_to_the_state():

@@ -3,13 +3,12 @@
 import json
 import re
 import subprocess
-import tomllib
-from pathlib import Path
 
 import numpy as np
 import pytest
 from live_pages import computed, differences, in_node, page_of, random_states, saved, saved_at
 from machine import ROOT, SOAK
+from panelled_explorer import HELD
 
 from aclnn_viz import explore, operator, operators
 from aclnn_viz.arrays.javascript import TracedArrays
@@ -22,7 +21,6 @@ from aclnn_viz.explorers.state import build, controls, read_state, state_text
 from aclnn_viz.operators import registry
 
 ODD = np.array("0 -0 1 -1.5 0.5 2.5 -2.5 3 1e30 -1e-30 65520 5e-8 3.1 nan inf -inf".split(), float)
-STATES = tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8"))
 LARGEST = 3_000_000  # bytes of a page
 #: Limits of error relative to the largest number beside, with reasons; otherwise pages are exact in float32.
 # for unnamed operators: the errors of exp and log
@@ -301,12 +299,12 @@ def looked_at(name, **values):
 
 @pytest.mark.parametrize(
     "name, values",
-    [(name, values) for name in explorers() for values in STATES["moving"].get(name, [{}])],
+    [(name, values) for name in explorers() for values in HELD["moving"].get(name, [{}])],
     ids=str,
 )
 @pytest.mark.sampled(10)
 def test_no_picture_looks_at_a_number_that_moves_but_where_it_is_said(name, values):
-    left, said = looked_at(name, **values), {*STATES["looked"].get(name, ())}
+    left, said = looked_at(name, **values), {*HELD["looked"].get(name, ())}
     assert left <= said if values else left == said
 
 

@@ -99,9 +99,7 @@ def test_the_plane_that_is_shown_is_that_of_the_tensors():
         np.testing.assert_array_equal(data.answer.gradient, shown)
 
 
-def test_what_is_not_drawn_is_said():
+def test_what_is_switched_off_is_not_drawn():
     made = default.of(av.operator("grid_sampler_3d"))
     data = made.compute(made.state(outputMask="− +"))
-    assert all(
-        panel.name != "volume" for panel in made.panels(data)
-    ) and "inputGrad is switched off" in made.said(data)
+    assert all(panel.name != "volume" for panel in made.panels(data))

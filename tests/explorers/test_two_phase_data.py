@@ -15,7 +15,6 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.roles import READ, WRONG
-from aclnn_viz.pictures.text import unmarked
 
 show, compute = subject().show, subject().compute
 
@@ -295,11 +294,6 @@ def test_the_list_of_calls_is_as_high_with_a_mistake_as_without(mistake):
     assert high[0] == high[1] > 300
 
 
-def test_the_library_is_quoted_without_the_name_of_the_call():
-    said = unmarked(subject().said(compute(State(mistake="no init"))))
-    assert said.endswith(" is to blame. The library says: aclInit has not been called.")
-
-
 def test_pointing_at_a_call_says_it_and_its_status():
     data = compute(State(mistake="freed"))
     (spots,) = marks(show(data), "calls", Spots)
@@ -310,23 +304,6 @@ def test_pointing_at_a_call_says_it_and_its_status():
         assert all(misuse in text for misuse in row.misuse)
     pointed = marks(show(data), "memory", Spots)[0].texts
     assert "self_address: from aclrtMalloc to aclrtFree" in pointed
-
-
-def test_the_caption_says_what_a_call_does_and_who_notices():
-    def said(call, **state):
-        return unmarked(subject().said(compute(State(call=call, **state))))
-
-    assert said(6) == (
-        "Phase 1 plans: it checks everything, computes nothing, and asks for 512 bytes."
-    )
-    assert said(8).startswith("Phase 2 only queues")
-    assert said(9).startswith(
-        "aclrtMemcpy returns 0, though the call is wrong. Only the emulator notices:"
-    )
-    assert said(10, mistake="freed").startswith(
-        "aclrtSynchronizeStream returns 507015, ACL_ERROR_RT_AICORE_EXCEPTION"
-    )
-    assert said(10, mended=True) == "The output is copied back. All outputs are right."
 
 
 def test_what_only_the_emulator_notices_is_said():

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from panelled_explorer import stage
 
-from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.pictures.marks import Image
-from aclnn_viz.pictures.text import unmarked
 
 STEP = 1e-6
 
@@ -47,18 +45,3 @@ def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
         for name, (offset, factor, axis) in zip(grip.sets, grip.units):
             at = (grip.x, grip.y)[axis]
             assert offset + factor * at == pytest.approx(getattr(data.state, name))
-
-
-@pytest.mark.parametrize(
-    "values, says",
-    [
-        ({}, "reads the 8 voxels around it"),
-        ({"z": 0.0}, "reads the 4 voxels around it"),
-        ({"z": 1.0}, "that part of the gradient is lost"),
-        ({"x": 1.2, "axis_4": 64}, "lies outside"),
-        ({"z": 1.0, "paddingMode": 1}, "reads the 4 voxels around it"),
-        ({"interpolationMode": 1}, "the point gets none"),
-    ],
-)
-def test_the_caption_says_what_is_read(values, says):
-    assert says in unmarked(opened(**values)[2].caption(XP))
