@@ -1,6 +1,12 @@
 """One JupyterLab and one Chromium for all browser tests."""
 
+from functools import cache
+from unittest.mock import patch
+
 import pytest
+
+from aclnn_viz.explorers import live, subject_of
+from aclnn_viz.explorers.state import build
 
 pytest.register_assert_rewrite("opened", "panel_picture")
 
@@ -18,6 +24,23 @@ def browser():
 def lab(tmp_path_factory):
     with laboratory(tmp_path_factory.mktemp("lab")) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory):
+    """Return a function that saves a page of an explorer once, and returns its path and the data of its state."""
+
+    @cache
+    def save(name, held=live.COMBINATIONS_HELD, **values):
+        subject, path = subject_of(name), tmp_path_factory.mktemp(name) / "page.html"
+        state = build(subject.state, values)
+        data = subject.compute(state)
+        with patch.object(live, "COMBINATIONS_HELD", held):
+            path.write_text(live.saved(subject, state, data), "utf-8")
+        assert path.stat().st_size <= 3_000_000, name
+        return path, data
+
+    return save
 
 
 @pytest.fixture(scope="session")

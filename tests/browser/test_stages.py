@@ -1,41 +1,22 @@
 """Stages under a pointer and by keys, as saved pages: every hovered mark shows its datum, and everything is in place."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from machine import SOAK
 
-from aclnn_viz.explorers import live, subject_of
-from aclnn_viz.explorers.state import build
+from aclnn_viz.explorers import subject_of
 from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Image, Line, Spots
 from aclnn_viz.pictures.panels import fitted, has_cells, limits
+from aclnn_viz.pictures.text import unmarked
 
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
 STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax cross_entropy_loss flash_attention_score grid_sampler_3d numeric_error tiles two_phase zoom".split()
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # width of a window, and most pixels above the picture
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    """Return (path, data) of an explorer, saved once."""
-    made, folder = {}, tmp_path_factory.mktemp("stages")
-
-    def save(name, **values):
-        if (key := f"{name}{sorted(values.items())}") not in made:
-            subject = subject_of(name)
-            state = build(subject.state, values)
-            data = subject.compute(
-                state, lambda state, given: (subject.operator(state).backward(**given), ())
-            )
-            path = folder / f"{name}{len(made)}.html"
-            path.write_text(live.saved(subject, state, data), "utf-8")
-            assert path.stat().st_size <= 3_000_000, name
-            made[key] = path, data
-        return made[key]
-
-    return save
 
 
 @pytest.fixture
@@ -191,16 +172,43 @@ def test_a_mistake_is_spoken_of_when_it_is_chosen_after_a_click_on_a_call(opened
     assert caption.text_content().startswith("aclnnHardswishBackward returns 0, though")
 
 
+def middle(spots, k):
+    return [float(a[k] + b[k]) / 2 for a, b in ((spots.x0, spots.x1), (spots.y0, spots.y1))]
+
+
 @pytest.mark.parametrize("width", [1280, 390])
 def test_a_click_or_a_tap_on_the_chain_breaks_it_and_mends_it(width, opened):
     page, data = opened("tiles", width)
     timeline = next(one for one in subject_of("tiles").panels(data) if one.name == "timeline")
     chain = [spots for spots in _of(timeline, Spots) if spots.sets][-1]
-    middle = [float(a[0] + b[0]) / 2 for a, b in ((chain.x0, chain.x1), (chain.y0, chain.y1))]
     for waits in (False, True):
-        x, y = page.evaluate(PLACE, ["timeline", *middle])
+        x, y = page.evaluate(PLACE, ["timeline", *middle(chain, 0)])
         (page.touchscreen.tap if width == 390 else page.mouse.click)(x, y)
         assert page.locator("[data-field=wait]").is_checked() == waits
+
+
+@pytest.mark.parametrize(
+    "program",
+    ["rms_norm", "cross_entropy_loss", "group_norm_swish", "softmax"][-4 if SOAK else -1 :],
+)
+def test_clicks_lead_from_the_formula_to_the_tensor_to_the_instructions_and_back(program, opened):
+    page, data = opened("zoom", program=program)
+    page.set_viewport_size({"width": 1280, "height": 4000})
+    page.evaluate(UNFOLDED)
+    subject, levels = subject_of("zoom"), []
+    (panel,) = subject.panels(data)
+    for _ in range(3):
+        (spots,) = _of(panel, Spots)
+        lead = [k for k, sets in enumerate(spots.sets) if sets]
+        k = lead[2 * len(lead) // 3]
+        page.wait_for_function("!document.querySelector('[data-gliding]')")
+        page.mouse.click(*page.evaluate(PLACE, ["zoom", *middle(spots, k)]))
+        data = subject.compute(replace(data.state, **dict(spots.sets[k])))
+        (panel,) = subject.panels(data)
+        levels.append(data.state.level)
+        said = page.locator(".caption, .ae-headline li, figcaption").all_text_contents()
+        assert {*said} >= {unmarked(subject.said(data)), *subject.told(data), panel.title}
+    assert levels == ["tensor", "pipes", "formula"]
 
 
 # Returns where a place of a panel is in the window.
