@@ -1,8 +1,10 @@
 """An explorer in a notebook, as a person sees and moves it."""
 
+import json
 from types import SimpleNamespace
 
 from laboratory import Notebook
+from panel_picture import Frame
 
 from aclnn_viz.explorers import subject_of
 from aclnn_viz.explorers.device import DeviceOfState
@@ -113,6 +115,28 @@ class Opened(Notebook):
         self.page.evaluate(
             "kind => document.querySelector(`.aclnn-explorer [data-lift=${kind}]`).click()", button
         )
+
+    def canvas(self, panel):
+        return self.page.locator(f"[data-panel={panel}] canvas")
+
+    def point(self, panel, x, y):
+        """Return the place on a panel's canvas of values of its axes."""
+        axes = json.loads(self.canvas(panel).get_attribute("data-axes"))
+        return dict(zip("xy", Frame(axes).place(float(x), float(y)).tolist()))
+
+    def drag(self, panel, places):
+        """Drag over a panel, from place to place in values of its axes, and return the last hint before the end."""
+        canvas, points = self.canvas(panel), [self.point(panel, *place) for place in places]
+        canvas.scroll_into_view_if_needed()
+        box = canvas.bounding_box()
+        for k, point in enumerate(points):
+            self.page.mouse.move(box["x"] + point["x"], box["y"] + point["y"])
+            if k == 0:
+                self.page.mouse.down()
+        hint = self.page.locator(f"[data-panel={panel}] .ae-hint").inner_text()
+        self.page.mouse.up()
+        self.settle()
+        return hint
 
     def revision(self):
         return int(self.page.get_attribute(ROOT, "data-revision"))

@@ -1,7 +1,5 @@
 """The grid-sampler explorer's own features: dragged points, keys, and modes that a product lacks."""
 
-import json
-
 import panel_picture
 import pytest
 
@@ -21,25 +19,12 @@ def checked(explorer):
 
 
 def test_a_point_is_dragged_and_the_last_position_wins(explorer):
-    canvas = explorer.page.locator("[data-panel=image] canvas")
-    box, area = canvas.bounding_box(), json.loads(canvas.get_attribute("data-axes"))["box"]
-    x, y = (
-        box[axis] + (area[low] + area[high]) / 2
-        for axis, low, high in (("x", "left", "right"), ("y", "top", "bottom"))
-    )
-    explorer.page.mouse.move(x, y)
-    explorer.page.mouse.down()
-    for k in range(60):
-        explorer.page.mouse.move(x + k, y - k / 2)
-    hint = explorer.page.locator("[data-panel=image] .ae-hint").inner_text()
-    explorer.page.mouse.up()
+    hint = explorer.drag("image", [(15.5 + k / 10, 15.5 - k / 20) for k in range(60)])
     state = checked(explorer)
     ((row, column, gx, gy),) = state.moved
     assert (row, column) == (state.row, state.column)
-    size = (area["right"] - area["left"]) / 110  # 32 pixels and a margin of 39 on both sides
-    u, v = 59 / size, -29.5 / size
     # Pointers stand on whole screen pixels, a seventh of a cell.
-    assert (gx * 16, gy * 16) == pytest.approx((u, v), abs=0.3)
+    assert (gx * 16, gy * 16) == pytest.approx((5.9, -2.95), abs=0.3)
     # the present place of the held point
     assert hint == f"row {row}, column {column}: x {gx:.4g}, y {gy:.4g}"
 
@@ -57,7 +42,7 @@ def test_a_text_that_was_copied_goes_when_the_state_does(explorer):
 
 
 def test_keys_move_and_choose_points(explorer):
-    canvas = explorer.page.locator("[data-panel=image] canvas")
+    canvas = explorer.canvas("image")
     canvas.focus()
     canvas.press("PageDown")
     canvas.press("Shift+ArrowLeft")

@@ -12,19 +12,8 @@ pytestmark = [
 ]
 
 
-def canvas(explorer, panel):
-    return explorer.page.locator(f"[data-panel={panel}] canvas")
-
-
-def point(explorer, panel, x, y):
-    """Return the canvas place of values of the axes."""
-    axes = json.loads(canvas(explorer, panel).get_attribute("data-axes"))
-    at = panel_picture.Frame(axes).place(float(x), float(y))
-    return {"x": float(at[0]), "y": float(at[1])}
-
-
 def hint(explorer, panel, x, y):
-    canvas(explorer, panel).hover(position=point(explorer, panel, x, y))
+    explorer.canvas(panel).hover(position=explorer.point(panel, x, y))
     return explorer.page.text_content(f"[data-panel={panel}] .ae-hint")
 
 
@@ -37,15 +26,7 @@ def shown(explorer, state):
 
 
 def test_dragging_chooses_all_the_way(explorer):
-    canvas(explorer, "taken").scroll_into_view_if_needed()
-    box = canvas(explorer, "taken").bounding_box()
-    places = [point(explorer, "taken", x, 0.1) for x in (2, 4, 6, 8, 11.3)]
-    explorer.page.mouse.move(box["x"] + places[0]["x"], box["y"] + places[0]["y"])
-    explorer.page.mouse.down()
-    for place in places:
-        explorer.page.mouse.move(box["x"] + place["x"], box["y"] + place["y"])
-    explorer.page.mouse.up()
-    explorer.settle()
+    explorer.drag("taken", [(x, 0.1) for x in (2, 4, 6, 8, 11.3)])
     assert explorer.state().element == 11 and explorer.problem() == ""
 
 
@@ -53,14 +34,7 @@ def test_a_dot_goes_where_the_hand_leads_it(explorer):
     found = explorer.data(explorer.state()).answer
     k = int(np.argmax(found.xhat))
     x, y = found.xhat[k], found.arriving[k]
-    canvas(explorer, "norm").scroll_into_view_if_needed()
-    there, canvas_box = point(explorer, "norm", x, y), canvas(explorer, "norm").bounding_box()
-    here = point(explorer, "norm", x, y - 1.0)
-    explorer.page.mouse.move(canvas_box["x"] + there["x"], canvas_box["y"] + there["y"])
-    explorer.page.mouse.down()
-    explorer.page.mouse.move(canvas_box["x"] + here["x"], canvas_box["y"] + here["y"], steps=5)
-    explorer.page.mouse.up()
-    explorer.settle()
+    explorer.drag("norm", [(x, y - down) for down in np.linspace(0.0, 1.0, 6)])
     after = explorer.data(explorer.state()).answer
     assert explorer.state().element == k
     assert after.arriving[k] == pytest.approx(y - 1.0, abs=0.02)
@@ -75,14 +49,14 @@ def test_a_hint_says_the_element_of_a_bar_between_two(explorer):
 
 def test_moving_without_a_button_chooses_nothing(explorer):
     explorer.reset()
-    canvas(explorer, "taken").hover(position=point(explorer, "taken", 3, 0.1))
+    explorer.canvas("taken").hover(position=explorer.point("taken", 3, 0.1))
     explorer.settle()
     assert explorer.state() == explorer.subject.state()
 
 
 def test_outside_the_axes_nothing_is_shown(explorer):
     assert hint(explorer, "taken", 3, 0.1)
-    canvas(explorer, "taken").hover(position={"x": 2, "y": 2})
+    explorer.canvas("taken").hover(position={"x": 2, "y": 2})
     assert explorer.page.locator("[data-panel=taken] .ae-hint").is_hidden()
 
 
