@@ -16,10 +16,9 @@ from aclnn_viz.pictures.panels import described
 
 NUMBER = re.compile(r"-?\d[\d.]*(?:e[-+]\d+)?(?<!\.)")
 RUN = """
-import { readFileSync, writeFileSync } from "node:fs";
 globalThis.document = { getElementById: () => null };
 SCRIPT
-writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")).map((values) => {
+console.log(JSON.stringify(given.map((values) => {
   const { panels, headline, arrays, values: taken } = pictureOf(shown, values, "en", BEFORE ?? values);
   const numbers = ({ data, shape }) => ({ data: Array.from(data, String), shape });
   const drawn = (mark) => Object.fromEntries(
@@ -27,6 +26,7 @@ writeFileSync("said.json", JSON.stringify(JSON.parse(readFileSync("states.json")
   return { panels: panels.map((panel) => ({ ...panel, marks: panel.marks.map(drawn) })), headline, values: taken };
 })));
 """
+STEPS_JS = (live.FRONT / "steps.js").read_text("utf-8")
 
 
 @cache
@@ -57,13 +57,23 @@ def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
         script,
         flags=re.MULTILINE,
     )
+    run = RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before))
+    return said_by_node(run, folder, states)
+
+
+def said_by_node(script: str, folder, given=None):
+    """Return what a script logs as JSON, which has `given`."""
+    (folder / "given.json").write_text(json.dumps(given))
     (folder / "run.mjs").write_text(
-        RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before)),
+        f"""import {{ readFileSync }} from "node:fs";
+const given = JSON.parse(readFileSync("given.json"));
+{script}""",
         "utf-8",
     )
-    (folder / "states.json").write_text(json.dumps(states))
-    subprocess.run(["node", "run.mjs"], cwd=folder, check=True, timeout=600)
-    return json.loads((folder / "said.json").read_text("utf-8"))
+    ran = subprocess.run(
+        ["node", "run.mjs"], cwd=folder, check=True, timeout=600, stdout=subprocess.PIPE
+    )
+    return json.loads(ran.stdout)
 
 
 def computed(jobs: dict, folder) -> dict:
@@ -80,7 +90,7 @@ def computed(jobs: dict, folder) -> dict:
             {name: list(map(str, values.tolist())) for name, values in one.items()}
             for one in tables.values()
         ],
-        "given": {
+        "inputs": {
             name: {
                 key: [str(each) for each in np.ravel(np.float64(value)).tolist()]
                 for key, value in one.items()
@@ -88,33 +98,26 @@ def computed(jobs: dict, folder) -> dict:
             for name, one in given.items()
         },
     }
-    (folder / "given.json").write_text(json.dumps(plain))
-    steps = (live.FRONT / "steps.js").read_text("utf-8")
-    (folder / "run.mjs").write_text(
-        f"""import {{ readFileSync, writeFileSync }} from "node:fs";
-{steps}
+    said = said_by_node(
+        f"""{STEPS_JS}
 const number = (text) => Number(text.replace("inf", "Infinity")), all = (lists) => Object.fromEntries(
   Object.entries(lists).map(([name, texts]) => [name, Float64Array.from(texts, number)]));
-const read = JSON.parse(readFileSync("given.json")), tables = read.tables.map(all);
+const tables = given.tables.map(all);
 const functions = {{{",".join(functions)}}}, said = {{}};
 for (const [name, one] of Object.entries(functions)) {{
-  const made = one(all(read.given[name]));
+  const made = one(all(given.inputs[name]));
   said[name] = Array.from(typeof made === "object" ? made : [made], (value) => (Object.is(value, -0) ? "-0" : String(Number(value))));
 }}
-writeFileSync("said.json", JSON.stringify(said));""",
-        "utf-8",
+console.log(JSON.stringify(said));""",
+        folder,
+        plain,
     )
-    subprocess.run(["node", "run.mjs"], cwd=folder, check=True, timeout=600)
-    said = json.loads((folder / "said.json").read_text("utf-8"))
     return {name: np.float64([float(each) for each in values]) for name, values in said.items()}
 
 
 def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[dict]:
     """Return random states of a page's movable fields, with ends of the sliders."""
-    rng, start = (
-        np.random.default_rng(seed),
-        {e: getattr(state, e) for e in state.__dataclass_fields__},
-    )
+    rng, start = np.random.default_rng(seed), vars(state)
     written, found = page_of(page), []
     variants = [[int(at) for at in key.split(",") if at] for key in written["variants"]]
     while len(found) < count:
