@@ -146,21 +146,17 @@ def test_the_way_leads_over_the_mirror_to_what_is_read():
 
 
 @in_one
-@pytest.mark.parametrize("values", [{}, {"interpolationMode": 1}, {"paddingMode": 1}])
-def test_areas_in_the_lens_are_the_weights(values):
+@pytest.mark.parametrize(
+    "values", [{}, {"interpolationMode": 1}, {"interpolationMode": 2}, {"paddingMode": 1}]
+)
+def test_areas_in_the_lens_are_the_weights_and_a_hollow_one_is_negative(values):
     made = compute(State(**values, column=14))
     boxes = marks(show(made), "taps", Box)
-    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) for box in boxes]
-    weights = made.taps[made.taps[:, 5] * made.taps[:, 2] > 0, 2]
+    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) * (1 if box.filled else -1) for box in boxes]
+    weights = made.taps[made.taps[:, 5] * made.taps[:, 2] != 0, 2]
     assert areas == pytest.approx(weights, abs=1e-9) and len(areas) > 0
-    assert [box.label for box in boxes] == [f"{weight:.2f}" for weight in weights]
-
-
-def test_of_bicubic_a_negative_weight_is_hollow(shown, data):
-    boxes = marks(shown, "taps", Box)
-    assert sorted((box.x1 - box.x0) ** 2 * (1 if box.filled else -1) for box in boxes) == (
-        pytest.approx(sorted(data.taps[:, 2]))
-    )
+    named = [f"{weight:.2f}" if len(areas) <= 4 else "" for weight in weights]
+    assert [box.label for box in boxes] == named
 
 
 def test_colours_beyond_the_ends_and_of_nan():

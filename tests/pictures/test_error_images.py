@@ -19,7 +19,6 @@ DPI = 52
 # smallest mark of these pictures, when it is missing, gives more than 2.
 TOLERANCE = 1.5
 DRAWN = PICTURES | {"panels": sample}
-EACH = pytest.mark.parametrize("name", PICTURES)
 
 
 def save(figure, path):
@@ -34,20 +33,11 @@ def differs(figure, name, theme, folder):
     return compare_images(str(stored), save(figure, folder / "drawn.png"), TOLERANCE)
 
 
-# Pictures
-
-
-@EACH
+@pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("theme", style.THEMES)
-@pytest.mark.sampled(1)
+@pytest.mark.sampled(2)
 def test_a_picture_is_the_one_that_was_looked_at(name, theme, tmp_path):
-    assert differs(PICTURES[name]().figure(theme), name, theme, tmp_path) is None
-
-
-@pytest.mark.parametrize("theme", style.THEMES)
-@pytest.mark.sampled(1)
-def test_every_mark_is_the_one_that_was_looked_at(theme, tmp_path):
-    assert differs(sample().figure(theme), "panels", theme, tmp_path) is None
+    assert differs(DRAWN[name]().figure(theme), name, theme, tmp_path) is None
 
 
 def without(kind, index=-1):

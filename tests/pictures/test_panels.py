@@ -65,36 +65,25 @@ def test_a_heat_map_has_its_rows_downwards_and_no_margin():
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "texts"),
+    ("scale", "low", "high", "texts"),
     [
-        (-3, 3, "-3 -2 -1 0 1 2 3"),
-        (3, -3, "-3 -2 -1 0 1 2 3"),
-        (0, 1, "0 0.2 0.4 0.6 0.8 1"),
-        (0, 15, "0 2.5 5 7.5 10 12.5 15"),
-        (0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"),
-        (1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
-        (2, 2, "2"),
-        (-1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300"),
+        ("linear", -3, 3, "-3 -2 -1 0 1 2 3"),
+        ("linear", 3, -3, "-3 -2 -1 0 1 2 3"),
+        ("linear", 0, 1, "0 0.2 0.4 0.6 0.8 1"),
+        ("linear", 0, 15, "0 2.5 5 7.5 10 12.5 15"),
+        ("linear", 0, 1e-9, "0 2e-10 4e-10 6e-10 8e-10 1e-09"),
+        ("linear", 1e6, 1e6 + 1, "1000000 1000000.2 1000000.4 1000000.6 1000000.8 1000001"),
+        ("linear", 2, 2, "2"),
+        ("linear", -1e300, 1e300, "-1e+300 -5e+299 0 5e+299 1e+300"),
+        ("log", 0.5, 2000, "1 10 100 1000"),
+        ("log", 1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"),
+        ("log", 2, 7, "2 5"),
+        ("log", 0.9, 11, "1 10"),
+        ("log", 30, 3, "5 10 20"),
     ],
 )
-def test_ticks_are_round_numbers_between_the_ends(low, high, texts):
-    got = ticks(Axis(), float(low), float(high))
-    assert [text for _, text in got] == texts.split()
-    assert [value for value, _ in got] == pytest.approx([float(text) for text in texts.split()])
-
-
-@pytest.mark.parametrize(
-    ("low", "high", "texts"),
-    [
-        (0.5, 2000, "1 10 100 1000"),
-        (1e-12, 5, "1e-12 1e-9 1e-6 0.001 1"),
-        (2, 7, "2 5"),
-        (0.9, 11, "1 10"),
-        (30, 3, "5 10 20"),
-    ],
-)
-def test_ticks_of_a_log_axis_are_powers_of_ten(low, high, texts):
-    got = ticks(Axis(scale="log"), low, high)
+def test_ticks_are_round_numbers_or_powers_of_ten_between_the_ends(scale, low, high, texts):
+    got = ticks(Axis(scale=scale), float(low), float(high))
     assert [text for _, text in got] == texts.split()
     assert [value for value, _ in got] == pytest.approx([float(text) for text in texts.split()])
 
