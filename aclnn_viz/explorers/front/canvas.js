@@ -68,13 +68,13 @@ class Panel {
     this.ratio = devicePixelRatio || 1;
     const [width, height] = [Math.round(this.width * this.ratio), Math.round(this.height * this.ratio)];
     if (this.top.width !== width || this.top.height !== height) Object.assign(this.top, { width, height });
+    Object.assign(this.context, { font: fontOf(TEXT), textBaseline: "middle" });  // of all words but smaller ones
   }
 
   begin() {
     this.ready = true;
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     this.context.clearRect(0, 0, this.width, this.height);
-    Object.assign(this.context, { font: fontOf(TEXT), textBaseline: "middle" });  // of all words but smaller ones
     return this.context;
   }
 

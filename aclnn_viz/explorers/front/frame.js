@@ -1,5 +1,7 @@
 // What stands around the marks of a panel: axes with their ticks and labels, and the legend.
 
+const RAMP = Float32Array.from({ length: 70 }, (_, k) => k / 69);
+
 class Frame extends Marks {
   axes(context, { x, y }, box, upright, bare, plain) {
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
@@ -101,11 +103,8 @@ class Frame extends Marks {
   bar(context, { map, low, high }, step, height) {
     const [from, to] = [number(low), number(high)], { theme } = this.kit;
     const [a, b] = [widthOf(context, from), widthOf(context, to)];
-    const at = step(a + b + 78), y = height(), table = colourTable(theme, map);
-    const colours = context.createLinearGradient(at + a + 4, 0, at + a + 74, 0);
-    for (let k = 0; k <= 8; k += 1) colours.addColorStop(k / 8, this.shade(table, k / 8));
-    context.fillStyle = colours;
-    context.fillRect(at + a + 4, y - 4, 70, 8);
+    const at = step(a + b + 78), y = height();
+    context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, 70, 8);
     write(context, from, at, y, theme.text, TEXT, "left");
     write(context, to, at + a + 78, y, theme.text, TEXT, "left");
   }

@@ -151,11 +151,12 @@ class Marks {
   digits(context, values, wide, tall) {
     if (tall < 13 || values.length > 1500) return null;
     const rounded = values.some((value) => Math.abs(value) >= 0.1) ? [2, 1] : [];  // places after the point, where digits do not fit
+    const measured = (text) => Array.from(text).reduce((sum, letter) => sum + widthOf(context, letter), 0);  // few letters, many texts
     const ways = [...[4, 3, 2].map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
     for (const way of ways) {
       const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
-      if (Math.max(...texts.map((text) => context.measureText(text).width)) + 2 <= wide) return texts;
+      if (texts.every((text) => measured(text) + 2 <= wide)) return texts;
     }
     return null;
   }
