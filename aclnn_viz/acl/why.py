@@ -17,7 +17,7 @@ from aclnn_viz.operators.products import A2, product_of, version_of
 from aclnn_viz.tables import table_beside, wrapped
 from aclnn_viz.words.messages import language_here, tr
 
-LEVELS = "cause", "call", "stop", "echo"  # kinds of lines, explained in causes.toml
+LEVELS = "cause", "call", "stop", "echo", "notice"  # kinds of lines, explained in causes.toml
 # lines of warnings count only where the log has no error
 QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 WRAPPED = re.compile(
@@ -74,13 +74,13 @@ class Meaning:
     name: str
     meaning: str
     source: str
-    causes: tuple[tuple[str, str], ...] = ()
-    level: str = "call"
-    line: str = ""
-    place: str = ""
-    advice: str = ""
-    command: str = ""
-    sure: bool = True
+    causes: tuple[tuple[str, str], ...]
+    level: str
+    line: str
+    place: str
+    advice: str
+    command: str
+    sure: bool
 
     @property
     def said(self) -> str:
@@ -100,7 +100,7 @@ class Meaning:
         yield tr("  ({source})", source=self.source)
         for cause, thread in self.causes:
             yield tr("  a cause seen before: {cause} ({thread})", cause=cause, thread=thread)
-        if self.line and self.level in LEVELS[2:]:
+        if self.line and self.level in ("stop", "echo"):
             yield tr(
                 "  the cause is unknown, because no line of this log names it: run again with ASCEND_LAUNCH_BLOCKING=1, and read the first [ERROR] in ~/ascend/log/debug/plog"
             )
@@ -118,30 +118,36 @@ class Why:
     last line of a failure, where the log has no line that says the cause."""
 
     meanings: tuple[Meaning, ...]
-    operator: str = ""
-    conditions: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
-    repeated: str = ""
-    unknown: tuple[str, ...] = ()
+    operator: str
+    conditions: tuple[str, ...]
+    notes: tuple[str, ...]
+    repeated: str
+    unknown: tuple[str, ...]
 
     def __str__(self) -> str:
         return "\n".join(line for text in self._told() for line in wrapped(text, 110, "", "    "))
 
     def _told(self):
         first, rest = self.meanings[:1], self.meanings[1:]
-        if rest or not first:
-            unknown = tr("unknown: nothing in the tables explains this log")
-            yield tr("what failed first:") if first else unknown
+        if not first:
+            yield tr("unknown: nothing in the tables explains this log")
+        elif rest and first[0].level != "notice":
+            yield tr("what failed first:")
         told = [line for meaning in first for line in meaning.told()]
-        texts = tr("the first error of the log: {line}"), tr("the last error of the log: {line}")
+        own = [meaning.line for meaning in first]
         lines = [
             text.format(line=_short(line))
-            for text, line in zip(texts, self.unknown)
-            if line not in [meaning.line for meaning in first]
+            for text, line in zip(
+                (tr("the first error of the log: {line}"), tr("the last error of the log: {line}")),
+                self.unknown,
+            )
+            if line not in own
         ]
-        yield from told + lines if first and first[0].sure else lines + told
+        # what a line may mean stands behind the first error of the log
+        at = own != [*self.unknown[:1]] and not all(one.sure for one in first)
+        yield from lines[:at] + told + lines[at:]
         if rest:
-            yield tr("errors that follow from the first:")
+            yield tr("what the log says besides, most of it because of that:")
         for meaning in rest:
             yield tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
         if self.operator:
@@ -246,8 +252,9 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     op, name, at = _operator(functions)
-    near = text[max(0, at - AROUND) : at + AROUND]
-    repeated = _repeat(op, near, product, version) if op else ""
+    repeated = ""
+    if op:
+        repeated = _repeat(op, text[max(0, at - AROUND) : at + AROUND], product, version)
     conditions = tuple(
         step.text
         for step in (contract(op.name).steps if op and not repeated else ())
@@ -310,8 +317,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         place = "" if raised else place
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
-        levels = [known[name].get("level") for name in here]
-        if WORD.search(said) and not quiet and "echo" not in levels:
+        levels = {known[name].get("level") for name in here}
+        if WORD.search(said) and not quiet and not levels & {"echo", "notice"}:
             errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     first = known.get(next(iter(hits), ""), {})
@@ -350,9 +357,9 @@ def _notes(op, hits: dict, text: str):
 
     for package, other in ("torch_npu", "CANN"), ("torch_npu", "torch"), ("vllm_ascend", "vllm"):
         version, there = named(package), named(other)
-        pairs = _table()["versions"] if other == "CANN" else {version: version.split(".post")[0]}
-        right = pairs.get(version)
-        if right and there not in ("", right):
+        cann = _table()["versions"].get(version)
+        right = cann if other == "CANN" else version.split(".post")[0]
+        if right and there and there != right:
             yield tr(
                 "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
                 package=package,
@@ -371,7 +378,7 @@ def _repeat(op, text: str, product, version) -> str:
         named = at and (at[1] or at[3] or "").upper()
         dtype = at and vars(codes).get(f"ACL_{ALSO.get(named, named)}")
         if dtype is not None:
-            shape = tuple(int(n) for n in re.findall(r"\d+", at[2]))
+            shape = tuple(map(int, re.findall(r"\d+", at[2])))
             tensors[parameter.name] = TensorDescriptor(
                 shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape
             )
