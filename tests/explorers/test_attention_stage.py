@@ -1,4 +1,4 @@
-"""The stage of attention against loops over queries and keys: the shown scores, the effect of each tile, and backward."""
+"""The stage of attention against its formulas, without tiles: the shown scores, the effect of each tile, and backward."""
 
 from functools import partial
 from math import exp, inf
@@ -43,62 +43,48 @@ def sees(mode, given, i, j, queries, keys) -> bool:
 
 
 @pytest.mark.parametrize("values", STATES, ids=str)
-def test_it_shows_what_a_loop_over_keys_computes(values):
+def test_it_shows_what_the_formulas_of_attention_say(values):
     subject, data, found = opened(**values)
     given, state, shown = data.inputs, data.state, subject.show(data)
-    q, k, v, dy = (given[name][0, 0].tolist() for name in ("query", "keyIn", "value", "dy"))
+    q, k, v, dy = (given[name][0, 0] for name in ("query", "keyIn", "value", "dy"))
     queries, keys, row = len(q), len(k), min(state.row, len(q) - 1)
-    seen = [
-        [sees(state.sparseMode, given, i, j, queries, keys) for j in range(keys)]
-        for i in range(queries)
-    ]
-    scores = [
-        [state.scaleValue * sum(a * b for a, b in zip(q[i], each)) for each in k]
-        for i in range(queries)
-    ]
-    P, dP, dS = [], [], []
-    for i in range(queries):
-        weights = [exp(s) * one for s, one in zip(scores[i], seen[i])]
-        P.append([w / (sum(weights) or 1.0) for w in weights])
-        dP.append([sum(a * b for a, b in zip(dy[i], each)) for each in v])
-        D = sum(w * one for w, one in zip(P[i], dP[i]))
-        dS.append([w * (g - D) for w, g in zip(P[i], dP[i])])
+    seen = np.array(
+        [
+            [sees(state.sparseMode, given, i, j, queries, keys) for j in range(keys)]
+            for i in range(queries)
+        ]
+    )
+    scores, dP = state.scaleValue * (q @ k.T), dy @ v.T
+    weights = np.exp(scores) * seen
+    P = weights / np.where(seen.any(axis=1), weights.sum(axis=1), 1.0)[:, None]
+    D = (P * dP).sum(axis=1)
+    dS = P * (dP - D[:, None])
     for name, values in (("map", P), ("gradients", dS)):
         wanted = np.where(seen, values, np.nan)
         np.testing.assert_allclose(mark(shown, name, Heat).values, wanted, atol=1e-13)
-    score, there, tiles = scores[row], seen[row], -(-keys // state.block)
-    done, before = state.swept - 1, 0.0
-    behind = 0  # keys that backward has read: all tiles with a column that starts by the dot
-    for j in range(keys):
-        if done > 0 and before <= done + 1e-9:
-            behind = max(behind, min((j // state.block + 1) * state.block, keys))
-        before += P[row][j]
+    tile = np.arange(keys) // state.block
+    ends = np.minimum((tile + 1) * state.block, keys)
+    # backward has read all tiles with a column that starts by the dot
+    starts = np.cumsum(P[row]) - P[row]
+    behind = max(ends[starts <= state.swept - 1 + 1e-9]) if state.swept > 1 else 0
     boxes = marks(shown, "backward", Box)[1:]  # the first frames the tile at work
     later, come = ([box for box in boxes if box.kind == kind] for kind in (PALE, GRADIENT))
-    for boxes, unread in ((later, True), (come, False)):
-        for j, box in enumerate(boxes):
-            assert np.isnan(box.y1) == ((j >= behind) != unread)
     level = mark(shown, "backward", Line, "D: the mean of dP, weighted by P").y
-    D = sum(w * one for w, one in zip(P[row], dP[row]))
-    assert level[np.isfinite(level)] == pytest.approx(D, abs=1e-13)
+    assert level[np.isfinite(level)] == pytest.approx(D[row], abs=1e-13)
     assert mark(shown, "backward", Line, "dP").y[::3] == pytest.approx(dP[row])
-    for j, (box, other) in enumerate(zip(come, later)):
-        assert box.x1 - box.x0 == pytest.approx(P[row][j], abs=1e-13)
-        assert box.x0 == pytest.approx(sum(P[row][:j]), abs=1e-13)
+    for j, (box, other) in enumerate(zip(come, later, strict=True)):
+        assert (np.isnan(box.y1), np.isnan(other.y1)) == (j >= behind, j < behind)
+        assert box.x1 - box.x0 == pytest.approx(P[row, j], abs=1e-13)
+        assert box.x0 == pytest.approx(starts[j], abs=1e-13)
         high = other.y1 if j >= behind else box.y1
         area = (box.x1 - box.x0) * (high - box.y0)
-        assert area == pytest.approx(dS[row][j], abs=1e-13)
-    now = min(int(state.swept * tiles), tiles - 1)
-    for which, end in enumerate((now * state.block, (now + 1) * state.block)):
-        come = [s for s, one in zip(score[:end], there) if one]
-        most = max(come, default=-inf)
-        assert found.top[which] == pytest.approx(most)
+        assert area == pytest.approx(dS[row, j], abs=1e-13)
+    now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
+    so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
+    assert [*found.top] == pytest.approx(so_far[[now * state.block, ends[tile == now][0]]])
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
-    for j in range(keys):
-        end = (j // state.block + 1) * state.block
-        come = [s for s, one in zip(score[:end], there) if one]
-        wanted = max(come) if come and j // state.block <= now else np.nan
-        assert steps[j] == pytest.approx(wanted, nan_ok=True)
+    wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], np.nan)
+    assert steps[:keys] == pytest.approx(wanted, nan_ok=True)
 
 
 @pytest.mark.parametrize("swept", [0.5, 1.0, 1.6])
