@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import panel
+from panelled_explorer import mark, marks
 
 from aclnn_viz.accuracy.standard import at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
@@ -121,8 +121,8 @@ def test_the_spread_is_what_inputs_one_ulp_away_do():
 )
 def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
     data = compute(State(**values))
-    e, marks = data.errors, panel(show(data), "errors").marks
-    bars = {mark.kind: mark for mark in marks if isinstance(mark, Bars)}
+    e, shown = data.errors, show(data)
+    bars = {pile.kind: pile for pile in marks(shown, "errors", Bars)}
     one, missed, undecided = data.focus, data.cause == MISSED, data.cause == MISSED - 1
     share = np.where(e.ulps == 0, 1e-9, e.ulps / np.maximum(e.bound, 1e-12))
     used = np.clip(np.log10(share), -3.99, 3.99)
@@ -140,10 +140,10 @@ def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
             near = np.count_nonzero(np.abs(sides - x) <= 4 / 96)
             assert y == near or 0 < abs(x) < 0.1 or undecided.any(), x
     assert (GREY in bars) == undecided.any()
-    (element,) = (mark for mark in marks if isinstance(mark, Dots))
+    element = mark(shown, "errors", Dots)
     assert element.label == f"element {list(e.index(one))}, magnified" and element.kind == INK
     assert not missed.any() or missed[one]
-    (spots,) = (mark for mark in marks if isinstance(mark, Spots))
+    spots = mark(shown, "errors", Spots)
     counts = [int(text.split()[0]) for text in spots.texts]
     assert sum(counts) == e.size and min(counts) > 0
     for text, start, end in zip(spots.texts, spots.x0, spots.x1):
@@ -161,17 +161,18 @@ def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
 
 def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
     data = compute(Opening())
+    shown = show(data)
     counts = [(data.cause < MISSED - 1).sum(), (data.cause == MISSED).sum()]
     assert min(counts) > 500
-    said = [mark.label for mark in panel(show(data), "errors").marks if isinstance(mark, Box)]
+    said = [box.label for box in marks(shown, "errors", Box)]
     assert said == [f"rounding explains {counts[0]:,}", f"✗ a bug: {counts[1]:,}"]
-    glass, one, e = panel(show(data), "glass"), data.focus, data.errors
-    band, numbers, got = (mark for mark in glass.marks if isinstance(mark, (Band, Dots)))
+    one, e = data.focus, data.errors
+    band, numbers, got = marks(shown, "glass", (Band, Dots))
     assert band.low.max() == 0 and band.x.tolist() == [-e.bound[one], e.bound[one]]
     assert abs(got.x[0]) == pytest.approx(e.ulps[one]) and abs(got.x[0]) > band.x[1]
     assert np.abs(numbers.x - got.x[0]).min() < 1e-9  # it is a number of the format
-    (spots,) = (mark for mark in glass.marks if isinstance(mark, Spots))
-    assert f"the kernel's number {float(e.actual[one]):.4g}" in spots.texts[0]
+    texts = mark(shown, "glass", Spots).texts
+    assert f"the kernel's number {float(e.actual[one]):.4g}" in texts[0]
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ MISSING = {"wait": False, "tile": 2}
 
 
 def notes(data, name):
-    return [mark.text for mark in panel(show(data), name).marks if isinstance(mark, Note)]
+    return [note.text for note in marks(show(data), name, Note)]
 
 
 def scene(**state):

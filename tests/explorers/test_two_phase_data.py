@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import marks, panel
+from panelled_explorer import mark, marks, panel
 from tables import table
 from together import in_one
 
@@ -61,7 +61,7 @@ LATE = dict.fromkeys(
 
 
 def texts(data, name):
-    return [mark.text for mark in panel(show(data), name).marks if isinstance(mark, Note)]
+    return [note.text for note in marks(show(data), name, Note)]
 
 
 @OPERATORS
@@ -155,7 +155,7 @@ def test_leading_axes_are_whole_storages_apart():
 @LAYOUTS
 def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
     data = compute(State(layout=layout, rows=3, columns=4))
-    heat = next(mark for mark in panel(show(data), "storage").marks if isinstance(mark, Heat))
+    heat = mark(show(data), "storage", Heat)
     view = data.chosen.layout.view(np.ascontiguousarray(heat.values).reshape(-1))
     numbers = np.arange(12.0).reshape(3, 4)
     np.testing.assert_array_equal(view, numbers if layout != "row" else numbers[[2, 2, 2]])
