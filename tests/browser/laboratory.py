@@ -45,7 +45,7 @@ HARMLESS = ("No such comm", "jupyter.widget.control")
 class Server:
     """A JupyterLab in its own directory; `log` holds its and its kernels' output."""
 
-    def __init__(self, folder: Path, theme: str = "JupyterLab Light"):
+    def __init__(self, folder: Path):
         self.folder, self.log = folder, folder / "server.log"
         home = folder / "home"
         settings = home / "settings" / "@jupyterlab" / "apputils-extension"
@@ -53,7 +53,7 @@ class Server:
         (settings / "notification.jupyterlab-settings").write_text(
             '{"fetchNews": "false", "checkForUpdates": false}'
         )
-        (settings / "themes.jupyterlab-settings").write_text(json.dumps({"theme": theme}))
+        (settings / "themes.jupyterlab-settings").write_text('{"theme": "JupyterLab Light"}')
         runtime = home / "runtime"
         environment = os.environ | {
             "JUPYTER_CONFIG_DIR": str(home / "config"),
@@ -115,8 +115,8 @@ class Server:
 
 
 @contextmanager
-def laboratory(folder: Path, theme: str = "JupyterLab Light"):
-    server = Server(folder, theme)
+def laboratory(folder: Path):
+    server = Server(folder)
     try:
         yield server
     finally:

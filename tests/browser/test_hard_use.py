@@ -82,7 +82,6 @@ def test_no_value_of_a_control_is_cut_off(explorer):
         control.evaluate("input => { input.style.width = '' }")
 
 
-# Remembers every text of the last drawing of a canvas: [panel, or null behind all that moves, text, left, right].
 # Moves a control of the view of a number, as a hand would.
 MOVE = """([view, field, value]) => {
     const input = document.querySelectorAll(".aclnn-explorer")[view].querySelector(`[data-field=${field}]`);

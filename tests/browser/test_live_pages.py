@@ -141,9 +141,10 @@ def page(browser, sampler):
     assert made.faults == []
 
 
-def moving(browser, address):
-    """Return a page whose reader allows motion."""
+def moving(browser, address, script=""):
+    """Return a page whose reader allows motion, and which runs a script first."""
     page = browser.new_context(offline=True, locale="en-GB").new_page()
+    page.add_init_script(script)
     page.goto(address)
     page.wait_for_function(READY)
     return page
@@ -300,10 +301,7 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
 
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, saved):
     path, _ = saved("cross_entropy_loss", held=1)
-    page = browser.new_context(offline=True, locale="en-GB").new_page()
-    page.add_init_script(f"({legible.LISTEN})()")
-    page.goto(path.as_uri())
-    page.wait_for_function(READY)
+    page = moving(browser, path.as_uri(), f"({legible.LISTEN})()")
     drawn = page.evaluate(
         "[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))"
     )

@@ -88,10 +88,11 @@ def other_values(control: dict, start) -> list:
     return [value for value in values if value != start]
 
 
-def assert_control_answers(explorer, show, field: str, must_draw: bool = True):
+def assert_control_answers(explorer, field: str, must_draw: bool):
     """Assert that each value of a control gives another picture, or a problem in three parts, and one a picture."""
     control = next(c for c in controls(explorer.subject.state) if c["field"] == field)
-    start, before = dict(explorer.values), drawn(show(explorer.data))
+    show, start = explorer.subject.show, dict(explorer.values)
+    before = drawn(show(explorer.data))
     pictures = 0
     try:
         for value in other_values(control, start[field]):
@@ -127,16 +128,3 @@ def assert_lifted_test_judges(explorer, output: str):
     namespace["kernel"] = lambda **given: {name: -value for name, value in right(**given).items()}
     with pytest.raises(AssertionError, match=output):
         namespace["test_kernel_in_this_state"]()
-
-
-def assert_lifted_program_makes_both_calls(explorer):
-    text, name = explorer.lifted("cpp"), explorer.subject.operator(explorer.data.state).aclnn_name
-    assert f"{name}GetWorkspaceSize(" in text and f"{name}(" in text.replace(
-        f"{name}GetWorkspaceSize(", ""
-    )
-
-
-def assert_lifted_pictures(explorer):
-    assert explorer.lifted("png").startswith(b"\x89PNG") and explorer.lifted("svg").startswith(
-        b"<?xml"
-    )

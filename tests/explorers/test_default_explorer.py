@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from machine import sampled
+from panelled_explorer import computed
 
 from aclnn_viz import explore, operator
 from aclnn_viz import language as av_language
@@ -75,12 +76,8 @@ def test_a_matrix_of_a_larger_tensor_is_chosen():
 
 
 def test_a_mask_is_chosen_by_its_signs():
-    explorer = explore("grid_sampler_3d")
-    try:
-        explorer.values = {**explorer.values, "outputMask": "+ −"}
-        assert not explorer.problem and list(explorer.data.outputs) == ["inputGrad"]
-    finally:
-        explorer.close()
+    _, data = computed("grid_sampler_3d", outputMask="+ −")
+    assert [*data.outputs] == ["inputGrad"]
 
 
 def test_a_map_has_no_more_cells_than_pixels():

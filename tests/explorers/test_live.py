@@ -1,6 +1,7 @@
 """Pages without Python: traced steps have NumPy's bits, saved explorers show Python's pictures, links open states."""
 
 import re
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -325,16 +326,13 @@ def test_a_page_moves_what_forward_makes_a_saved_output_from():
 
 
 def test_save_writes_the_page_of_the_state_again_and_over_no_other_file(tmp_path):
-    explorer = explore("hardswish", x=-1.25)
-    try:
+    with closing(explore("hardswish", x=-1.25)) as explorer:
         explorer.save(tmp_path / "one.html")
         explorer.save(tmp_path / "one.html")
         (tmp_path / "mine.html").write_text("<html>")
         with pytest.raises(FileExistsError, match="did not make"):
             explorer.save(tmp_path / "mine.html")
         assert page_of((tmp_path / "one.html").read_text("utf-8"))["values"]["x"] == -1.25
-    finally:
-        explorer.close()
 
 
 @pytest.mark.parametrize("text", ["rotate", "rotate=", "rotate=one", "%", 3])
