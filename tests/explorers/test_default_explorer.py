@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import computed
+from panelled_explorer import computed, mark, panel
 
 from aclnn_viz import explore, operator
 from aclnn_viz import language as av_language
@@ -68,10 +68,7 @@ def test_what_is_too_large_or_does_not_fit_is_said_beside_its_control():
 def test_a_matrix_of_a_larger_tensor_is_chosen():
     made = default.of(operator("group_norm_swish"))
     data = made.compute(made.state(plane=3, axis_3=4))
-    heat = next(
-        mark for panel in made.show(data).panels if panel.name == "dxOut" for mark in panel.marks
-    )
-    assert isinstance(heat, Heat)
+    heat = mark(made.show(data), "dxOut", Heat)
     np.testing.assert_array_equal(heat.values, np.float64(data.outputs["dxOut"][0, 3]))
 
 
@@ -82,12 +79,11 @@ def test_a_mask_is_chosen_by_its_signs():
 
 def test_a_map_has_no_more_cells_than_pixels():
     """A gradient with a frame of padding lacks a row and a column, and its title says so."""
-    made = default.of(operator("reflection_pad_2d"))
-    data = made.compute(made.state(axis_2=64, axis_3=64))
-    panel = next(panel for panel in made.show(data).panels if panel.name == "gradOutput")
-    assert panel.title == "gradOutput [0, 0], first 64 rows and 64 columns"
+    subject, data = computed("reflection_pad_2d", axis_2=64, axis_3=64)
+    made = panel(subject.show(data), "gradOutput")
+    assert made.title == "gradOutput [0, 0], first 64 rows and 64 columns"
     np.testing.assert_array_equal(
-        panel.marks[0].values, np.float64(data.inputs["gradOutput"])[0, 0, :64, :64]
+        made.marks[0].values, np.float64(data.inputs["gradOutput"])[0, 0, :64, :64]
     )
 
 

@@ -140,7 +140,7 @@ def test_the_way_leads_over_the_mirror_to_what_is_read():
     assert (cloth.kind, way.kind) == (MOVED, READ)
     assert (way.x[0], way.y[0]) == tuple(made.pixels[made.chosen])
     assert (way.x[-1], way.y[-1]) == pytest.approx(tuple(made.read[0]), abs=1e-9)
-    mirror, hair = marks(show(made), "image", Rule)[::1]
+    mirror, hair = marks(show(made), "image", Rule)
     assert (mirror.at, hair.at) == (31.5, made.pixels[made.chosen][0])
     assert not marks(show(compute(State(column=3))), "image", Rule)[1:]
 

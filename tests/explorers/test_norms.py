@@ -5,10 +5,10 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from panelled_explorer import computed, mark, marks, panel
+from panelled_explorer import mark, marks, panel, stage
 
 import aclnn_viz as av
-from aclnn_viz.explorers import norms, subject_of
+from aclnn_viz.explorers import norms
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line
 from aclnn_viz.pictures.text import unmarked
 from aclnn_viz.words.messages import in_language
@@ -22,7 +22,7 @@ EVERY = pytest.mark.parametrize("name", NORMS)
 
 
 # float64 rounds nothing
-opened = partial(computed, dtype="float64")
+opened = partial(stage, dtype="float64")
 
 
 def group(name, given) -> tuple:
@@ -65,9 +65,8 @@ def by_hand(name, given, epsilon) -> tuple:
 @pytest.mark.parametrize("epsilon", [-6.0, 0.3])
 def test_the_stage_shows_what_the_definition_says(name, epsilon):
     field = norms.epsilon_of(av.operator(name)).name
-    subject, data = opened(name, **{field: epsilon})
+    subject, data, found = opened(name, **{field: epsilon})
     xhat, arriving, remains, root = by_hand(name, data.inputs, 10.0**epsilon)
-    found = data.answer
     # the slope of swish is a difference; rstd is saved in float32 by some
     close = 1e-6
     np.testing.assert_allclose(found.xhat, xhat, atol=close)
@@ -91,25 +90,21 @@ def test_the_stage_shows_what_the_definition_says(name, epsilon):
 
 @EVERY
 def test_epsilon_is_one_dot_more_of_the_least_squares_line(name):
-    _, data = opened(name, **{norms.epsilon_of(av.operator(name)).name: 0.2})
-    found = data.answer
+    subject, data, found = opened(name, **{norms.epsilon_of(av.operator(name)).name: 0.2})
     start, steep = found.line
     heavy = sqrt(found.n * 10.0**0.2) * found.rstd
     off = found.arriving - start
     wanted = np.sum(found.xhat * off) / (np.sum(found.xhat**2) + heavy**2)
     assert steep == pytest.approx(wanted, abs=1e-6)
-    assert mark(subject_of(name).show(data), "norm", Dots, "ε, one more dot").x == pytest.approx(
-        heavy
-    )
+    assert mark(subject.show(data), "norm", Dots, "ε, one more dot").x == pytest.approx(heavy)
 
 
 @EVERY
 def test_an_element_that_outweighs_the_others_is_named(name):
-    subject, data = opened(name, moved=[(0, 4, 40.0, 1.0)])
-    found = data.answer
+    subject, data, found = opened(name, moved=[(0, 4, 40.0, 1.0)])
     step = 1.0 / found.weights[4]
-    _, more = opened(name, moved=[(0, 4, 40.0, 1.0 + step)])
-    change = (more.answer.arriving - more.answer.taken) - (found.arriving - found.taken)
+    _, _, more = opened(name, moved=[(0, 4, 40.0, 1.0 + step)])
+    change = (more.arriving - more.taken) - (found.arriving - found.taken)
     assert change[4] < 0.2  # of 1 that is added to its gradient
     said = unmarked(subject.said(data))
     assert said.startswith("Element 4 is much larger than the others")
@@ -120,34 +115,33 @@ def test_an_element_that_outweighs_the_others_is_named(name):
 def test_a_hand_moves_one_element_and_the_statistics_with_it(name):
     op = av.operator(name)
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
-    _, before = opened(name, pull=0.0)
-    _, after = opened(name, pull=0.0, moved=[(0, 1, 3.0, -2.0)])
-    assert (after.answer.x[1], after.answer.upstream[1]) == (3.0, -2.0)
+    _, before, _ = opened(name, pull=0.0)
+    _, after, found = opened(name, pull=0.0, moved=[(0, 1, 3.0, -2.0)])
+    assert (found.x[1], found.upstream[1]) == (3.0, -2.0)
     for key in (x, upstream):
         assert (before.inputs[key] != after.inputs[key]).sum() == 1
     saved = [*op.saved][-1]
     assert (before.inputs[saved] != after.inputs[saved]).sum() == 1
-    np.testing.assert_allclose(
-        after.answer.xhat, by_hand(name, after.inputs, after.answer.epsilon)[0], atol=1e-6
-    )
+    xhat, *_ = by_hand(name, after.inputs, found.epsilon)
+    np.testing.assert_allclose(found.xhat, xhat, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["rms_norm", "group_norm_swish"])
 def test_a_handle_leads_its_dot_where_the_hand_is(name):
-    subject, data = opened(name, element=3)
+    subject, data, before = opened(name, element=3)
     handle = mark(subject.show(data), "norm", Handles)
     (across, wide), (up, high) = handle.units
     place = handle.x[0, 3], handle.y[0, 3] + 1.0
     moved = [(0, 3, across + wide * place[0], up + high * place[1])]
-    _, after = opened(name, element=3, moved=moved)
-    assert after.answer.x[3] == pytest.approx(data.answer.x[3])
-    assert after.answer.arriving[3] == pytest.approx(data.answer.arriving[3] + 1.0)
+    _, _, after = opened(name, element=3, moved=moved)
+    assert after.x[3] == pytest.approx(before.x[3])
+    assert after.arriving[3] == pytest.approx(before.arriving[3] + 1.0)
 
 
 @EVERY
 def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
-    subject, data = opened(name, taken=1.0)
-    shown, found = subject.show(data), data.answer
+    subject, data, found = opened(name, taken=1.0)
+    shown = subject.show(data)
     np.testing.assert_allclose(marks(shown, "norm", Dots)[0].y, found.arriving - found.taken)
     np.testing.assert_allclose(marks(shown, "norm", Line)[1].y, 0.0, atol=1e-12)
     assert "is taken away" in subject.said(data)
@@ -157,29 +151,28 @@ def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
 
 @EVERY
 def test_without_1_over_n_the_line_is_n_times_too_steep(name):
-    subject, wrong = opened(name, wrong=True)
-    found, shown = wrong.answer, subject.show(wrong)
-    np.testing.assert_allclose(mark(shown, "taken", Bars).y, found.n * found.taken)
+    subject, wrong, found = opened(name, wrong=True)
+    bars = mark(subject.show(wrong), "taken", Bars)
+    np.testing.assert_allclose(bars.y, found.n * found.taken)
     assert f"{found.n} times too steep" in subject.said(wrong)
-    taken = opened(name, wrong=True, taken=1.0)[1]
+    _, taken, _ = opened(name, wrong=True, taken=1.0)
     assert "times too steep" in subject.said(taken)  # what is left is no gradient of x
 
 
 def test_epsilon_keeps_a_share_of_x_and_statistics_that_stay_take_nothing():
-    subject, data = opened("rms_norm", epsilon=0.0)
-    share = 100 * float(data.answer.epsilon * data.answer.rstd**2)
+    subject, data, found = opened("rms_norm", epsilon=0.0)
+    share = 100 * float(found.epsilon * found.rstd**2)
     assert f"x keeps {share:.0f} %" in subject.said(data)
     np.testing.assert_allclose(  # this share of a gradient along x-hat remains
-        np.sum((data.answer.arriving - data.answer.taken) * data.answer.xhat)
-        / np.sum(data.answer.arriving * data.answer.xhat),
+        np.sum((found.arriving - found.taken) * found.xhat) / np.sum(found.arriving * found.xhat),
         share / 100,
     )
-    _, data = opened("batch_norm", training=False)
-    np.testing.assert_allclose(data.answer.taken, 0.0, atol=1e-12)
+    _, _, found = opened("batch_norm", training=False)
+    np.testing.assert_allclose(found.taken, 0.0, atol=1e-12)
 
 
 def test_numbers_that_are_there_are_told_in_another_language():
-    subject, data = opened("group_norm_swish")
+    subject, data, _ = opened("group_norm_swish")
     with in_language("zh"):
         assert "先把每个梯度乘以它的斜率" in subject.said(data)
         assert "swish的斜率" in panel(subject.show(data), "arrives").title

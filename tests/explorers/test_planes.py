@@ -122,7 +122,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
         assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
     assert (sent != 0).sum() <= shared
-    senders = np.argwhere(shared_by(found, k))
+    senders = np.flatnonzero(shared_by(found, k))
     assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
-        divmod(at, found.gradient.shape[1]) for (at,) in senders
+        divmod(at, found.gradient.shape[1]) for at in senders
     ]

@@ -2,22 +2,14 @@
 
 import numpy as np
 import pytest
+from panelled_explorer import computed, mark, panel, stage
 
 import aclnn_viz as av
 from aclnn_viz.explorers import attention, default, losses, norms, planes, response, softmax
-from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.operators import registry
+from aclnn_viz.pictures.marks import Dots
 
 STEP = 1e-6
-
-
-def answer(name, **values):
-    made = default.of(av.operator(name))
-    return made.compute(made.state(**values)).answer
-
-
-def marks(found, panel):
-    return next(one for one in found.panels(XP) if one.name == panel).marks
 
 
 def test_every_operator_has_a_stage_by_its_declaration():
@@ -48,23 +40,18 @@ def test_every_operator_has_a_stage_by_its_declaration():
 
 @pytest.mark.parametrize("name, held", [("prelu", "weight"), ("l1_loss", "target"), ("gelu", "")])
 def test_a_slope_says_what_it_is_of_and_what_is_held(name, held):
-    found = answer(name)
-    shown = next(panel for panel in found.panels(XP) if panel.name == "slope")
+    subject, data, found = stage(name)
     assert list(found.held) == [held] * bool(held)
-    assert shown.x.label == "self" + "".join(
+    assert panel(subject.show(data), "slope").x.label == "self" + "".join(
         f", at {key} = {found.held[key].item():.4g}" for key in found.held
     )
 
 
 def test_kinks_are_those_of_the_declaration_and_move_with_it():
-    found = answer("hardtanh", min=-0.5, max=0.25)
+    subject, data, found = stage("hardtanh", min=-0.5, max=0.25)
     assert found.kinks.tolist() == [-0.5, 0.25]
     assert [found.beside_kink(k) for k in (0, 1)] == [(0.0, 1.0), (1.0, 0.0)]
-    (dots,) = (
-        mark
-        for mark in marks(found, "slope")
-        if getattr(mark, "label", "") == "slope at the point itself"
-    )
+    dots = mark(subject.show(data), "slope", Dots, "slope at the point itself")
     np.testing.assert_array_equal(dots.x, found.kinks)
     np.testing.assert_array_equal(
         dots.y,
@@ -72,7 +59,9 @@ def test_kinks_are_those_of_the_declaration_and_move_with_it():
             gradOutput=np.ones(2), self=found.kinks, min=-0.5, max=0.25
         )["out"],
     )
-    assert answer("l1_loss").kinks[0] == pytest.approx(av.case("l1_loss").inputs["target"].flat[0])
+    assert stage("l1_loss")[2].kinks[0] == pytest.approx(
+        av.case("l1_loss").inputs["target"].flat[0]
+    )
 
 
 def test_the_weights_are_the_jacobian_of_the_forward_operator():
@@ -90,16 +79,13 @@ def test_the_weights_are_the_jacobian_of_the_forward_operator():
 
 
 def test_the_plane_that_is_shown_is_that_of_the_tensors():
-    op = av.operator("max_pool_with_indices")
-    made = default.of(op)
     for k in range(2):
-        data = made.compute(made.state(plane=k))
-        upstream = data.inputs[next(iter(op.upstream))]
+        subject, data, found = stage("max_pool_with_indices", plane=k)
+        upstream = data.inputs[next(iter(subject.operator(data.state).upstream))]
         shown = upstream.reshape(-1, *upstream.shape[-2:])[k]
-        np.testing.assert_array_equal(data.answer.gradient, shown)
+        np.testing.assert_array_equal(found.gradient, shown)
 
 
 def test_what_is_switched_off_is_not_drawn():
-    made = default.of(av.operator("grid_sampler_3d"))
-    data = made.compute(made.state(outputMask="− +"))
-    assert all(panel.name != "volume" for panel in made.panels(data))
+    subject, data = computed("grid_sampler_3d", outputMask="− +")
+    assert all(one.name != "volume" for one in subject.panels(data))

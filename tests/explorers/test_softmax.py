@@ -21,7 +21,7 @@ opened = partial(stage, dtype="float64")
 def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     subject, data, found = opened(name, taken=taken)
     y = data.inputs[saved].reshape(-1, data.inputs[saved].shape[-1])[0]
-    g = data.inputs["gradOutput"].reshape(y.size and (-1, y.size))[0]
+    g = data.inputs["gradOutput"].reshape(-1, y.size)[0]
     mean = sum(a * b for a, b in zip(y, g))
     boxes = marks(subject.show(data), "columns", Box)
     widths = [box.x1 - box.x0 for box in boxes]

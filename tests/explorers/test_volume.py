@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 import pytest
-from panelled_explorer import stage
+from panelled_explorer import marks, panel, stage
 
-from aclnn_viz.pictures.marks import Image
+from aclnn_viz.pictures.marks import Grip, Image
 
 STEP = 1e-6
 
@@ -24,13 +24,13 @@ def hats(shape, x, y, z):
 @pytest.mark.parametrize("place", [(-0.1, 0.1, 0.3), (0.7, -0.5, -0.2), (1.1, 0.2, 0.9)])
 def test_shares_and_what_a_step_changes_are_those_of_hats(place):
     made, data, found = opened(**dict(zip("xyz", place)))
-    shape, panels = found.voxels.shape, {panel.name: panel for panel in made.panels(data)}
-    back = np.nan_to_num(panels["back"].marks[1].values)
+    shape, shown = found.voxels.shape, made.show(data)
+    back = np.nan_to_num(panel(shown, "back").marks[1].values)
     for k, slice_ in enumerate(hats(shape, *place)):
         np.testing.assert_allclose(back[k * (shape[1] + 1) + 1 :][: shape[1]], slice_, atol=1e-12)
-    slices = [mark.values for mark in panels["volume"].marks if isinstance(mark, Image)]
+    slices = [image.values for image in marks(shown, "volume", Image)]
     np.testing.assert_array_equal(slices[::-1], found.voxels)
-    for at, gradient in enumerate(panels["point"].marks[0].y):
+    for at, gradient in enumerate(panel(shown, "point").marks[0].y):
         step = STEP * np.eye(3)[at]
         there = [np.sum(hats(shape, *(place + s * step)) * found.voxels) for s in (1, -1)]
         assert gradient == pytest.approx((there[0] - there[1]) / (2 * STEP), abs=1e-6)
@@ -39,7 +39,7 @@ def test_shares_and_what_a_step_changes_are_those_of_hats(place):
 def test_what_is_seen_at_first_lies_between_slices_and_goes_three_ways():
     made, data, found = opened()
     assert (found.weights > 0).sum() == 8 and np.abs(found.gradient).min() > 0.5
-    grips = [mark for mark in made.panels(data)[0].marks if type(mark).__name__ == "Grip"]
+    grips = marks(made.show(data), "volume", Grip)
     assert [grip.sets for grip in grips] == [("x", "y"), ("z",)]
     for grip in grips:  # a grip's place is the value that it would set
         for name, (offset, factor, axis) in zip(grip.sets, grip.units):
