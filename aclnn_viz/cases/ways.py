@@ -16,6 +16,7 @@ from types import ModuleType
 import numpy as np
 
 from aclnn_viz.arrays.numpy_arrays import NumPyArrays
+from aclnn_viz.arrays.operations import RECORDER, Handed, function_of, operator_name
 from aclnn_viz.operators import Operator
 from aclnn_viz.operators.arrangement import prelude_of
 from aclnn_viz.operators.faults.edits import sources
@@ -60,7 +61,9 @@ def _repeats(target, index, *_) -> dict:
 
 #: Ways of calling each function that counting distinguishes.
 WAYS = {
-    **dict.fromkeys(("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "sign"), _sides),
+    **dict.fromkeys(
+        ("lt", "le", "gt", "ge", "maximum", "minimum", "abs", "absolute", "sign"), _sides
+    ),
     **dict.fromkeys(("eq", "ne"), _equal),
     **dict.fromkeys(("where", "truth"), _truth),
     "floordiv": lambda a, b: {
@@ -79,47 +82,36 @@ WAYS = {
     "log": lambda x: _sides(x, 1),
     "scatter_add": _repeats,
 }
-OPERATORS = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-}
 
 
-class _Recorded(ast.NodeTransformer):
-    """A transformer that wraps each deciding expression in a call of the recorder."""
+class _Decided(Handed):
+    """A transformer that hands each deciding expression to the recorder."""
 
     def visit(self, node):
-        text = ast.unparse(node) if isinstance(node, ast.expr) else ""
-        node = self.generic_visit(node)
         match node:
-            case ast.Compare(left, [kind], [right]) if type(kind) in OPERATORS:
-                return self._through(text, OPERATORS[type(kind)], None, left, right)
-            case ast.BinOp(left, ast.FloorDiv(), right):
-                return self._through(text, "floordiv", None, left, right)
-            case ast.Call(ast.Attribute(attr=name) as function, args, []) if name in WAYS:
-                return self._through(text, name, function, *args)
             case ast.If() | ast.IfExp():
-                node.test = self._decided(node.test)
+                node.test = self._test(node.test)
             case ast.BoolOp():
-                node.values[:-1] = map(self._decided, node.values[:-1])
-        return node
+                node.values[:-1] = map(self._test, node.values[:-1])
+        return super().visit(node) if _decides(node) else self.generic_visit(node)
 
-    def _decided(self, node):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "_through":
-            return node
-        return self._through(ast.unparse(node), "truth", None, node)
+    def _test(self, node):
+        return node if _decides(node) else self._over(node, "truth", node)
 
-    def _through(self, text, name, function, *args):
-        parts = ast.Constant(text), ast.Constant(name), function or ast.Constant(None), *args
-        return ast.Call(ast.Name("_through", ast.Load()), [*parts], [])
+
+def _decides(node) -> bool:
+    match node:
+        case ast.BinOp(_, kind, _) | ast.Compare(_, [kind], [_]):
+            return operator_name(kind) in WAYS
+        case ast.Call(ast.Attribute(attr=name), _, []):
+            return name in WAYS
+        case ast.Call(ast.Name(RECORDER.id)):
+            return True  # it is handed already
+    return False
 
 
 def _compiled(text: str, file: str, mode: str = "exec"):
-    tree = _Recorded().visit(ast.parse(text, mode=mode))
+    tree = _Decided(file).visit(ast.parse(text, mode=mode))
     return compile(ast.fix_missing_locations(tree), file, mode)
 
 
@@ -130,12 +122,12 @@ class Ways:
         self.op, self.seen = op, {}
         self.page = ModuleType(op.page.__name__)
         names = vars(self.page)
-        names |= {"_through": self._through, "__package__": op.page.__package__}
+        names |= {RECORDER.id: self._through, "__package__": op.page.__package__}
         # a function without a source file has no source to record
         with suppress(OSError, TypeError):
             for module, text in sources(op.page):
                 exec(_compiled(text, Path(module.__file__).name), names)
-        self.called = FUNCTIONS | {"_through": self._through}
+        self.called = FUNCTIONS | {RECORDER.id: self._through}
         for name, function in FUNCTIONS.items():
             if inspect.isfunction(function) and function.__name__ == name:
                 exec(_compiled(inspect.getsource(function), name), self.called)
@@ -143,17 +135,16 @@ class Ways:
             letter: _compiled(text, letter, "eval") for letter, text in op.sizes.items()
         }
 
-    def _through(self, text: str, name: str, function, *args):
-        frame = sys._getframe(1)
-        place = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        if frame.f_back.f_globals is vars(self.page):
-            place += f" from {frame.f_back.f_lineno}"
-        for way, holds in WAYS[name](*args).items():
+    def _through(self, operation, function, *args):
+        function, frame = function_of(function), sys._getframe(2)
+        file, line, text, _ = operation
+        place = f"{file}:{line}"
+        if frame.f_globals is vars(self.page):
+            place += f" from {frame.f_lineno}"
+        for way, holds in WAYS[function.__name__](*args).items():
             key = f"{text}: {way} ({place})"
             self.seen[key] = self.seen.get(key, False) or bool(holds)
-        if name == "truth":
-            return args[0]
-        return (function or getattr(operator, name))(*args)
+        return args[0] if function is operator.truth else function(*args)
 
     def of(self, inputs: dict) -> dict[str, bool]:
         """Return {words for one way of a decision: whether the call with these inputs takes it}."""

@@ -2,18 +2,16 @@
 
 Each element has an address, in memory or as a Python number. A first run of a Python kernel shows which functions run. For a
 second run those outside Python, array libraries and the kit get code compiled anew from their source, in which the recorder
-executes each call, operator, index and store.
+executes each operation.
 """
 
 import ast
 import copy
 import gc
 import inspect
-import operator
 import re
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
@@ -25,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.arrays import calls
+from aclnn_viz.arrays.operations import RECORDER, Handed, function_of
 from aclnn_viz.storage.foreign_arrays import as_array, is_number
 from aclnn_viz.words.messages import message
 
@@ -35,11 +34,6 @@ UNWRITTEN = message("memory that was never written")
 # functions and instructions that add elements up
 SUMS = re.compile("sum|mean|dot|mm|matmul|inner|norm|reduce|std|var|linear|softmax", re.I)
 EMPTY = {"empty", "empty_like", "new_empty"}
-RECORDER, NOTHING = ast.Name("_recorded_operation", ast.Load()), ast.Constant(None)
-# names of operators in Python's module `operator` by AST node, where they differ
-OPERATORS = dict(
-    Mult="mul", Div="truediv", MatMult="matmul", USub="neg", LtE="le", GtE="ge", NotEq="ne"
-)
 # modules whose functions run unchanged
 UNCHANGED = sys.stdlib_module_names | {"aclnn_viz", "numpy", "ml_dtypes", "torch", "jax"}
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
@@ -54,7 +48,7 @@ class Part(NamedTuple):
 
     def chosen(self, place) -> "Part":
         """Return the elements at an index."""
-        return Part(*(np.asarray(array[place]) for array in self[:2]), self.name)
+        return Part(self.at[place], self.values[place], self.name)
 
     @property
     def wrong(self) -> np.ndarray:
@@ -63,20 +57,26 @@ class Part(NamedTuple):
 
 
 class Step(NamedTuple):
-    """An operation that ran: its line and code, the function's name, its place in words, the operands before it, and a result.
+    """An operation that ran: its line and code, the function's name, the operands before it, and a result.
 
-    `origin` names a source that has no elements; `inner` counts the steps that ran inside the operation.
+    `origin` names a source that has no elements, `core` the core and the tensor in a tile program; `inner` counts the steps
+    that ran inside the operation.
     """
 
     file: str
     line: int
     code: str
     name: str
-    place: str
     operands: list[Part]
     result: Part
     origin: str = ""
+    core: str = ""
     inner: int = 0
+
+    @property
+    def place(self) -> str:
+        place = place_of(self.file, self.line)
+        return message("{place}, {core}", place=place, core=self.core) if self.core else place
 
 
 def place_of(file: str, line: int) -> str:
@@ -104,7 +104,8 @@ def part(value, name: str = "") -> Part | None:
             array, at = np.asarray(value), np.array(-id(value))
         case object(shape=_):
             array = np.asarray(as_array(value))
-            at = addresses(array)
+            steps = np.tensordot(np.int64(array.strides), np.indices(array.shape), 1)
+            at = np.asarray(array.ctypes.data + steps)
             if hasattr(value, "data_ptr") and array.size and value.data_ptr() != at.flat[0]:
                 raise NotImplementedError("a copy of an array on a device has other addresses")
         case _:
@@ -112,108 +113,14 @@ def part(value, name: str = "") -> Part | None:
     return Part(at, array.astype(np.float64), name) if is_number(array.dtype) else None
 
 
-def addresses(array: np.ndarray) -> np.ndarray:
-    """Return the address of each element in memory."""
-    steps = np.tensordot(np.int64(array.strides), np.indices(array.shape), 1)
-    return np.asarray(array.ctypes.data + steps)
-
-
-class _Handed(ast.NodeTransformer):
-    """A transformer of syntax that replaces each operation by a call of the recorder, with its line, its
-    code and that of its operands."""
-
-    def __init__(self, file: str):
-        self.file = file
-
-    def _over(self, node, function, operands, keywords=()) -> ast.AST:
-        named = isinstance(function, str)
-        if named and function != "rows" and not hasattr(operator, function):
-            return self.generic_visit(node)
-        owner = getattr(function, "value", NOTHING)  # a method belongs to an array
-        texts = map(_variable, [owner, *operands, *(keyword.value for keyword in keywords)])
-        place = ast.Constant((self.file, node.lineno, _text(node), tuple(texts)))
-        called = ast.Constant(function) if named else self.visit(function)
-        arguments = [place, called, *map(self.visit, operands)]
-        call = ast.Call(RECORDER, arguments, [*map(self.visit, keywords)])
-        return ast.copy_location(call, node)  # the copy keeps the line of the original node
-
-    def visit(self, node):
-        match node:
-            case ast.BinOp(left, kind, right) | ast.Compare(left, [kind], [right]):
-                return self._over(node, _name(kind), (left, right))
-            case ast.UnaryOp(kind, operand):
-                return self._over(node, _name(kind), (operand,))
-            case ast.Call(ast.Name(RECORDER.id)):
-                return node
-            case ast.Call(ast.Name("super" | "locals" | "vars" | "dir" | "eval" | "exec")):
-                pass  # these inspect the frame of their caller
-            case ast.Call(function, operands, keywords):
-                return self._over(node, function, operands, keywords)
-            case ast.For() | ast.comprehension():
-                node.iter = self._rows(node.iter)
-            case ast.Subscript(array, place, ast.Load()):
-                return self._over(node, "getitem", (array, place))
-            case ast.Assign([ast.Subscript(array, place)], value):
-                return ast.Expr(self._over(node, "setitem", (array, place, value)))
-        return super().visit(node)
-
-    def _rows(self, node: ast.expr) -> ast.expr:
-        """Return the syntax of a loop's iterable, passed to the recorder as the operation "rows"."""
-        match node:
-            case ast.Call(ast.Name("zip" | "enumerate" | "reversed")):
-                node.args = [*map(self._rows, node.args)]
-                return node
-        return self._over(node, "rows", (node,))
-
-    def visit_Slice(self, node):
-        parts = (part or NOTHING for part in (node.lower, node.upper, node.step))
-        return ast.Call(ast.Name("slice", ast.Load()), [*map(self.visit, parts)], [])
-
-    def visit_AugAssign(self, node):
-        read = copy.deepcopy(node.target)
-        read.ctx = ast.Load()
-        value = self._over(node, "i" + _name(node.op), (read, node.value))
-        if value is node:
-            return node
-        stored = ast.copy_location(ast.Assign([node.target], value), node)
-        stored.text = value.text = ast.unparse(node)
-        return self.visit(stored)
-
-
-def _name(kind: ast.AST) -> str:
-    """Return the name of an operator in Python's module `operator`."""
-    name = type(kind).__name__
-    return OPERATORS.get(name, name.lower())
-
-
-def _text(node: ast.AST) -> str:
-    return getattr(node, "text", None) or ast.unparse(node)
-
-
-def _variable(node: ast.expr) -> str:
-    """Return the text of an operand, "" for a constant."""
-    return _text(node) if any(isinstance(part, ast.Name) for part in ast.walk(node)) else ""
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for part in code.co_consts:
-        if isinstance(part, CodeType):
-            yield from _codes(part)
-
-
 @lru_cache
 def _handed(file: str, source: str) -> dict[tuple, CodeType]:
-    """Return the code of a file that hands each operation to the recorder."""
-    tree = ast.fix_missing_locations(_Handed(file).visit(ast.parse(source)))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return {SAME(part): part for part in _codes(compile(tree, file, "exec"))}
-
-
-def _rows(value):
-    """Return an array's elements as a list, to inspect them; other values unchanged."""
-    return list(value) if hasattr(value, "shape") else value
+    """Return the code of each function of a file that hands its operations to the recorder."""
+    tree = ast.fix_missing_locations(Handed(file).visit(ast.parse(source)))
+    codes = [compile(tree, file, "exec")]
+    for code in codes:
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+    return {SAME(code): code for code in codes}
 
 
 class Recorder:
@@ -225,6 +132,9 @@ class Recorder:
         self.kept: list = []
         self.left = WORK
 
+    def __getitem__(self, index):
+        return index
+
     def note(self, step: Step):
         self.left -= max(step.result.at.size, COUNTED)
         if self.left < 0:
@@ -232,11 +142,10 @@ class Recorder:
         self.steps.append(step)
 
     def __call__(self, operation, function, /, *args, **options):
-        if isinstance(function, str):
-            function = getattr(operator, function, _rows)
+        function = function_of(function)
         if RECORDER.id in getattr(getattr(function, "__code__", None), "co_names", ()):
             return function(*args, **options)  # its own operations are recorded
-        file, line, code, names = operation
+        *place, names = operation
         name, start, origin = getattr(function, "__name__", ""), len(self.steps), ""
         given = [getattr(function, "__self__", None), *args, *options.values()]
         operands = [text and part(value, text) for value, text in zip(given, names)]
@@ -266,8 +175,7 @@ class Recorder:
         for made in filter(None, map(part, results)):
             inner = len(self.steps) - start
             if operands or origin or inner:
-                place = place_of(file, line)
-                self.note(Step(file, line, code, name, place, operands, made, origin, inner))
+                self.note(Step(*place, name, operands, made, origin, inner=inner))
         return result
 
 
@@ -281,13 +189,13 @@ def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], obje
         return import_module(TILES).recorded(kernel, inputs, **how)
     ran, twins, recorder = set(), {}, Recorder()
     calls.watched(lambda: kernel(**copy.deepcopy(inputs)), lambda frame: ran.add(frame.f_code))
-    for function in gc.get_objects():
-        if type(function) is not FunctionType or (code := function.__code__) not in ran:
-            continue
-        with suppress(OSError):  # no source
-            if str(function.__module__).partition(".")[0] not in UNCHANGED:
-                source = "".join(inspect.findsource(code)[0])
-                twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
+    for function in gc.get_referrers(*ran):
+        if type(function) is FunctionType:
+            with suppress(OSError):  # no source
+                if str(function.__module__).partition(".")[0] not in UNCHANGED:
+                    code = function.__code__
+                    source = "".join(inspect.findsource(code)[0])
+                    twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
     if not twins:
         raise OSError(kernel)
     try:

@@ -131,20 +131,17 @@ class View(NamedTuple):
     call: int = 0
 
 
-class _Case:
+class _Rows:
     """A case with independent rows; `along` gives the row axis of each output."""
 
     def __init__(self, base: Case, kernel: Callable, attributes: dict):
         self.base, self.kernel, self.axes = base, kernel, Axes(base)
-        self.seen = cache(self._seen)
         self.options = base.arrays | attributes | {"dtype": base.dtype}
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
         self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
-        alone, several = (
-            self._row(base.operator.truth(**self.cut(view).inputs), 0)
-            for view in (View(count=1), View())
-        )
+        self.seen = cache(partial(self._seen, kernel))
+        alone, several = (self._seen(base.operator.truth, view) for view in (View(count=1), View()))
         for name in alone:
             if not np.allclose(alone[name], several[name], 1e-9, 0):
                 del self.along[name]
@@ -154,19 +151,17 @@ class _Case:
         options = next(self.axes.cut(self.options, self.axis, rows))
         return Recipe(self.base.operator.name, options).case(0)
 
-    def _row(self, outputs, place: int | None) -> dict[str, np.ndarray]:
+    def _seen(self, kernel: Callable, view: View) -> dict[str, np.ndarray]:
+        """Return the tested row of each output on a view (all rows if its place is None); none if the kernel fails."""
+        if view.how:
+            under = getattr(kernel, "under", partial(_in_threads, kernel))
+            kernel = under(**dict(view.how))
+        outputs = outputs_alone(kernel, self.cut(view)) or {}
         return {
-            name: outputs[name] if place is None else np.take(outputs[name], place, axis)
+            name: outputs[name] if view.place is None else np.take(outputs[name], view.place, axis)
             for name, axis in self.along.items()
             if name in outputs
         }
-
-    def _seen(self, view: View) -> dict[str, np.ndarray] | None:
-        """Return the tested row of each output on a view (all rows if its place is None); None if the kernel fails."""
-        under = getattr(self.kernel, "under", partial(_in_threads, self.kernel))
-        kernel = under(**dict(view.how)) if view.how else self.kernel
-        outputs = outputs_alone(kernel, self.cut(view))
-        return outputs and self._row(outputs, view.place)
 
     def recorded(self, view: View) -> list[Step]:
         """Return the steps of the kernel on a view."""
@@ -253,17 +248,17 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
         for rows in _cases(op, given.function, whole("seed", seed)):
             for what, first, second in _views(hasattr(given.function, "under")):
                 row, other = rows.seen(first), rows.seen(second)
-                for name in row if row and other else ():
+                for name in row if other else ():
                     tried[what] = None
                     if (what, name) not in changes and not bits_alike(row[name], other.get(name)):
-                        reason = REASONS.get(what) or _reason(rows, first, second)
+                        reason = REASONS.get(what) or _reason(*map(rows.recorded, (first, second)))
                         changes[what, name] = Change(what, name, second.count, reason)
                 if changes and what in REASONS:
                     break
     return SameBits(op.name, not changes if tried else None, tuple(changes.values()), tuple(tried))
 
 
-def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
+def _cases(op, kernel: Callable, seed: int) -> list[_Rows]:
     """Return cases with independent rows, for the first attributes of the suite that have any."""
     small = case(op, seed=seed).inputs
     shape = small.get(op.first, small[op.like]).shape
@@ -276,38 +271,36 @@ def _cases(op, kernel: Callable, seed: int) -> list[_Case]:
         for length in (shape[-1], LENGTH):
             sizes = (ROWS, *shape[1:-1], length)[: len(shape)]
             with suppress(ValueError, TypeError, KeyError, StopIteration):
-                cases.append(_Case(case(op, seed=seed, shape=sizes, **options), kernel, options))
+                cases.append(_Rows(case(op, seed=seed, shape=sizes, **options), kernel, options))
         if cases := [rows for rows in cases if rows.along]:
             return cases
     return []
 
 
-def _reason(rows: _Case, first: View, second: View) -> str:
-    """Return the likeliest reason why bits differ between two views, from the kernel's steps on each."""
-    runs = [rows.recorded(view) for view in (first, second)]
-    steps = sum(runs, [])
-    for step in steps:
-        if "(atomic)" in step.name:
-            return _at(ATOMIC, step)
-    sums = [[step for step in run if SUMS.search(step.name)] for run in runs]
-    for mine, yours in (sums, sums[::-1]):
+def _reason(*runs: list[Step]) -> str:
+    """Return the likeliest reason why bits differ between two runs, from the kernel's steps in each."""
+    firsts = {}
+    for mine, yours in (runs, runs[::-1]):
         there = defaultdict(list)
         for other in yours:
             there[other[:4]].append(other)
         for step in mine:
             others = there[step[:4]]
-            if others and not any(_alike(step, other) for other in others):
-                a, b = (run.operands[0].values.shape for run in (step, others[0]))
-                return _at(CUT, step, a=a, b=b)
-    lines = [{step.line for step in run} for run in runs]
-    for step in steps:
-        if step.line not in lines[0] & lines[1]:
-            return _at(PATH, step)
-    return _at(LIBRARY, sum(sums, [])[0]) if any(sums) else UNSEEN
-
-
-def _at(reason: str, step: Step, **shapes) -> str:
-    return message(reason, code=said(step, place_of(step.file, step.line)), **shapes)
+            if "(atomic)" in step.name:
+                reason = ATOMIC
+            elif not others:
+                reason = PATH
+            elif SUMS.search(step.name):
+                reason = LIBRARY if any(_alike(step, other) for other in others) else CUT
+            else:
+                continue
+            firsts.setdefault(reason, [step, *others])
+    for reason in (ATOMIC, CUT, PATH, LIBRARY):
+        if steps := firsts.get(reason):
+            shapes = (step.operands[0].values.shape if step.operands else () for step in steps)
+            code = said(steps[0], place_of(*steps[0][:2]))
+            return message(reason, code=code, **dict(zip("ab", shapes)))
+    return UNSEEN
 
 
 def _alike(step: Step, other: Step) -> bool:
