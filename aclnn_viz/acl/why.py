@@ -184,7 +184,7 @@ def _table() -> dict:
 @cache
 def _known() -> dict[str, dict]:
     """Return the entries of causes.toml by name: causes in words first, codes last."""
-    known = {entry["name"]: entry for entry in _table()["known"]}
+    known = {entry["name"]: {"level": "call"} | entry for entry in _table()["known"]}
     for group in _table()["codes"].values():
         known |= {
             name: group | {"name": name, "meaning": english, "chinese": chinese}
@@ -203,7 +203,7 @@ def _meaning(name: str, line: str, place: str) -> Meaning:
             (one["chinese" if chinese else "cause"], one["thread"])
             for one in entry.get("causes", ())
         ),
-        entry.get("level", "call"),
+        entry["level"],
         line,
         place,
         entry.get("rat" if chinese else "try", ""),
@@ -251,8 +251,10 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
-    op, name, at = _operator(functions)
-    repeated = ""
+    kit, repeated = {op.aclnn_name: op for op in operators()}, ""
+    # the first function that is an operator of the kit, else the first
+    name = min(functions, key=lambda name: name not in kit, default="")
+    op, at = kit.get(name), functions.get(name, 0)
     if op:
         repeated = _repeat(op, text[max(0, at - AROUND) : at + AROUND], product, version)
     conditions = tuple(
@@ -297,8 +299,10 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
             continue
         raised, said = RAISED.search(line), ADVICE.sub("", line)
         named = [*map("".join, NAMED.findall(line))]
-        for number in HEX.findall(line):
-            named.append(_table()["inner"].get(number.lower(), str(int(number, 16))))
+        named += (
+            _table()["inner"].get(number.lower(), str(int(number, 16)))
+            for number in HEX.findall(line)
+        )
         here = [
             name
             for name, signs, find in patterns
@@ -310,14 +314,14 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         here = [name for name in here if "general" not in known[name]] or here[: not quiet]
         for name in here:
             entry = known[name]
-            level = LEVELS.index(entry.get("level", "call")) + 3 * quiet
+            level = LEVELS.index(entry["level"]) + 3 * quiet
             # at the level "call", words rank before a bare status code
             level += 0.5 * ((level == 1 and "texts" in entry) + ("weak" in entry))
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
-        levels = {known[name].get("level") for name in here}
+        levels = {known[name]["level"] for name in here}
         if WORD.search(said) and not quiet and not levels & {"echo", "notice"}:
             errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
@@ -330,15 +334,6 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     if first.get("level") == "cause" and "weak" not in first:
         lines = ()
     return hits, functions, tuple(dict.fromkeys(lines))
-
-
-def _operator(functions: dict) -> tuple:
-    """Return (operator, name, first position in the log) of the first function that is an operator of the kit; without
-    one, None and the first function.
-    """
-    known = {op.aclnn_name: op for op in operators()}
-    name = min(functions, key=lambda name: (name not in known, functions[name]), default="")
-    return known.get(name), name, functions.get(name, 0)
 
 
 def _notes(op, hits: dict, text: str):
@@ -372,23 +367,22 @@ def _notes(op, hits: dict, text: str):
 
 def _repeat(op, text: str, product, version) -> str:
     """Return the answer of phase 1 to the call that a log describes, or "" if the log lacks a tensor."""
-    tensors = {}
-    for parameter in (p for p in op.c_parameters if p.name in op.tensors):
-        at = re.search(rf"\b{parameter.name}\b\W{{1,4}}{TENSOR}", text)
-        named = at and (at[1] or at[3] or "").upper()
-        dtype = at and vars(codes).get(f"ACL_{ALSO.get(named, named)}")
-        if dtype is not None:
-            shape = tuple(map(int, re.findall(r"\d+", at[2])))
-            tensors[parameter.name] = TensorDescriptor(
-                shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape
-            )
-    attributes = {p.name: p.default for p in op.c_parameters if p.name in op.attributes}
-    for name in attributes:
-        if at := re.search(
+    arguments, tensors = {p.name: p.default for p in op.c_parameters}, {}
+    for name in arguments:
+        if name in op.tensors:
+            at = re.search(rf"\b{name}\b\W{{1,4}}{TENSOR}", text)
+            named = at and (at[1] or at[3] or "").upper()
+            dtype = at and vars(codes).get(f"ACL_{ALSO.get(named, named)}")
+            if dtype is not None:
+                shape = tuple(map(int, re.findall(r"\d+", at[2])))
+                tensors[name] = TensorDescriptor(
+                    shape, dtype, contiguous_strides(shape), 0, codes.ACL_FORMAT_ND, shape
+                )
+        elif at := re.search(
             rf"\b{name}\b\W{{1,4}}(-?\d{{1,99}}(?:\.\d*)?(?:e[+-]?\d+)?)(?!\d)", text
         ):
-            attributes[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
-    arguments = {p.name: None for p in op.c_parameters if p.optional} | attributes | tensors
+            arguments[name] = float(at[1]) if re.search("[.e]", at[1]) else int(at[1])
+    arguments |= tensors
     product = _named(product_of, r"\b(Ascend\d+\w*)", text, product)
     version = _named(version_of, r"CANN(?:_VERSION)?\W{0,4}(\d+\.\d+(?:\.\d+)?)", text, version)
     call = Call(product, version, arguments)
@@ -400,7 +394,7 @@ def _repeat(op, text: str, product, version) -> str:
         if source := tensors.get(op.gradient_of.get(out, op.like)):
             dtype = row.dtypes.get(out, source.dtype) if row else source.dtype
             arguments[out] = replace(source, dtype=dtype)
-    if any(arguments.get(p.name, REQUIRED) is REQUIRED for p in op.c_parameters):
+    if REQUIRED in arguments.values():
         return ""
     answer = contract(op.name).evaluate(call)
     return tr(

@@ -99,32 +99,34 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         actual=f"{actual:.9g}",
         truth=f"{truth:.9g}",
     )
-    passed, file, line, made = [], "", 0, message(NOWHERE, what=what)
-    if first:
-        step, index, operands, makes = first
-        file, line, place = step.file, step.line, step.place
-        if index:
-            place = message("{place}, element {index}", place=place, index=index)
-        made = message(
-            MADE if makes else GIVEN,
-            what=what,
-            value=step.result.values[index],
-            place=place,
-            code=step.code,
-            operands=commas(operands),
-        )
-        # leave out operations whose code is a bare name, such as the iterable of a loop
-        passed = [
-            link.step
-            for link in path
-            if link.step.place != step.place and not link.step.code.isidentifier()
-        ]
-    ended = [
-        step
-        for step in steps
-        if any(_ended(operand.wrong, step.result.wrong) for operand in step.operands)
-    ]
-    return NanOrigin(file, line, (made, *_shown(PASSES, passed), *_shown(ENDS, ended)))
+    ended = _shown(
+        ENDS,
+        (
+            step
+            for step in steps
+            if any(_ended(operand.wrong, step.result.wrong) for operand in step.operands)
+        ),
+    )
+    if not first:
+        return NanOrigin("", 0, (message(NOWHERE, what=what), *ended))
+    step, index, operands, makes = first
+    made = message(
+        MADE if makes else GIVEN,
+        what=what,
+        value=step.result.values[index],
+        place=message("{place}, element {index}", place=step.place, index=index)
+        if index
+        else step.place,
+        code=step.code,
+        operands=commas(operands),
+    )
+    # leave out operations whose code is a bare name, such as the iterable of a loop
+    passed = (
+        link.step
+        for link in path
+        if link.step.place != step.place and not link.step.code.isidentifier()
+    )
+    return NanOrigin(step.file, step.line, (made, *_shown(PASSES, passed), *ended))
 
 
 def _path(steps: list[Step], at: int, inner: int) -> list[Link]:
