@@ -59,8 +59,10 @@ def test_the_suite_lies_within_the_envelope_in_every_order(name):
                 )
                 tried += 1
             except NotImplementedError:
-                refused += 1
-    assert tried > refused  # such as a softmax over rows
+                last = np.ndim(next(iter(case.inputs.values()))) - 1
+                # a softmax over another axis adds up rows
+                refused += case.inputs.get("dim", -1) in (-1, last)
+    assert tried > 3 * refused
 
 
 @pytest.mark.parametrize("cores", [1, 2])
