@@ -12,7 +12,7 @@ import numpy as np
 from aclnn_viz.explorers.arrays import point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Grip, Heat, Image, Line, Note, Spots
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Grip, Heat, Image, Line, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -121,13 +121,13 @@ def _slices(xp, found: Volume) -> Panel:
     marks, edge = [], (width - 0.15, height - 0.5)
     for k in reversed(range(depth)):
         a, b = seen(0.0, 0.0, float(k))
-        here = xp.sum(xp.where(found.inside & (cz == k), found.weights, 0.0))
+        here = xp.sum(xp.where(cz == k, found.weights, 0.0))
         marks += [
             Image(found.voxels[k], "picture", low, high, a, b, xp.where(here > 0.0, 1.0, FAINT)),
             Box(a - 0.5, b - 0.5, a + width - 0.5, b + height - 0.5, kind=GUIDE),
             Note(a - 0.5, b - 0.75, tr("slice {k}", k=k), "left"),
         ]
-    side = 0.5 * xp.sqrt(xp.maximum(found.weights, 0.0))
+    side = 0.5 * xp.sqrt(found.weights)
     px, py = seen(xp.where(found.inside, cx, np.nan), cy, cz)
     ends = px - side, py - side, px + side, py + side
     for k in range(found.weights.size):
@@ -138,17 +138,21 @@ def _slices(xp, found: Volume) -> Panel:
         way = np.array([0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2])
         px, py = seen(*(xp.take(at, way) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
-    px, py = seen(x, y, z)
-    ends = seen(*edge, np.array([-0.5, depth - 0.5]))
-    marks.append(Line(*ends, PALE, "", 4.0))
-    marks += [*_arrows(xp, found, seen, (px, py)), *_named(found, seen)]
-    marks.append(Note(ends[0][-1], ends[1][-1] - 0.4, tr("depth"), "right"))
+    else:  # the foot of the point on the slice that is read
+        marks.append(Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0))
+        marks.append(Dots(*seen(x, y, cz), MOVED, "", 3.0))
+    dot, rail, ends = seen(x, y, z), seen(*edge, z), seen(*edge, np.array([-0.5, depth - 0.5]))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
-    label = tr("the point within its slice")
-    marks.append(Grip(px, py, NAMES[:2], here, label, MOVED, look="move"))
-    rail, unit = seen(*edge, z), (oz - fz * edge[0] / right, fz / right, 0)
-    marks.append(Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"))
+    unit = oz - fz * edge[0] / right, fz / right, 0
+    marks += [
+        Line(*ends, PALE, "", 4.0),
+        *_arrows(xp, found, seen, dot),
+        *_named(found, seen),
+        Note(ends[0][-1], ends[1][-1] - 0.4, tr("depth"), "right"),
+        Grip(*dot, NAMES[:2], here, tr("the point within its slice"), MOVED, look="move"),
+        Grip(*rail, NAMES[2:], (unit,), tr("the depth of the point"), MOVED, look="turn"),
+    ]
     return Panel(
         "volume",
         tr("input, slice after slice: drag the point, and at its side its depth"),
@@ -190,9 +194,9 @@ def _grad(xp, found: Volume) -> Panel:
     x, y, z = found.places
     row = np.arange(depth * (height + 1.0)) - 1.0  # a blank row before each slice
     there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
-    back = xp.sum(xp.where(there & found.inside, found.weights, 0.0), axis=-1)
-    ground = np.zeros((row.size, width))
-    ground[:: height + 1] = np.nan
+    back = xp.sum(xp.where(there, found.weights, 0.0), axis=-1)
+    blank = np.zeros((row.size, width))
+    blank[:: height + 1] = np.nan
     ticks = (
         (k * (height + 1.0) + at, f"{at - 1}" if at else tr("slice {k}", k=k))
         for k, at in np.ndindex(depth, height + 1)
@@ -200,16 +204,7 @@ def _grad(xp, found: Volume) -> Panel:
     return Panel(
         "back",
         tr("inputGrad for a gradient of 1"),
-        (
-            Image(ground, "shares", 0.0, 1.0),
-            Heat(
-                xp.where(back == 0.0, np.nan, back),
-                "shares",
-                0.0,
-                xp.max(back) + 1e-30,
-                digits=True,
-            ),
-        ),
+        (Heat(back + blank, "shares", 0.0, xp.max(back) + 1e-30, digits=True),),
         Axis(tr("column")),
         Axis(tr("slice, row"), ticks=tuple(ticks)),
         7,

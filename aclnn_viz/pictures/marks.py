@@ -144,7 +144,7 @@ class Grip:
 
     `way` is the motion: "place" by the unit of each field, (offset, factor, 0 for x or 1 for y): its value is offset + factor *
     place;
-    "scale" by the distance from `about`, "turn" by the angle about that. It looks "square", like a "turn" or a "move".
+    "scale" by the distance from `about`, "turn" by the angle about that. It looks "square", like a "turn", a "move" or a "shift".
     """
 
     x: float

@@ -25,7 +25,7 @@ def hats(shape, x, y, z):
 def test_shares_and_what_a_step_changes_are_those_of_hats(place):
     made, data, found = opened(**dict(zip("xyz", place)))
     shape, shown = found.voxels.shape, made.show(data)
-    back = np.nan_to_num(panel(shown, "back").marks[1].values)
+    back = np.nan_to_num(panel(shown, "back").marks[0].values)
     for k, slice_ in enumerate(hats(shape, *place)):
         np.testing.assert_allclose(back[k * (shape[1] + 1) + 1 :][: shape[1]], slice_, atol=1e-12)
     slices = [image.values for image in marks(shown, "volume", Image)]

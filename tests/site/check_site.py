@@ -230,9 +230,7 @@ def test_the_first_page_begins_with_a_picture_and_finds_an_operator(width, page)
     page.set_viewport_size({"width": width, "height": 844})
     frame = explorer(opened(page, "docs/index.html"))
     above = frame.locator(".stage").bounding_box()["y"] + page.evaluate("scrollY")
-    assert (
-        above < 360
-    )  # pixels of a window of 844, the sentence above it, of three lines, among them
+    assert above < 340  # pixels of a window of 844, among them the sentence above it
     cards = page.locator(".cards a:visible")
     names = cards.all_text_contents()
     sizes = [os.path.getsize(SITE / "live" / f"{name}.png") for name in names]

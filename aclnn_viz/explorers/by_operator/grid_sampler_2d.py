@@ -128,7 +128,7 @@ def _grips(data: Data) -> list[Grip]:
     rows = (
         (("scale",), tr("size of the grid of sampling points"), "scale", "square"),
         (("rotate",), tr("rotation of the grid of sampling points"), "turn", "turn"),
-        (("shift_x", "shift_y"), tr("position of the grid of sampling points"), "place", "move"),
+        (("shift_x", "shift_y"), tr("position of the grid of sampling points"), "place", "shift"),
     )
     about = tuple(places[-1])
     return [
@@ -391,13 +391,13 @@ def _padded(data: Data):
                 "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]"
             ),
             message(
-                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope} columns per unit of x."
+                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}."
             ),
             message(
-                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope} columns per unit of x."
+                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
             ),
             message(
-                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope} columns per unit of x."
+                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
             ),
         )
     return told(

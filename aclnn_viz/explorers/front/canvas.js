@@ -116,7 +116,7 @@ function colourTable(theme, name) {
   return tables.get(view);
 }
 
-function ring(context, x, y, size, theme) {
+function ring(context, x, y, size, theme, full) {
   for (const [colour, width] of [[theme.dark ? theme.cell.dark : theme.cell.light, 5], [theme.handle, 3]]) {
     context.beginPath();
     context.arc(x, y, size, 0, 2 * Math.PI);
@@ -124,6 +124,8 @@ function ring(context, x, y, size, theme) {
     context.lineWidth = width;
     context.stroke();
   }
+  context.fillStyle = theme.handle;
+  if (full) context.fill();
 }
 
 function write(context, text, x, y, colour, size = TEXT, align = "center") {

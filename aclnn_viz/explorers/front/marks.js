@@ -132,6 +132,13 @@ class Marks {
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
     const texts = words.length ? few && words : mark.digits && this.digits(context, values, Math.abs(w), Math.abs(h));
     if (!texts && !(map === "diverging" && room >= 8)) return;
+    if (mark.digits && room >= 12) {  // cells of one colour are told apart
+      context.strokeStyle = this.kit.theme.faint;
+      context.lineWidth = 0.5;
+      context.beginPath();
+      values.forEach((value, k) => { if (!Number.isNaN(value)) context.rect(x0 + k % columns * w, y0 + Math.floor(k / columns) * h, w, h); });
+      context.stroke();
+    }
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
@@ -173,7 +180,7 @@ class Marks {
     }
     const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
     const [left, top] = [limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom)];
-    ring(context, left, top, 9, theme);
+    ring(context, left, top, 9, theme, x.length > FEW);  // of many small points the chosen one is full
     this.afterwards(() => Object.assign(this.hand.style, { left: `${left}px`, top: `${top}px` }));
   }
 

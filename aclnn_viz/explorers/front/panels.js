@@ -103,7 +103,9 @@ class Drawing extends Frame {
       this.size = `${width}x${height}`;
       Object.assign(this.panel.top.style, { width: `${width}px`, height: `${height}px` });
     }
-    const legend = this.legend(context), { x, y } = spec;
+    const { x, y } = spec;
+    this.rows = this.legend(context);
+    const legend = this.panel.alike ? Math.max(...this.kit.all.map(({ alike, drawing }) => (alike && drawing.rows) || 0)) : this.rows;
     const lined = this.kit.all.flatMap(({ drawing: { spec: each } }) => (each?.below === spec.name ? each.y.ticks : []));  // below it, in line
     const wide = Math.max(0, ...[...y.ticks, ...lined].map(([, text]) => widthOf(context, text)));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
@@ -298,14 +300,16 @@ function buildPanels(kit) {
       const { figure } = drawings.get(name).panel, at = aside.indexOf(panels[k]), across = { 1: 1, 2: 2, 3: 3, 4: 2 }[aside.length];
       figure.classList.toggle("stage", !k);
       figure.classList.toggle("ae-beside", at >= 0 && Boolean(across));  // where the picture takes all columns, these do so together
-      figure.style.setProperty("--share", Math.round(columns * (at + 1) / across) - Math.round(columns * at / across));
+      const [from, to] = [at, at + 1].map((one) => columns * one / across || 0);  // where no whole columns fit, margins make them alike
+      Object.entries({ share: Math.round(to) - Math.round(from), from: from - Math.round(from), to: Math.round(to) - to })
+        .forEach(([name, value]) => figure.style.setProperty(`--${name}`, value));
       drawings.get(name).shared = panels.some(({ below, span, x }, at) => (below === name || (at === k + 1 && span === panels[k].span)) && x.label === panels[k].x.label);  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
-      const close = panels[k].below === panels[0].name || panels[k].near || (k === 1 && panels[k].square);  // a square fits right below the picture of a phone
-      figure.style.setProperty("--narrow", k && !close ? 4 : 1);
+      const close = panels[k].near || panels[k].below === panels[0].name, square = k === 1 && panels[k].square;
+      figure.style.setProperty("--narrow", !k || close ? 0 : square ? 2 : 4);  // on a phone: the picture, its buttons, a square, the rest
     });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
