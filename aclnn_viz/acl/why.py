@@ -19,19 +19,21 @@ from aclnn_viz.words.messages import language_here, tr
 
 LEVELS = "cause", "call", "stop", "echo", "notice"  # kinds of lines, explained in causes.toml
 # lines of warnings count only where the log has no error
-QUIET = re.compile(r"\b(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
+QUIET = re.compile(r"(?<![=\w])(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
 WRAPPED = re.compile(
     r"((?:eason|Error):|: error: no matching|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
 )
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
-GUESS = re.compile(r"(?:Possible (?:Cause|Reason)|Solution|There are some potential root causes).*")
+GUESS = re.compile(
+    r"(?:Possible (?:Cause|Reason)|Solution(?!\))|There are some potential root causes).*"
+)
 ADVICE = re.compile(
     r"(?i)\b(?:possible (?:reason|cause)|m(?:ay|ight) be (?:caused by|because|due to)|probably because|可能(?:的)?原因).*|\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
 )
 TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses, and words with digits that are no error codes
-VARIES = re.compile(r"0x\w+|\b(?!E[A-Z\d]+\b|[1-35][046][0178]\d{3}\b)\w*\d\w*")
+VARIES = re.compile(r"0x\w+|\b(?!E[A-Z\d]+\b|[1-35][046][01578]\d{3}\b)\w*\d\w*")
 AROUND = 500_000  # a tensor is searched within so many characters of its operator's name
 # A six-digit number is an error code only behind such a word or alone: process ids and sizes have
 # six digits, too.
@@ -131,7 +133,9 @@ class Why:
         first, rest = self.meanings[:1], self.meanings[1:]
         if not first:
             yield tr("unknown: nothing in the tables explains this log")
-        elif rest and first[0].level != "notice":
+        elif first[0].level == "notice" and not self.unknown:
+            yield tr("warnings alone; perhaps nothing failed:")
+        elif rest:
             yield tr("what failed first:")
         told = [line for meaning in first for line in meaning.told()]
         own = [meaning.line for meaning in first]
@@ -195,6 +199,7 @@ def _known() -> dict[str, dict]:
 
 def _meaning(name: str, line: str, place: str) -> Meaning:
     entry, chinese = _known()[name], language_here() == "zh"
+    level = "notice" if QUIET.search(line) else entry["level"]
     return Meaning(
         f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
         entry["chinese" if chinese else "meaning"],
@@ -203,12 +208,12 @@ def _meaning(name: str, line: str, place: str) -> Meaning:
             (one["chinese" if chinese else "cause"], one["thread"])
             for one in entry.get("causes", ())
         ),
-        entry["level"],
+        level,
         line,
         place,
         entry.get("rat" if chinese else "try", ""),
         entry.get("command", ""),
-        not entry.keys() & {"weak", "general"},
+        level != "notice" and not entry.keys() & {"weak", "general"},
     )
 
 
@@ -283,7 +288,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     """Return what a log holds: {known cause: (its line, the place in Python code)}, the nearest cause first; {aclnn
     function: its first position}; and the first and last line of a failure, where no line says the cause.
     """
-    known, hits, functions, errors, place = _known(), {}, {}, [], ""
+    known, hits, functions, errors, place, sure = _known(), {}, {}, [], "", False
     # a message may go on in the line behind its name, or behind a word that ends no sentence
     text = WRAPPED.sub(r"\1 ", text)
     # signs that the whole log lacks are not looked for in each line
@@ -295,7 +300,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     for time, at, line in _lines(text):
         if frame := FRAME.search(line):
             place = frame[1].replace('"', "")
-        if re.search(r"\b(?:INFO|DEBUG)\b", line):
+        if re.search(r"(?<![=\w])(?:INFO|DEBUG)\b", line):
             continue
         raised, said = RAISED.search(line), ADVICE.sub("", line)
         named = [*map("".join, NAMED.findall(line))]
@@ -317,6 +322,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
             level = LEVELS.index(entry["level"]) + 3 * quiet
             # at the level "call", words rank before a bare status code
             level += 0.5 * ((level == 1 and "texts" in entry) + ("weak" in entry))
+            sure |= not level  # a cause, and in no warning
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
         place = "" if raised else place
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
@@ -325,15 +331,11 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         if WORD.search(said) and not quiet and not levels & {"echo", "notice"}:
             errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
-    first = known.get(next(iter(hits), ""), {})
     # of the errors of one second, a line that states something ranks before the report of a call that failed
     lines = text.strip().splitlines() * (not hits)
-    lines = lines[:1] + lines[-1:]
     if errors:
         lines = [min(errors)[-1], max(error[3:] for error in errors)[-1]]
-    if first.get("level") == "cause" and "weak" not in first:
-        lines = ()
-    return hits, functions, tuple(dict.fromkeys(lines))
+    return hits, functions, () if sure else tuple(dict.fromkeys(lines[:1] + lines[-1:]))
 
 
 def _notes(op, hits: dict, text: str):

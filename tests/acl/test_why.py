@@ -41,6 +41,18 @@ def test_what_failed_first_comes_first_in_the_log_of_a_thread(log):
     assert {*log.get("follows", ())} <= {*follows} and (first is None or str(found))
 
 
+def test_warnings_are_told_as_such_and_hide_no_error():
+    warned = "[W a.ts:1] Warning: CAUTION: The operator 'x' will fall back to run on the CPU."
+    assert "warnings alone" in str(av.why(warned)) and not av.why(warned).unknown
+    for warning in warned, "WARNING: MindSpore version 2 and CANN version 8 do not match":
+        found = str(av.why(f"{warning}\nRuntimeError: nobody knows this"))
+        assert "warnings alone" not in found and found.index("nobody") < found.index("often says")
+    assert names(av.why("RuntimeError: out of memory, try LEVEL=DEBUG")) == ["out of memory"]
+    assert names(av.why("DEBUG out of memory")) == []
+    last = str(av.why("AttributeError: module 'a' has no attribute 'b'\nRuntimeError: no plugin"))
+    assert last.index("attribute 'b'") < last.index("do not fit:") < last.index("no plugin")
+
+
 def test_lines_in_any_order_and_form_say_the_same():
     log = next(log for log in THREADS if log["first"] == "ASCEND_RT_VISIBLE_DEVICES")
     lines = log["text"].splitlines()
