@@ -291,7 +291,7 @@ def _reason(*runs: list[Step]) -> str:
             elif not others:
                 reason = PATH
             elif SUMS.search(step.name):
-                reason = LIBRARY if any(_alike(step, other) for other in others) else CUT
+                reason = LIBRARY if any(_shares(step) & _shares(other) for other in others) else CUT
             else:
                 continue
             firsts.setdefault(reason, [step, *others])
@@ -303,9 +303,6 @@ def _reason(*runs: list[Step]) -> str:
     return UNSEEN
 
 
-def _alike(step: Step, other: Step) -> bool:
-    """Return whether each element of the results has as many elements of an operand."""
-    ours, theirs = step.result.at.size, other.result.at.size
-    return any(
-        a.at.size * theirs == b.at.size * ours for a, b in zip(step.operands, other.operands)
-    )
+def _shares(step: Step) -> set[float]:
+    """Return the number of elements of each operand for one element of the result."""
+    return {operand.at.size / max(step.result.at.size, 1) for operand in step.operands}
