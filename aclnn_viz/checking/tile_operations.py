@@ -66,8 +66,9 @@ def recorded(program: Program, inputs: Mapping, **how) -> tuple[list[Step], dict
     """Run a tile program in its own order; return its steps and outputs, despite any hazards."""
     order = Recorded()
     run = launch(program, traced=False, **how | {"schedule": order}, **inputs)
-    outputs = {name: part(array) for name, array in run.outputs.items()}
     return order.steps, {
-        name: output._replace(at=output.at - output.at.ravel()[0] + order.starts.get(name, 0))
-        for name, output in outputs.items()
+        name: (output := part(array))._replace(
+            at=output.at - array.ctypes.data + order.starts.get(name, 0)
+        )
+        for name, array in run.outputs.items()
     }

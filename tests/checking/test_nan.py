@@ -32,6 +32,7 @@ PYTHON = {
     "grown": ("softplus", {"self": LARGE * 5, "threshold": 2e3}, "grown / (1.0", "grown = inf"),
     "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "np.empty_like", "never written"),
     "left": ("hardswish", {"self": np.float32([[1, -4, 3.5]])}, "np.empty(", "never written"),
+    "paired": ("silu", {"self": EVEN}, "g / (x - x)", "x - x = 0"),
 }
 TORCH = {
     "grown": ("silu", {"self": LARGE}, "x.exp()", "x = 200"),
