@@ -302,6 +302,8 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
 def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, saved):
     path, _ = saved("cross_entropy_loss", held=1)
     page = moving(browser, path.as_uri(), f"({legible.LISTEN})()")
+    page.locator(".more > summary").click()
+    page.wait_for_function("[...document.querySelectorAll('canvas')].every(({ words }) => words)")
     drawn = page.evaluate(
         "[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))"
     )

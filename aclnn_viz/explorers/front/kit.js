@@ -257,7 +257,7 @@ function explorer(build) {
       el.setAttribute("data-traced", "");
     };
     const kit = {
-      model, el, panels, aside, caption, head, words, all: [], theme: readTheme(el, model),
+      model, el, panels, aside, more, caption, head, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
       set(moved) {
         if (!player.playing) player.halt();
@@ -376,6 +376,7 @@ function explorer(build) {
       for (const panel of changed) panel.again();
     });
     sizes.observe(body);
+    more.addEventListener("toggle", () => { for (const panel of kit.all) panel.again(); });
     const quiet = (event) => event.stopPropagation();  // letters and arrows are the notebook's commands otherwise
     el.addEventListener("keydown", quiet);
     model.on("change:picture", answered);

@@ -1,5 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
+const letters = {};  // their widths
+
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {
   line(context, { x, y, colour, dash, width }) {
@@ -158,7 +160,11 @@ class Marks {
   digits(context, values, wide, tall) {
     if (tall < 13 || values.length > 1500) return null;
     const rounded = values.some((value) => Math.abs(value) >= 0.1) ? [2, 1] : [];  // places after the point, where digits do not fit
-    const measured = (text) => Array.from(text).reduce((sum, letter) => sum + widthOf(context, letter), 0);  // few letters, many texts
+    const measured = (text) => {  // few letters, many texts
+      let sum = 0;
+      for (const letter of text) sum += letters[letter] ??= widthOf(context, letter);
+      return sum;
+    };
     const ways = [...[4, 3, 2].map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
     for (const way of ways) {
       const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
@@ -181,7 +187,7 @@ class Marks {
     const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
     const [left, top] = [limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom)];
     ring(context, left, top, 9, theme, x.length > FEW);  // of many small points the chosen one is full
-    this.afterwards(() => Object.assign(this.hand.style, { left: `${left}px`, top: `${top}px` }));
+    this.afterwards(() => { this.hand.style.transform = `translate(${left}px, ${top}px)`; });  // which lays nothing out
   }
 
   // Changes of nodes wait until all canvases are drawn: text on a canvas would lay the page out anew after each of them.
@@ -195,7 +201,7 @@ class Marks {
     const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
     this.gripped += 1;
     node.mark = rest;
-    const style = `left: ${this.sx(rest.x)}px; top: ${this.sy(rest.y)}px; --kind: ${rest.colour}`;
+    const style = `transform: translate(${this.sx(rest.x)}px, ${this.sy(rest.y)}px); --kind: ${rest.colour}`;
     this.afterwards(() => {
       node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
       node.dataset.look = rest.look;

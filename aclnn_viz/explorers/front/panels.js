@@ -324,8 +324,8 @@ function buildPanels(kit) {
       kit.waiting = [];
       for (const spec of panels) {
         const drawing = drawings.get(spec.name);
-        if (drawing.panel.width) drawing.draw(spec, arrays);
-        else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it has a size
+        if (drawing.panel.width && (kit.more.open || !spec.more)) drawing.draw(spec, arrays);
+        else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it is seen
       }
       kit.waiting.forEach((change) => change());
       kit.waiting = null;
