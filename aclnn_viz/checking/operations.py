@@ -188,14 +188,18 @@ def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], obje
     if hasattr(kernel, "under"):
         return import_module(TILES).recorded(kernel, inputs, **how)
     ran, twins, recorder = set(), {}, Recorder()
-    calls.watched(lambda: kernel(**copy.deepcopy(inputs)), lambda frame: ran.add(frame.f_code))
+
+    def mine(frame):
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in UNCHANGED:
+            ran.add(frame.f_code)
+
+    calls.watched(lambda: kernel(**copy.deepcopy(inputs)), mine)
     for function in gc.get_referrers(*ran):
         if type(function) is FunctionType:
             with suppress(OSError):  # no source
-                if str(function.__module__).partition(".")[0] not in UNCHANGED:
-                    code = function.__code__
-                    source = "".join(inspect.findsource(code)[0])
-                    twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
+                code = function.__code__
+                source = "".join(inspect.findsource(code)[0])
+                twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
     if not twins:
         raise OSError(kernel)
     try:

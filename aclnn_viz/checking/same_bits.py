@@ -119,14 +119,14 @@ class SameBits:
 
 
 class View(NamedTuple):
-    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these (None: all); `how` to run them, at which
-    `call`.
+    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these; `how` to run them, which tests all; at
+    which `call`.
     """
 
     first: int = ROW
     count: int = BATCH
     step: int = 1
-    place: int | None = 0
+    place: int = 0
     how: tuple = ()
     call: int = 0
 
@@ -152,13 +152,13 @@ class _Rows:
         return Recipe(self.base.operator.name, options).case(0)
 
     def _seen(self, kernel: Callable, view: View) -> dict[str, np.ndarray]:
-        """Return the tested row of each output on a view (all rows if its place is None); none if the kernel fails."""
+        """Return the tested row of each output on a view (all rows if it says how to run them); none if the kernel fails."""
         if view.how:
             under = getattr(kernel, "under", partial(_in_threads, kernel))
             kernel = under(**dict(view.how))
         outputs = outputs_alone(kernel, self.cut(view)) or {}
         return {
-            name: outputs[name] if view.place is None else np.take(outputs[name], view.place, axis)
+            name: outputs[name] if view.how else np.take(outputs[name], view.place, axis)
             for name, axis in self.along.items()
             if name in outputs
         }
@@ -201,7 +201,7 @@ def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
         yield PLACE, rows, View(ROW - place, place=place)
     yield PLACE, View(count=longest), View(0, longest, place=ROW)
     for what, name, *values in ON_TILES if tiles else IN_PYTHON:
-        first, *others = (View(0, longest, 1, None, ((name, value),)) for value in values)
+        first, *others = (View(0, longest, how=((name, value),)) for value in values)
         for other in others:
             yield what, first, other
     yield CALLS, rows, View(call=2)
