@@ -22,7 +22,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel
-from aclnn_viz.pictures.roles import INK, PALE, READ, WRONG
+from aclnn_viz.pictures.roles import GUIDE, INK, READ, WRONG
 from aclnn_viz.pictures.text import number
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
@@ -152,7 +152,7 @@ def glass(data: Data) -> list[Panel]:
             Dots(
                 numbers,
                 np.full(2 * SEEN, 0.25),
-                PALE,
+                GUIDE,
                 tr("numbers of {dtype}", dtype=data.state.dtype),
                 4.0,
             )

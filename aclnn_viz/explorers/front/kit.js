@@ -360,6 +360,7 @@ function explorer(build) {
       kit.wide = body.clientWidth;
       if (!kit.wide) return;
       kit.theme = readTheme(el, model);
+      kit.crops = getComputedStyle(more).getPropertyValue("--crops") === "1";  // the axes of wide panels
       for (const panel of kit.all) panel.measure();
       last = null;
       finish();

@@ -1,7 +1,6 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
-const NARROW = 560;  // pixels of a page, as in style.css, up to which panels are cropped
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -319,7 +318,7 @@ function buildPanels(kit) {
     main: () => drawings.values().next().value,
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
     draw({ panels: given }, arrays) {
-      const panels = kit.wide > NARROW ? given : given.map(cropped);
+      const panels = kit.crops ? given.map(cropped) : given;
       arrange(panels);
       kit.waiting = [];
       for (const spec of panels) {
