@@ -58,10 +58,6 @@ def cell(subject, state) -> str:
     return f"import aclnn_viz as av\n\n{call(subject, state)}\n"
 
 
-def case(subject, state) -> Case:
-    return Case(subject.operator(state), subject.inputs(state), state.dtype, state.seed)
-
-
 def pytest_case(subject, state) -> str:
     """Return a test module that runs a kernel on the inputs of this state."""
     imports = f"\nfrom {type(state).__module__} import State, inputs"
@@ -95,7 +91,8 @@ def _test(op, dtype: str, imports: str, given: str) -> str:
 
 def cpp(subject, state) -> str:
     """Return the two-phase C++ program with the inputs of this state."""
-    return cpp_sample(subject.operator(state), case(subject, state))
+    op = subject.operator(state)
+    return cpp_sample(op, Case(op, subject.inputs(state), state.dtype, state.seed))
 
 
 def link(subject, state) -> str:

@@ -77,10 +77,9 @@ class TracedOperator:
         """Return a page's arguments with traced values in their places."""
         xp, op, examples = self._xp, self._op, {}
         for name, value in given.items():
-            held = value.held if isinstance(value, Traced) else value
-            examples[name] = (
-                held.item() if isinstance(value, Traced) and name not in self._op.tensors else held
-            )
+            if isinstance(value, Traced):
+                value = value.held if name in op.tensors else value.held.item()
+            examples[name] = value
         examples = (
             op.bind(examples)
             if way == "backward"

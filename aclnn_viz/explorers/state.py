@@ -60,12 +60,8 @@ def controls(state_class) -> list[dict]:
     described = []
     for entry in fields(state_class):
         if control := entry.metadata.get("control"):
-            options = [[value, text] for value, text in control.get("options", {}).items()]
-            owners = (
-                [control["owners"].get(value) for value, _ in options]
-                if "owners" in control
-                else []
-            )
+            options = [*map(list, control.get("options", {}).items())]
+            owners = [control["owners"].get(value) for value, _ in options if "owners" in control]
             described.append(
                 control
                 | {

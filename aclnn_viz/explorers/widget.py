@@ -238,16 +238,12 @@ class Explorer(anywidget.AnyWidget):
         kind = content.get("lift") if isinstance(content, dict) else content
         try:
             made = self.lifted(kind)
-        except ValueError as error:  # an error of the kit, whose text is for the reader
-            self.send(
-                {
-                    "lift": kind if isinstance(kind, str) and len(kind) < 20 else "",
-                    "problem": str(error),
-                }
-            )
-            return
         except Exception as error:
-            self.send({"lift": kind, "problem": f"{type(error).__name__}: {error}"})
+            # an error of the kit has a text for the reader
+            own = isinstance(error, ValueError)
+            said = f"{error}" if own else f"{type(error).__name__}: {error}"
+            known = isinstance(kind, str) and len(kind) < 20
+            self.send({"lift": kind if known else "", "problem": said})
             return
         made = made.encode() if isinstance(made, str) else made
         self.send({"lift": kind, "file": f"{self.subject.name}.{kind}"}, [made])
