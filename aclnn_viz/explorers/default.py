@@ -42,6 +42,8 @@ from aclnn_viz.words.messages import message, tr
 
 LONGEST, LARGEST = 64, 1 << 14  # limits of one axis, and of all elements
 TALL = 150  # height of a tensor's panel, in pixels
+# what changes no slope of one element, and nothing at the opening
+FOLDED = {(slopes, "reduction"), (planes, "ceilMode"), (planes, "cubeMathType")}
 CUT = message(", first {n} rows and {n} columns")
 
 
@@ -98,17 +100,16 @@ def state_of(op) -> type:
     moved = [(name, vendors(one)) for name, one in made.items() if one]
     dtype, show, seed = fields.listed("default")
     moved = [*stage.fields_with(op, moved), dtype]
-    moved += [
-        (f"axis_{k}", control(length, label, message("Shape"), low=1, high=max(LONGEST, length)))
-        for k, (length, label) in enumerate(zip(_opening(op), _labels(op)))
-        if stage is not attention  # attention has other controls for its sizes
-    ]
+    shape = _shape(op)
+    opening = norms.lengths(shape, prod(shape) // _blocks(op)) if norms.is_norm(op) else shape
     alike = "." in op.page.AXES[op.main] and stage not in (planes, losses) and _blocks(op) > 1
-    if stage is not attention and (alike or len(_shape(op)) > 2):
-        moved.append(show)
+    if stage is not attention:  # it has other controls for its sizes
+        for k, (n, label) in enumerate(zip(opening, _labels(op))):
+            one = control(n, label, message("Shape"), low=1, high=max(LONGEST, n))
+            moved.append((f"axis_{k}", one))
+        moved += [show] * (alike or len(shape) > 2)
     moved.append(seed)
-    if stage is slopes:  # a reduction does not change the slope of one element
-        moved.sort(key=lambda pair: pair[0] == "reduction")
+    moved.sort(key=lambda pair: (stage, pair[0]) in FOLDED)
     listed = [(name, type(made.default), made) for name, made in moved]
     if not hasattr(stage, "moved"):
         return make_dataclass("State", listed, frozen=True)
@@ -118,14 +119,8 @@ def state_of(op) -> type:
         check_points(state, rows, norms.HANDS)
         check_indices(state)
 
-    own = {"__post_init__": checked}
-    return make_dataclass("State", [*listed, ("moved", tuple, ())], namespace=own, frozen=True)
-
-
-def _opening(op) -> tuple[int, ...]:
-    """Return the initial lengths of an explorer."""
-    shape = _shape(op)
-    return norms.lengths(shape, prod(shape) // _blocks(op)) if norms.is_norm(op) else shape
+    listed.append(("moved", tuple, ()))
+    return make_dataclass("State", listed, namespace={"__post_init__": checked}, frozen=True)
 
 
 def _blocks(op) -> int:
@@ -158,8 +153,8 @@ def _control(op, parameter, start: dict):
         return control(known, name, group)
     if kind == "bools":
         # masks are text, because JSON lacks tuples
-        masks = [_signs(each) for each in product((True, False), repeat=len(known))]
-        return control(_signs(known), name, group, options=dict(zip(masks, masks)))
+        masks = {mask: mask for mask in map(_signs, product((True, False), repeat=len(known)))}
+        return control(_signs(known), name, group, options=masks)
     if kind == "float":
         return _real(parameter, float(known))
     if kind == "int" and len(values) == 1:
@@ -267,13 +262,6 @@ def inputs(op, state) -> dict:
     return _moving(op, state, state, XP, op)[0]
 
 
-def _of_forward(op, state) -> dict:
-    """Return the inputs of the forward pass in a state; the backward pass may lack some of these."""
-    asked = options(op, state)
-    source = default.Draw(float_format(state.dtype), state.seed, asked)
-    return default.draw_forward(op, source, asked["shape"])[0]
-
-
 def _by_hand(op, state) -> dict:
     """Return the inputs without null tensors if the stage lets the user drag
     some, which no case then draws; else {}.
@@ -343,8 +331,13 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         for p in _parameters(op)  # a draggable point may have a tensor's name
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
-    # saved tensors follow from forward's inputs, of which backward may lack some
-    known = ({} if {*op.takes} <= {*given} else _of_forward(op, state)) | given | moving
+    known = given | moving
+    if not {*op.takes} <= {
+        *given
+    }:  # forward has inputs that backward lacks, and saved tensors follow from all
+        asked = options(op, state)
+        source = default.Draw(float_format(state.dtype), state.seed, asked)
+        known = default.draw_forward(op, source, asked["shape"])[0] | known
     # a picture that is switched off has nothing to drag
     if hasattr(stage, "moved") and op.main in op.arrange_backward(**given).results:
         given = stage.moved(op, moved, given, known, xp, pages.forward)
