@@ -15,7 +15,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import bars, reach, said
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, signed, told, written
@@ -263,16 +263,15 @@ def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
     at, edge = np.arange(rows, dtype=np.float64), np.full(rows, -0.5)
     struck = xp.where(found.counted, np.nan, at)
-    left, frames = double(xp, found.target) - 0.5, ()
+    target, frames = double(xp, found.target), ()
     for k in range(rows):
-        frame = Box(left[k], k - 0.5, left[k] + 1.0, k + 0.5, kind=READ)
-        frames += only(xp, found.counted[k], frame)
+        frames += only(xp, found.counted[k], cell(target[k], k, READ))
     marks = (
         Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
         Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
         *frames,
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
-        Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
+        cell(column, row, MOVED),
     )
     title = tr("{output}: targets are framed, ignored rows struck out", output=found.output)
     return Panel(

@@ -171,7 +171,7 @@ class Rule:
 @dataclass(frozen=True, eq=False)
 class Box:
     """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside. Filled
-    wholly, it is the ground of its label, and is there only with room for the label.
+    wholly, it is the ground of its label; without room for it, the label's number takes the whole cell, or a line is drawn.
     """
 
     x0: float
@@ -181,6 +181,11 @@ class Box:
     label: str = ""
     kind: int = 0
     filled: float = 0.0
+
+
+def cell(x, y, kind: int) -> Box:
+    """Return the frame of the cell in column x and row y."""
+    return Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, kind=kind)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,19 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators.families.sampling import BICUBIC, NEAREST, REFLECTION, ZEROS
-from aclnn_viz.pictures.marks import Arrows, Band, Box, Dots, Grip, Handles, Heat, Image, Line, Rule
+from aclnn_viz.pictures.marks import (
+    Arrows,
+    Band,
+    Box,
+    Dots,
+    Grip,
+    Handles,
+    Heat,
+    Image,
+    Line,
+    Rule,
+    cell,
+)
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
@@ -286,9 +298,8 @@ def _sum(data: Data):
 
 def _out(data: Data) -> Panel:
     state = data.state
-    cell = Box(state.column - 0.5, state.row - 0.5, state.column + 0.5, state.row + 0.5, kind=MOVED)
     title = tr("out: {value}", value=number(data.at_chosen(data.out)))
-    marks = (Image(data.out, *_grey(data)), cell)
+    marks = (Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED))
     return Panel("out", title, marks, BARE, BARE, 3, 104, ("column", "row"), square=True)
 
 
