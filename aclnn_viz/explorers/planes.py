@@ -6,18 +6,18 @@ each element of the input, a row of the Jacobian. A frame slides over the output
 it read, with the same weights. The lesson: an element sums the gradients of all outputs that read it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import XP, element, point, sheet, sweep
+from aclnn_viz.explorers.arrays import XP, element, only, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.explorers.state import control, vendors
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots, cell
 from aclnn_viz.pictures.panels import Axis, Panel
-from aclnn_viz.pictures.roles import GRADIENT, INK, MOVED, READ
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
@@ -37,9 +37,11 @@ def fields_with(op, others: list) -> list[tuple]:
 
 def options(op, state) -> dict:
     """Return the options of a case: a few indices, of which some are alike; a larger image after upsampling."""
-    tensors = op.tensors.items()
-    free = (name for name, one in tensors if isinstance(one.high, str) and one.shape[0] == "*")
-    found = {f"{name}_shape": (7,) for name in free}
+    found = {
+        f"{name}_shape": (7,)
+        for name, one in op.tensors.items()
+        if isinstance(one.high, str) and one.shape[0] == "*"
+    }
     if "outputSize" in op.attributes:
         found["outputSize"] = state.axis_2 + 1, state.axis_3 + 1
     return found
@@ -51,8 +53,7 @@ def _tried(made):
     if one["kind"] != "real":
         return made
     few = {value: f"{value:g}" for value in (made.default, 0.5, 2.0)}
-    how = {"label": one["label"], "group": one["group"], "options": few, "names": True}
-    return vendors(control(made.default, **how))
+    return vendors(control(made.default, one["label"], one["group"], options=few, names=True))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,46 +62,59 @@ class Plane:
 
     upstream: str
     output: str
+    source: str  # forward's parameter with this gradient
     weights: np.ndarray  # weight of each element in each output, shape (outputs, rows, columns)
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each element, summed over all outputs, shape (rows, columns)
     windows: np.ndarray  # rectangle around what each output reads, (outputs, 4), nan for nothing
-    pooled: bool  # of its window, each output takes the largest element
+    senders: np.ndarray  # outputs that read one element of each output, which most read, then -1
+    shared: np.ndarray  # the number of this element
+    inputs: object  # the elements, where each output takes the largest of its window; else None
     places: tuple  # name of an index for each row of outputs, and the indices; else ()
     state: object
 
     def chosen(self, xp):
-        """Return the number of the chosen output: the sending one, else the selected one."""
+        """Return the number of the chosen output, which sends its gradient in the animation."""
         (rows, columns), last = self.gradient.shape, len(self.weights) - 1
-        row = xp.minimum(self.state.row, rows - 1)
-        column = xp.minimum(self.state.column, columns - 1)
-        head = xp.astype(xp.minimum(self.sent(xp), float(last)), xp.int64)
-        return xp.where(self.state.sent < 1.0, head, xp.minimum(row * columns + column, last))
-
-    def sent(self, xp):
-        """Return the number of outputs that have sent their gradients."""
-        return xp.floor(self.state.sent * len(self.weights))
+        row, column = self.state.row, xp.minimum(self.state.column, columns - 1)
+        return xp.minimum(xp.minimum(row, rows - 1) * columns + column, last)
 
     def panels(self, xp) -> list[Panel]:
-        return _panels(xp, self)
+        k, many = self.chosen(xp), len(self.weights)
+        gone = xp.clip(self.state.sent * many - np.arange(float(many)), 0.0, 1.0)
+        each = self.weights * self.gradient.ravel()[:many, None, None]
+        sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
+        arrived = xp.where(self.state.sent < 1.0, sending, self.arrived)
+        most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each))
+        sent = each.reshape(many, -1)[self.senders, self.shared[:, None]]
+        sends = np.where(self.senders < 0, 0.0, sent)
+        who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
+        parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
+        high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max() or 1.0
+        both = _both(xp, self, k, who, arrived, shared, most or 1.0)
+        return [both, _adds(xp, self, who, parts, shared, high)]
 
     def plays(self) -> tuple[dict, ...]:
-        return sweep(tr("send the gradients back"), "sent")
+        n, columns, after = len(self.weights), self.gradient.shape[1], {"sent": 1.0}
+        frames = [{"sent": k / n, "row": k // columns, "column": k % columns} for k in range(n)]
+        (play,) = sweep(tr("send the gradients back"), "sent")
+        return (play | {"frames": [*frames, frames[-1] | after], "steps": n, "after": after},)
 
     def caption(self, xp):
-        k, read = self.chosen(xp), self.weights != 0.0
-        counts, readers = read.sum(axis=(1, 2)), read.sum(axis=0)
-        # the least and the greatest weight, and the most outputs that read one of a window's elements
-        used = np.where(read, self.weights, np.nan)
-        low, high = (end.reduce(used, axis=(1, 2)) for end in (np.fmin, np.fmax))
-        shared = np.array([readers[one].max(initial=0) for one in read])
-        kinds = np.where(counts == 1, 1 + 2 * self.pooled, np.minimum(counts, 2))
-        kinds[(counts > 1) & (low == high)] = 4
-        kinds[(kinds == 1) & (low == 1.0)] = 5
-        kind, n, low, high, m = (element(xp, one, k) for one in (kinds, counts, low, high, shared))
+        k, read, many = self.chosen(xp), self.weights != 0.0, len(self.weights)
+        counts, shared = read.sum(axis=(1, 2)), (self.senders >= 0).sum(axis=1)
+        low, high = _ends(read, self.weights)
+        whole = np.isclose(low, 1.0) * (3 + (self.inputs is not None))
+        kinds = np.select([counts == 0, counts == 1, low == high], [0, 1 + whole, 3], 2)
+        at = np.repeat(self.places[1], self.gradient.shape[1]) if self.places else kinds
+        kind, n, low, high, m, at = (
+            element(xp, one, k) for one in (kinds, counts, low, high, shared, at)
+        )
         what = told(
             kind,
-            message("The [7:output] sends its gradient to no element."),
+            message("The [7:output] has index {at}, the padding: its row gets no gradient.")
+            if self.places
+            else message("The [7:output] sends its gradient to no element."),
             message(
                 "The [7:output] lies in a copy of row {at} of the table: it reads [5:one element], which gets {low} times its gradient."
             )
@@ -112,16 +126,16 @@ class Plane:
                 "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight, from {low} to {high}."
             ),
             message(
-                "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
-            ),
-            message(
                 "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient."
             ),
             message("The [7:output] reads [5:one element], which gets the whole gradient."),
+            message(
+                "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
+            ),
             n=written(n, "d"),
             low=number(low),
             high=number(high),
-            at=written(element(xp, self.windows[:, 1] + 0.5, k), ".0f"),
+            at=written(at, "d"),
         )
         then = told(
             m > 1,
@@ -137,8 +151,8 @@ class Plane:
         )
         sent = tr(
             "{k} of {n} [7:outputs] have sent their gradients back. [b:An] [5:element] [8:adds up] [b:what several outputs send.]",
-            k=written(self.sent(xp), ".0f"),
-            n=len(read),
+            k=written(xp.floor(self.state.sent * many + 1e-9), ".0f"),
+            n=many,
         )
         both = tr("{what} {then}", what=what, then=then)
         return choose(xp.where(self.state.sent < 1.0, 2, xp.minimum(n, 1)), what, both, sent)
@@ -146,92 +160,90 @@ class Plane:
 
 def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     """Return the elements read and gradients sent by the shown outputs; nothing moves, so a trace holds all."""
-    upstream, result = next(iter(op.upstream)), arranged.results[op.main]
+    upstream, source, inputs = next(iter(op.upstream)), op.gradient_of[op.main], None
     still = {name: 0.0 * arrays[name] for name in op.upstream if arrays[name] is not None}
     whole = arrays[upstream]
 
     def brought(gradient):
         known = arranged.attributes | arrays | still | {upstream: gradient.reshape(whole.shape)}
         made = op.page.backward(XP, **known)[op.main]
-        return sheet(XP, made.reshape(result.documented_shape), state)
+        return sheet(XP, made.reshape(arranged.results[op.main].documented_shape), state)
 
     own = sheet(XP, np.arange(whole.size).reshape(given[upstream].shape), state)
     weights = [brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]]
-    weights, gradient, arrived = np.stack(weights), whole.reshape(-1)[own], brought(whole)
-    pooled = "kernelSize" in given and bool((np.count_nonzero(weights, axis=(1, 2)) == 1).all())
-    windows = _pooled(given, own.shape, arrived.shape) if pooled else _windows(weights != 0.0)
+    weights, arrived = np.stack(weights), brought(whole)
+    read = weights != 0.0
+    low, high = _ends(read, np.indices(arrived.shape)[::-1, None])
+    windows = np.vstack([low - 0.5, high + 0.5]).T
+    if "kernelSize" in given and (read.sum(axis=(1, 2)) == 1).all():
+        inputs = sheet(XP, given[source], state)
+        windows = _pooled(given, own.shape, arrived.shape)
     named = (
         (name, one)
         for name, one in given.items()
         if getattr(one, "dtype", np.dtype(float)).kind == "i" and one.shape == own.shape[:1]
     )
-    places = next(named, ())
-    return Plane(upstream, op.main, weights, gradient, arrived, windows, pooled, places, state)
+    return Plane(
+        upstream,
+        op.main,
+        source,
+        weights,
+        whole.reshape(-1)[own],
+        arrived,
+        windows,
+        *_senders(read),
+        inputs,
+        next(named, ()),
+        state,
+    )
 
 
-def _panels(xp, found: Plane) -> list[Panel]:
-    k, many, columns = found.chosen(xp), len(found.weights), found.weights.shape[2]
-    gone = xp.clip(found.state.sent * many - np.arange(float(many)), 0.0, 1.0)
-    each = found.weights * found.gradient.ravel()[:many, None, None]
-    sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
-    arrived = xp.where(found.state.sent < 1.0, sending, found.arrived)
-    most = max(np.abs(part).max(initial=0.0) for part in (found.arrived, found.gradient, each))
-    read = found.weights != 0.0
-    readers = read.sum(axis=0)
-    # for each output, the element that most outputs read among its own, and these outputs, then -1
-    shared = np.array([np.where(one, readers, -1).argmax() for one in read])
-    senders = np.full((many, max(1, readers.max(initial=0))), -1)
-    for row, at in zip(senders, shared):
-        who = np.flatnonzero(read.reshape(many, -1)[:, at])
-        row[: who.size] = who
-    sends = np.where(senders < 0, 0.0, each.reshape(many, -1)[senders, shared[:, None]])
-    who, shared = element(xp, senders, k), element(xp, shared, k)
-    parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
-    high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max(initial=0.0) or 1.0
-    return [
-        _both(xp, found, who, arrived, most or 1.0),
-        _adds(xp, found, who, parts, (shared // columns, shared % columns), high),
-    ]
-
-
-def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
-    """Return the incoming gradients, where the outputs `who` have a frame, and the gradients from the chosen output to the
-    elements that it read.
+def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
+    """Return the incoming gradients, where the outputs `who` have a frame, and the gradients from output `k` to the elements
+    that it read; the one at `shared`, which the other panel adds up, has a frame.
     """
-    k, (height, columns), (rows, wide) = found.chosen(xp), found.gradient.shape, found.arrived.shape
+    (height, columns), (rows, wide) = found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
     both[:height, :columns] = found.gradient
     cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
-    ends = (element(xp, found.windows[:, at], k) for at in range(4))
-    left, top, right, bottom = (end + far * (at in (0, 2)) for at, end in enumerate(ends))
+    window = element(xp, found.windows, k) + np.array((far, 0, far, 0))
+    left, top, right, bottom = (window[at] for at in range(4))
     # within a matrix the beam runs along borders of cells, so it strikes no number out
-    gap = columns + 0.2, far - 0.5
+    start, gap = column + 0.5 + 0.0 * left, (columns + 0.2, far - 0.5)  # nan where nothing is read
     beam = (
-        (column + 0.5, *gap, left, np.nan, column + 0.5, *gap, left),
+        (start, *gap, left, np.nan, start, *gap, left),
         (row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom),
     )
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
+    added = xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide
+    named = tr("{output}: gradient of {input}", output=found.output, input=found.source)
     marks = [
         Heat(cells, "diverging", -most, most, digits=True),
-        Note((columns - 1) / 2, -0.85, found.upstream),
-        Note(far + (wide - 1) / 2, -0.85, found.output),
-        *(Box(x[n] - 0.5, y[n] - 0.5, x[n] + 0.5, y[n] + 0.5, kind=INK) for n in range(who.size)),
+        Note(-0.45, -0.85, found.upstream, "left"),
+        Note(far + wide - 0.55, -0.85, named, "right"),
+        *(cell(x[n], y[n], INK) for n in range(who.size)),
         Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 2.4),
         Box(left, top, right, bottom, kind=READ),
-        Box(column - 0.5, row - 0.5, column + 0.5, row + 0.5, kind=MOVED),
     ]
     weights = element(xp, found.weights, k)
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
-        tag = [xp.where(weights[r, c] != 0.0, c + far + side, np.nan) for side in (-0.42, 0.42)]
+        x, takes = c + far, weights[r, c] != 0.0
+        tag = Box(x - 0.42, r + 0.14, x + 0.42, r + 0.48, "", READ, 1.0)
         share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
-        marks.append(Box(tag[0], r + 0.14, tag[1], r + 0.48, share, READ, 1.0))
+        if found.inputs is not None:
+            value = f"{found.inputs[r, c]:.2g}"
+            beside = ~takes & (left < x) & (x < right) & (top < r) & (r < bottom)
+            marks += only(xp, beside, replace(tag, label=value, kind=GUIDE))
+            share = f"max {value}"
+        marks += only(xp, takes, replace(tag, label=share))
+    marks += [cell(*added, GRADIENT), cell(column, row, MOVED)]
     if found.places:
         name, places = found.places
-        marks.append(Note(columns + 0.1, -0.85, name))
+        marks.append(Note(columns - 0.1, -0.85, name))
         marks += [Note(columns - 0.4, float(r), f"→ {at}", "left") for r, at in enumerate(places)]
     known = [*np.ndindex(height, columns)][: len(found.weights)]
-    r, c = np.array(known, float).reshape(-1, 2).T
+    r, c = np.array(known, float).T
     texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
     sets = tuple((("row", y), ("column", x)) for y, x in known)
     label = tr("the chosen output: drag to choose another output")
@@ -242,8 +254,8 @@ def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
     ]
     across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
     title = tr("where does the gradient of an output go? Drag its frame.")
-    over = Axis(tr("column"), -0.5, far + wide - 0.5, ticks=tuple(across))
-    down = Axis(tr("row"), tall - 0.5, -1.2, ticks=tuple((y, f"{y}") for y in range(tall)))
+    over = Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across)
+    down = Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)])
     square = 0.3 <= tall / (far + wide) <= 0.6
     height = 0 if square else TALL
     return Panel("planes", title, marks, over, down, 13, height, square=square)
@@ -251,13 +263,14 @@ def _both(xp, found: Plane, who, arrived, most: float) -> Panel:
 
 def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
     """Return the gradients that the outputs `who` send to one of the chosen output's elements."""
-    many, columns = who.size, found.gradient.shape[1]
+    many = who.size
 
-    def place(row, column):
-        return tr("{row}, {column}", row=written(row, "d"), column=written(column, "d"))
+    def place(at, matrix):
+        columns = matrix.shape[1]
+        row, column = written(at // columns, "d"), written(at % columns, "d")
+        return tr("{row}, {column}", row=row, column=column)
 
-    at = ((who[k] // columns, who[k] % columns) for k in range(many))
-    named = [(k, choose(who[k] < 0, place(*at), "")) for k, at in enumerate(at)]
+    named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
     marks = (
         ZERO,
         Bars(np.arange(float(many)), parts, INK, tr("gradient that an output sends"), 0.7),
@@ -269,26 +282,37 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
             0.7,
         ),
     )
-    title = tr("element {place} of {output} adds up", output=found.output, place=place(*shared))
-    over = Axis(tr("output"), -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum"))))
+    title = told(
+        who[0] < 0,
+        message("element {place} of {output} adds up"),
+        message("no element of {output} gets a gradient"),
+        output=found.output,
+        place=place(shared, found.arrived),
+    )
+    over = Axis(found.upstream, -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum"))))
     return Panel("adds", title, marks, over, Axis("", -high, high), 7, LOW)
 
 
-def _windows(read: np.ndarray) -> np.ndarray:
-    """Return the rectangle around each output's elements, (outputs, 4), nan if it reads none."""
-    made = np.full((len(read), 4), np.nan)
-    for at, one in enumerate(read):
-        rows, columns = np.nonzero(one)
-        if rows.size:
-            made[at] = columns.min() - 0.5, rows.min() - 0.5, columns.max() + 0.5, rows.max() + 0.5
-    return made
+def _senders(read: np.ndarray) -> tuple:
+    """Return the outputs that read one element of each output, which most outputs read, then -1; and this element."""
+    flat = read.reshape(len(read), -1)
+    shared = np.where(flat, flat.sum(axis=0), -1).argmax(axis=1)
+    who = np.where(flat[:, shared] & flat.any(axis=1), np.arange(len(read))[:, None], len(read))
+    senders = np.sort(who, axis=0).T[:, : max(1, flat.sum(axis=0).max())]
+    return np.where(senders < len(read), senders, -1), shared
+
+
+def _ends(read: np.ndarray, values: np.ndarray) -> list:
+    """Return the least and the greatest value of the elements that each output reads, nan if it reads none."""
+    used = np.where(read, values, np.nan)
+    return [end.reduce(used, axis=(-2, -1)) for end in (np.fmin, np.fmax)]
 
 
 def _pooled(given: dict, outputs: tuple, inputs: tuple) -> np.ndarray:
     """Return the windows of pooling, (outputs, 4), without what lies in the padding."""
-    names = ("kernelSize", "stride", "padding", "dilation")
     kernel, stride, padding, dilation = (
-        np.resize(given[name] or given["kernelSize"], 2) for name in names
+        np.resize(given[name] or given["kernelSize"], 2)
+        for name in ("kernelSize", "stride", "padding", "dilation")
     )
     low = np.indices(outputs).reshape(2, -1).T[:KNOWN] * stride - padding
     high = np.minimum(low + (kernel - 1) * dilation, np.array(inputs) - 1)

@@ -7,7 +7,7 @@ from panelled_explorer import stage as opened
 
 from aclnn_viz.explorers import planes
 from aclnn_viz.pictures.marks import Bars, Box, Heat
-from aclnn_viz.pictures.roles import INK, MOVED, READ
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
 PLANES = (
@@ -61,8 +61,12 @@ def test_the_weights_are_those_of_plain_windows():
 
 @EVERY
 def test_half_way_half_of_the_outputs_have_sent(name):
-    subject, data, found = opened(name, sent=0.5)
-    shown, n = subject.show(data), len(found.weights)
+    *_, found = opened(name)
+    n = len(found.weights)
+    (play,) = found.plays()
+    assert [play["frames"][k]["sent"] for k in (0, -1)] == [0.0, 1.0] and play["steps"] == n
+    subject, data, found = opened(name, **play["frames"][n // 2] | {"sent": 0.5})
+    shown = subject.show(data)
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     whole = n // 2
@@ -88,7 +92,13 @@ def test_a_row_goes_to_the_place_that_its_index_names(values, factor):
     wanted = np.zeros((4, 3))
     wanted[index[row], 0] = factor
     np.testing.assert_allclose(found.weights[3 * row], wanted)  # the first number of a row
-    assert ("no element" in subject.said(data)) == (not factor)
+    said = unmarked(subject.said(data))
+    assert (said == "The output has index 1, the padding: its row gets no gradient.") == (
+        not factor
+    )
+    (_, got), shown = marks(subject.show(data), "adds", Bars), subject.show(data)
+    frames = framed(shown, INK) + framed(shown, GRADIENT) + framed(shown, READ)
+    assert bool(got.y[0]) == bool(frames) == (factor > 0)
 
 
 @EVERY
@@ -104,7 +114,8 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     who = "copies of this row" if found.places else "outputs"
     assert (f"Up to {shared} {who} send" if shared > 1 else "No other output") in said
     low, high = (f"{end(found.weights[k][read]):.4g}" for end in (np.min, np.max))
-    if not found.pooled:
+    pooled = found.inputs is not None
+    if not pooled:
         one = (
             "the whole gradient."
             if (low, read.sum()) == ("1", 1)
@@ -114,15 +125,26 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     shown, rows, columns = subject.show(data), *np.nonzero(read)
     window, far = framed(shown, READ)[0], planes.GAP + found.gradient.shape[1]
     wanted = columns.min() - 0.5, rows.max() + 0.5
-    if found.pooled:  # 2 x 2, steps (2, 1), a row of padding
+    if pooled:  # 2 x 2, steps (2, 1), a row of padding
         wanted = column - 0.5, 2 * row + 0.5
     assert (window.x0 - far, window.y1) == wanted
     tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in framed(shown, READ)[1:]}
     if max(found.gradient.shape[0], found.arrived.shape[0]) <= planes.WEIGHED:
-        assert tags == {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
+        wanted = {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
+        if pooled:
+            given = data.inputs["self"][0, 0]
+            around = np.s_[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2]
+            wanted = {(rows[0], columns[0]): f"max {given[around].max():.2g}"}
+            others = sorted(float(box.label) for box in framed(shown, GUIDE))
+            np.testing.assert_allclose(others, np.sort(given[around].ravel())[:-1], rtol=0.05)
+        assert tags == wanted
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
     assert (sent != 0).sum() <= shared
     senders = np.flatnonzero(shared_by(found, k))
     assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
         divmod(at, found.gradient.shape[1]) for at in senders
     ]
+    (added,) = framed(shown, GRADIENT)  # the element that the other panel adds up
+    assert mark(shown, "planes", Heat).values[int(added.y0 + 0.5), int(added.x0 + 0.5)] == (
+        pytest.approx(sent.sum())
+    )

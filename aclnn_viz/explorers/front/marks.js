@@ -132,7 +132,8 @@ class Marks {
     const { values, columns, map, low, high, words } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
-    const texts = words.length ? few && words : mark.digits && this.digits(context, values, Math.abs(w), Math.abs(h));
+    const texts = words.length ? few && words : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
+      ?? this.digits(context, this.framed(mark), Math.abs(w) - 1, Math.abs(h)));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     if (mark.digits && room >= 12) {  // cells of one colour are told apart
       context.strokeStyle = this.kit.theme.faint;
@@ -148,12 +149,23 @@ class Marks {
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
       const rows = texts ? texts[k].split("\n") : [];
       rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light));
-      if (texts) continue;
-      if (values[k] < low / 128) {
+      if (words.length && texts || texts?.[k]) continue;
+      if (map === "diverging" && room >= 8 && values[k] < low / 128) {
         context.fillStyle = light ? cell.dark : cell.light;
         context.fillRect(x - Math.min(room / 4, 3.5), y - 0.75, Math.min(room / 2, 7), 1.5);  // a minus, not a strike
       }
     }
+  }
+
+  // The values of the cells that have a frame; nan in all others.
+  framed({ values, columns }) {
+    const found = new Float32Array(values.length).fill(NaN);
+    for (const { mark, filled, x0, y0, x1, y1 } of this.marks) {
+      if (mark !== "Box" || filled || x1 - x0 !== 1 || y1 - y0 !== 1) continue;
+      const at = (y0 + 0.5) * columns + x0 + 0.5;
+      found[at] = values[at];
+    }
+    return found;
   }
 
   // The numbers of all cells with as many digits as fit, or null.
@@ -169,7 +181,7 @@ class Marks {
     for (const way of ways) {
       const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
-      if (texts.every((text) => measured(text) + 2 <= wide)) return texts;
+      if (texts.every((text) => measured(text) <= wide)) return texts;
     }
     return null;
   }
@@ -264,10 +276,17 @@ class Marks {
   box(context, { x0, y0, x1, y1, label, filled, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
-    const fits = wide > widthOf(context, label) + 4 && tall > LINE;
-    if (filled === 1 && !fits) {  // the ground of a word without room: a line at its foot
+    const bare = label.replace(/^[^-\d]+/, ""), short = wide > widthOf(context, label) + 4 ? label : bare, fits = wide > widthOf(context, short) + 4 && tall > LINE;
+    if (filled === 1 && !fits) {  // the ground of a word without room: the whole cell for its number, or a line at its foot
+      const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)];
+      const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), this.sy(row + 0.5) - this.sy(row - 0.5)];
+      const texts = h > LINE ? [label, bare, ...[bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."))] : [];
+      const [text, size] = [TEXT, SMALLEST].flatMap((one) => texts.map((each) => [each, one])).find(([each, one]) => widthOf(context, each) * one / TEXT + 3 <= w) ?? [];
       context.fillStyle = colour;
-      context.fillRect(left, top + tall - 3, wide, 3);
+      if (text) {
+        context.fillRect(this.sx(column - 0.5) + 1, this.sy(row - 0.5) + 1, w - 2, h - 2);
+        write(context, text, this.sx(column), this.sy(row), this.kit.theme.back, size);
+      } else context.fillRect(left, top + tall - 3, wide, 3);
       return;
     }
     if (filled) {
@@ -285,7 +304,7 @@ class Marks {
     context.lineWidth = this.kit.theme.line.box;
     context.strokeRect(left, top, wide, tall);
     if (filled > 0.5) {  // a word in its middle, where it has room
-      if (fits) write(context, label, left + wide / 2, top + tall / 2, this.kit.theme.back);
+      if (fits) write(context, short, left + wide / 2, top + tall / 2, this.kit.theme.back);
       return;
     }
     wrapped(context, label, wide - 8).forEach((text, k) => {

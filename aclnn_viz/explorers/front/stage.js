@@ -138,10 +138,11 @@ class Player {
 
   // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
   show(at) {
-    const last = this.frames.length - 1, k = Math.min(Math.floor(at * last), last - 1);
+    const last = this.frames.length - 1, begun = Math.floor(at * last + 1e-9), k = Math.min(begun, last - 1);
+    const jumps = this.plays[this.chosen].steps === last;  // with a frame for each step there is none between two
     this.at = at;
     const { values } = this.kit, mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
-    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = Math.round(mixed[field]);
+    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = jumps ? this.frames[begun][field] : Math.round(mixed[field]);
     if (Object.entries(mixed).every(([field, value]) => JSON.stringify(value) === JSON.stringify(values[field]))) return;
     this.playing = true;  // or else the hand has taken over
     this.kit.set(mixed);
