@@ -137,7 +137,7 @@ class Marks {
     if (!texts && !(map === "diverging" && room >= 8)) return;
     if (mark.digits && room >= 12) {  // cells of one colour are told apart
       context.strokeStyle = this.kit.theme.faint;
-      context.lineWidth = 0.5;
+      context.lineWidth = this.kit.theme.line.grid;
       context.beginPath();
       values.forEach((value, k) => { if (!Number.isNaN(value)) context.rect(x0 + k % columns * w, y0 + Math.floor(k / columns) * h, w, h); });
       context.stroke();
