@@ -244,21 +244,20 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         marks += [Note(columns - 0.4, float(r), f"→ {at}", "left") for r, at in enumerate(places)]
     known = [*np.ndindex(height, columns)][: len(found.weights)]
     r, c = np.array(known, float).T
-    texts = (f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known)
-    sets = tuple((("row", y), ("column", x)) for y, x in known)
+    texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known]
+    sets = [(("row", y), ("column", x)) for y, x in known]
     label = tr("the chosen output: drag to choose another output")
     units = (-0.42, 1.0, 0), (-0.42, 1.0, 1)
     marks += [
-        Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, tuple(texts), sets),
+        Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
         Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),
     ]
     across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
-    title = tr("where does the gradient of an output go? Drag its frame.")
     over = Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across)
     down = Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)])
     square = 0.3 <= tall / (far + wide) <= 0.6
-    height = 0 if square else TALL
-    return Panel("planes", title, marks, over, down, 13, height, square=square)
+    title = tr("where does the gradient of an output go? Drag its frame.")
+    return Panel("planes", title, marks, over, down, 13, 0 if square else TALL, square=square)
 
 
 def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
@@ -273,7 +272,7 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
     named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
     marks = (
         ZERO,
-        Bars(np.arange(float(many)), parts, INK, tr("gradient that an output sends"), 0.7),
+        Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
         Bars(
             point(many + 0.5),
             point(xp.sum(parts)),

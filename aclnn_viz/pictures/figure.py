@@ -467,15 +467,16 @@ def _box(axes, mark, look):
     _rectangle(axes, *corners, facecolor=(colour, mark.filled), edgecolor=colour)
     down = axes.yaxis_inverted()
     ends = axes.transData.transform([corners[:2], corners[2:]])
-    # a word within a full box is left out where it has no room
-    room = np.inf if mark.filled <= 0.5 else abs(ends[1] - ends[0])[0]
+    full = mark.filled > 0.5  # a word within it is left out where it has no room
+    fits = not full or LETTER * columns(mark.label) < abs(ends[1] - ends[0])[0]
     axes.annotate(
-        mark.label if LETTER * columns(mark.label) < room else "",
+        mark.label if fits else "",
         (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)),
         (4, -4),
         textcoords="offset points",
         va="top",
         fontsize=SMALL_PRINT,
+        color=look.background if full else look.ink,
         bbox=None if mark.filled else _ground(look),
     )
 
