@@ -281,7 +281,7 @@ class Marks {
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)];
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), this.sy(row + 0.5) - this.sy(row - 0.5)];
       const texts = h > LINE ? [label, bare, ...[bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."))] : [];
-      const [text, size] = [TEXT, SMALLEST].flatMap((one) => texts.map((each) => [each, one])).find(([each, one]) => widthOf(context, each) * one / TEXT + 3 <= w) ?? [];
+      const [text, size] = texts.flatMap((each) => [TEXT, SMALLEST].map((one) => [each, one])).find(([each, one]) => widthOf(context, each) * one / TEXT + 3 <= w) ?? [];
       context.fillStyle = colour;
       if (text) {
         context.fillRect(this.sx(column - 0.5) + 1, this.sy(row - 0.5) + 1, w - 2, h - 2);
