@@ -6,7 +6,7 @@ declaration (see `response`), and folded every input and output.
 
 import re
 from ast import literal_eval
-from dataclasses import dataclass, make_dataclass, replace
+from dataclasses import make_dataclass, replace
 from functools import cache
 from itertools import product
 from math import log10, prod
@@ -15,26 +15,11 @@ import numpy as np
 
 from aclnn_viz.cases import case, default
 from aclnn_viz.dtypes import float_format
-from aclnn_viz.explorers import (
-    attention,
-    fields,
-    lift,
-    losses,
-    norms,
-    planes,
-    response,
-    slopes,
-)
+from aclnn_viz.explorers import attention, fields, lift, losses, norms, planes, response, slopes
 from aclnn_viz.explorers.arrays import XP, double, sheet
-from aclnn_viz.explorers.state import (
-    StateError,
-    check_indices,
-    check_points,
-    control,
-    vendors,
-)
+from aclnn_viz.explorers.state import StateError, check_indices, check_points, control, vendors
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.pictures.marks import Heat
+from aclnn_viz.pictures.marks import Heat, record
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.text import STILL, unmarked
@@ -47,7 +32,7 @@ FOLDED = {(slopes, "reduction"), (planes, "ceilMode"), (planes, "cubeMathType")}
 CUT = message(", first {n} rows and {n} columns")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The drawn data: tensors by the vendor's names, and the response of one element."""
 
@@ -303,18 +288,9 @@ def gathered(op, moved, xp=XP, traced=None) -> dict:
         )
         notices = (said,)
     answer = response.response(
-        xp,
-        traced or op,
-        given | attributes,
-        moved,
-        getattr(traced, "both", None),
+        xp, traced or op, given | attributes, moved, getattr(traced, "both", None)
     )
-    return {
-        "inputs": given,
-        "outputs": outputs,
-        "answer": answer,
-        "notices": notices,
-    }
+    return {"inputs": given, "outputs": outputs, "answer": answer, "notices": notices}
 
 
 def _stays(value) -> bool:

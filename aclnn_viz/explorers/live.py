@@ -118,10 +118,7 @@ class TracedOperator:
         }
         found = self.both(getattr(op.page, way), arrays | arranged.attributes)
         return {
-            name: xp.reshape(
-                xp.round_to(found[name], result.format),
-                result.documented_shape,
-            )
+            name: xp.reshape(xp.round_to(found[name], result.format), result.documented_shape)
             for name, result in arranged.results.items()
         }
 
@@ -331,9 +328,7 @@ class _Page:
             "content": content.replace("<", "\\u003c"),
         }
         return re.sub(
-            r"\{\{(\w+)\}\}",
-            lambda place: parts[place[1]],
-            (FRONT / template).read_text("utf-8"),
+            r"\{\{(\w+)\}\}", lambda place: parts[place[1]], (FRONT / template).read_text("utf-8")
         )
 
     def content(self, **more) -> str:

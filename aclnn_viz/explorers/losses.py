@@ -6,7 +6,7 @@ row is its strength: 0 if it is ignored. The lesson: the gradient is the distanc
 strength; classes gain what others lose, so a row sums to 0.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -15,7 +15,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import bars, reach, said
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell
+from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, signed, told, written
@@ -81,7 +81,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     return given | {name: logits} | saved | {classes: target, upstream: ones}
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Loss:
     """All rows and classes, (N, C), and each row's target and strength, (N,)."""
 
@@ -275,13 +275,5 @@ def _map(xp, found: Loss) -> Panel:
     )
     title = tr("{output}: targets are framed, ignored rows struck out", output=found.output)
     return Panel(
-        "map",
-        title,
-        marks,
-        Axis(tr("class")),
-        Axis(tr("row")),
-        8,
-        TALL,
-        ("column", "row"),
-        rows=2,
+        "map", title, marks, Axis(tr("class")), Axis(tr("row")), 8, TALL, ("column", "row"), rows=2
     )

@@ -6,7 +6,7 @@ the least-squares line through the dots, with epsilon as an extra dot at height 
 change along the line cannot change y, so it gets no gradient.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod, sqrt
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from aclnn_viz.arrays.driver import place_of
 from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule, Spots
+from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule, Spots, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -116,7 +116,7 @@ def take_away() -> tuple[dict, ...]:
     return sweep(tr("take away"), "taken", 4.0)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Norm:
     """The elements of one statistic, (n,) each: x-hat, the incoming gradient, and the part that backward removes."""
 

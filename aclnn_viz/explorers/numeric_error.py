@@ -160,13 +160,7 @@ def glass(data: Data) -> list[Panel]:
     missed = data.cause[at] == MISSED
     marks += [
         Rule("x", 0.0, tr("truth"), INK),
-        Dots(
-            point(off),
-            point(0.25),
-            WRONG if missed else INK,
-            tr("the kernel's number"),
-            6.0,
-        ),
+        Dots(point(off), point(0.25), WRONG if missed else INK, tr("the kernel's number"), 6.0),
     ]
     low, high = (number(truth + end * step) for end in reach)
     says = tr(
@@ -178,9 +172,7 @@ def glass(data: Data) -> list[Panel]:
     )
     marks.append(Spots(*map(point, (-far, 0.0, far, 1.0)), (says,)))
     title = tr(
-        "element {place} magnified: {error} ulp off",
-        place=e.where(at),
-        error=number(e.ulps[at]),
+        "element {place} magnified: {error} ulp off", place=e.where(at), error=number(e.ulps[at])
     )
     over = Axis(tr("ulps from the truth"), -far, far)
     return [Panel("glass", title, marks, over, UNIT, 20, 112)]

@@ -6,7 +6,7 @@ each element of the input, a row of the Jacobian. A frame slides over the output
 it read, with the same weights. The lesson: an element sums the gradients of all outputs that read it.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from aclnn_viz.explorers.arrays import XP, element, only, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.explorers.state import control, vendors
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots, cell
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -56,7 +56,7 @@ def _tried(made):
     return vendors(control(made.default, one["label"], one["group"], options=few, names=True))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Plane:
     """The elements that each output reads in a matrix of the input, and the gradients that it sends."""
 

@@ -6,7 +6,7 @@ format: a jump lies between two of them, and the value on the kink is a conventi
 share of the gradient that returns. For a sum, such as a mean of losses, one element is drawn.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ from aclnn_viz.cases.default import kinks_of
 from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
-from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule
+from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -79,7 +79,7 @@ def _first(xp, arrays: dict) -> dict:
     }
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Slope:
     """An element's output and slope over the input `name`: POINTS from kink to kink, then a nan; `at` is the slope on each
     kink.

@@ -6,7 +6,6 @@ it: the rest of a column, above the level or below, has the area of its gradient
 alike changes none, as they sum to 1; so only deviations from the mean return, times the probability.
 """
 
-from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
@@ -15,7 +14,7 @@ from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, point, strokes
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import HANDS, ZERO, bars, in_hand, part_of, reach, said, take_away
-from aclnn_viz.pictures.marks import Box, Handles, Line
+from aclnn_viz.pictures.marks import Box, Handles, Line, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, INK, READ
 from aclnn_viz.pictures.text import signed, told, written
@@ -50,7 +49,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     return given | saved | {name: held(name, 1, double(xp, given[name]))}
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Softmax:
     """The elements of one row, (n,) each."""
 
@@ -115,11 +114,7 @@ def softmax(xp, op, run, arrays, arranged, given, state) -> Softmax:
     part = part_of(op, arranged, arrays, state)
     share, arriving, gradient = (
         xp.reshape(values, (-1,))[:HANDS]
-        for values in (
-            part[name],
-            part[upstream],
-            run(op.page.backward, part)[op.main],
-        )
+        for values in (part[name], part[upstream], run(op.page.backward, part)[op.main])
     )
     log = is_softmax(getattr(op, "_op", op)) == "log"
     share = xp.exp(share) if log else share
@@ -189,16 +184,7 @@ def _columns(xp, found: Softmax) -> Panel:
     words = told(found.log, message("probability, the width of a column"), message("element"))
     ticks = tuple(((j + 0.5) / n, f"{j}") for j in range(n))
     over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
-    return Panel(
-        "columns",
-        title,
-        marks,
-        over,
-        Axis(tr("gradient"), -high, high),
-        13,
-        440,
-        rows=3,
-    )
+    return Panel("columns", title, marks, over, Axis(tr("gradient"), -high, high), 13, 440, rows=3)
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:

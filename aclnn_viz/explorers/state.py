@@ -143,10 +143,7 @@ def check_points(state, rows: int, columns: int) -> None:
     """Convert a state's `moved` to a tuple of (row, column, x, y); raise StateError for any other list."""
     if not isinstance(state.moved, (list, tuple)):
         raise StateError(
-            "moved",
-            "moved must be a list of (row, column, x, y)",
-            repr(state.moved),
-            "pass a list",
+            "moved", "moved must be a list of (row, column, x, y)", repr(state.moved), "pass a list"
         )
     points = tuple(_point(point, rows, columns) for point in state.moved)
     object.__setattr__(state, "moved", points)
@@ -174,9 +171,7 @@ def check_names(state_class, values: dict) -> None:
     for name in values:
         if name not in known:
             raise mistyped(
-                f"{state_class.__name__} takes {', '.join(known)}",
-                shown(name),
-                "use one of these",
+                f"{state_class.__name__} takes {', '.join(known)}", shown(name), "use one of these"
             )
 
 

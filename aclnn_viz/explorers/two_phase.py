@@ -15,13 +15,7 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.two_phase_data import (
-    Data,
-    State,
-    inputs,
-    operator_of,
-    ran,
-)
+from aclnn_viz.explorers.two_phase_data import Data, State, inputs, operator_of, ran
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.panels import Axis, Panel
@@ -386,12 +380,7 @@ def headline(data: Data) -> list[str]:
         call = data.calls[failing]
         names |= {"k": failing + 1, "call": call.function, "status": call.status}
         names |= {"name": status_name(call.status)}
-        lines = [
-            tr(
-                "Call {k} of {n}, {call}, fails with {status} {name}. {verdict}",
-                **names,
-            )
-        ]
+        lines = [tr("Call {k} of {n}, {call}, fails with {status} {name}. {verdict}", **names)]
     if data.misuse:
         lines.append(
             ntr(

@@ -150,9 +150,7 @@ def judge(op, case, outputs, plan=None) -> Judgement:
     by_name("outputs", outputs, 'pass such as {"mine": my_outputs}')
     if not outputs:
         raise invalid(
-            "outputs are those of one implementation at least",
-            "none",
-            'pass such as {"mine": out}',
+            "outputs are those of one implementation at least", "none", 'pass such as {"mine": out}'
         )
     results = op.arrange_backward(**inputs).results
     if not results:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: Makes a class of data that never change, and are equal only to themselves.
+record = dataclass(frozen=True, eq=False)
 
-@dataclass(frozen=True, eq=False)
+
+@record
 class Line:
     """A line through points (x, y), each (n,); nan interrupts it. Without a label it is not in the legend."""
 
@@ -20,7 +23,7 @@ class Line:
     width: float = 1.8
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Dots:
     """Points (x, y), each (n,), as markers with a radius of `size` pixels."""
 
@@ -31,7 +34,7 @@ class Dots:
     size: float = 2.5
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Bars:
     """Bars from 0 to y around x, each (n,), of `width` in units of x."""
 
@@ -42,7 +45,7 @@ class Bars:
     width: float = 0.8
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Band:
     """The shaded space between low and high over x, each (n,)."""
 
@@ -53,7 +56,7 @@ class Band:
     label: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Arrows:
     """Arrows from (x, y) by (dx, dy), each (n,), in units of the axes."""
 
@@ -65,7 +68,7 @@ class Arrows:
     label: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
@@ -81,7 +84,7 @@ class Heat:
     words: tuple = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Image:
     """A matrix as pixels without a key: the centre of the first one is at (x, y), rows downwards; nan is left empty.
 
@@ -97,7 +100,7 @@ class Image:
     opacity: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Blocks:
     """Rectangles from (x0, y0) to (x1, y1), each (n,), coloured by `values` from 0 to `high`; nan draws only a frame.
 
@@ -117,7 +120,7 @@ class Blocks:
     opacity: float = 1.0
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Handles:
     """Points (x, y), each (rows, columns), for dragging in the browser; a ring marks the point at (row, column).
 
@@ -138,7 +141,7 @@ class Handles:
     label: str
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Grip:
     """A handle that the user drags or moves by keys to change the fields `sets`; `label` names the handle.
 
@@ -158,7 +161,7 @@ class Grip:
     about: tuple = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Rule:
     """A straight line across the panel where an axis, "x" or "y", has the value `at`."""
 
@@ -168,10 +171,11 @@ class Rule:
     kind: int = 0
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Box:
     """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside. Filled
-    wholly, it is the ground of its label; without room for it, the label's number takes the whole cell, or a line is drawn.
+    wholly, it is the ground of its label; without room for it, the label's number takes the whole cell, or a line is drawn; below 0, it fades what
+    it lies on.
     """
 
     x0: float
@@ -188,7 +192,7 @@ def cell(x, y, kind: int) -> Box:
     return Box(x - 0.5, y - 0.5, x + 0.5, y + 0.5, kind=kind)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Spots:
     """Invisible rectangles from (x0, y0) to (x1, y1), each (n,); the one under the pointer shows its text of `texts`.
 
@@ -203,7 +207,7 @@ class Spots:
     sets: tuple = ()
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Note:
     """A few words at (x, y); `align` is "left", "center" or "right" of the point. Their width is at most `room` in units of
     x; 0: up to their neighbours.

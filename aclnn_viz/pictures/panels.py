@@ -9,7 +9,7 @@ from math import isfinite
 
 import numpy as np
 
-from aclnn_viz.pictures.marks import Arrows, Bars, Heat, Image, Rule
+from aclnn_viz.pictures.marks import Arrows, Bars, Heat, Image, Rule, record
 
 NOTHING = np.empty(0)
 
@@ -31,7 +31,7 @@ class Axis:
 UNIT = Axis("", 0.0, 1.0, ticks=())  # from 0 to 1, without words
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Panel:
     """One drawing: `span` of 20 columns wide and `height` pixels high, below its title.
 
