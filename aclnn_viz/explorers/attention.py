@@ -6,15 +6,14 @@ area between. Forward keeps only the largest score, a sum and an output: a tile 
 earlier sums are rescaled. The lesson: a maximum and a sum per query are enough to compute P again; dS sums to 0.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
+from numpy import inf, nan
 
 from aclnn_viz.explorers.arrays import element, only, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach, said
 from aclnn_viz.explorers.softmax import areas, levels, side_by_side
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Rule
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule, record
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -50,7 +49,7 @@ def options(op, state) -> dict:
     }
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Attention:
     """Scores, P and dS of all queries (Sq, Skv), where a hidden score is
     nan, and the chosen query's values by key (Skv,).
@@ -86,7 +85,7 @@ class Attention:
     def ends(self, tile):
         """Return the first and the last place of a tile; nan for none."""
         xp, block = self.xp, self.state.block
-        start = xp.where(tile < 0.0, np.nan, tile * block - 0.5)
+        start = xp.where(tile < 0.0, nan, tile * block - 0.5)
         return start, xp.minimum(start + block, self.tile.size - 0.5)
 
     def borders(self, axis: str, count: int) -> list:
@@ -98,23 +97,25 @@ class Attention:
             for one in only(self.xp, at[k] < count - 0.5, Rule(axis, at[k], kind=GUIDE))
         ]
 
-    def at_work(self, tile, left, right, high, aside) -> tuple:
-        """Return the frame of a tile and its name."""
+    def at_work(self, tile, left, right, high) -> Box:
+        """Return the frame of a tile, with its name."""
         name = tr("tile {k}", k=written(tile, ".0f"))
-        return (
-            Box(left, -high, right, high, kind=MOVED, filled=0.08),
-            Note(left + aside, -0.8 * high, name, "left"),
-        )
+        return Box(left, -high, right, high, name, MOVED, 0.08)
+
+    def marked(self, low, high) -> Box:
+        """Return a frame around the chosen key, if there is one."""
+        at = self.xp.where(self.column < 0, nan, self.column)
+        return Box(at - 0.5, low, at + 0.5, high, kind=GUIDE)
 
     def panels(self, xp) -> list[Panel]:
         n = self.tile.size
         weights = tr("P: the weights of each query add up to 1")
         slopes = tr("dS: the gradient of each query adds up to 0")
         return [
-            _backward(xp, self),
-            _table(xp, self, "map", weights, self.P, self.read, 1, "shares", 0.0, 1.0),
-            _table(xp, self, "gradients", slopes, self.dS, self.back, 2, *scale(self.dS, xp)),
             _sweep(xp, self, n),
+            _table(xp, self, "map", weights, self.P, self.read, 2, "shares", 0.0, 1.0),
+            _backward(xp, self),
+            _table(xp, self, "gradients", slopes, self.dS, self.back, 1, *scale(self.dS, xp)),
         ]
 
     def plays(self) -> tuple[dict, ...]:
@@ -124,10 +125,10 @@ class Attention:
         before, top = self.top
         score = self.of_query(self.scores)
         seen = xp.any(~xp.isnan(score) & (self.tile == self.now))
-        which = xp.where(top > before, xp.where(before > -np.inf, 3, 2), 1)
+        which = xp.where(top > before, xp.where(before > -inf, 3, 2), 1)
         which = xp.where(seen, which, 0)
         swept = self.state.swept
-        done = xp.where(top > -np.inf, xp.where(swept < 2.0, 6, 4), 5)
+        done = xp.where(top > -inf, xp.where(swept < 2.0, 6, 4), 5)
         return told(
             xp.where(swept < 1.0, which, done),
             message(
@@ -151,7 +152,7 @@ class Attention:
             ),
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
-            factor=number(xp.exp(before - xp.where(top > -np.inf, top, 0.0))),
+            factor=number(xp.exp(before - xp.where(top > -inf, top, 0.0))),
             row=written(self.row, "d"),
         )
 
@@ -171,7 +172,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     row = xp.minimum(state.row, queries - 1)
     score, there = (element(xp, one, row) for one in (scores[0, 0, 0], seen))
     dy, y = dy[0, 0, 0], y[0, 0, 0]
-    score = xp.where(there, score, -np.inf)
+    score = xp.where(there, score, -inf)
     tile = xp.floor(np.arange(float(keys)) / state.block)
     now = xp.minimum(xp.floor(state.swept * (tile[-1] + 1.0)), tile[-1])
     edges = side_by_side(xp, element(xp, P[0, 0, 0], row))
@@ -179,7 +180,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     back = xp.max(xp.where(edges[0] <= state.swept - 1.0 + 1e-9, tile, 0.0))
 
     def most(come):
-        return xp.max(xp.where(come, score, -np.inf), axis=-1)
+        return xp.max(xp.where(come, score, -inf), axis=-1)
 
     tops = most(tile <= tile[:, None])
     return Attention(
@@ -187,11 +188,11 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         state,
         row,
         xp.minimum(state.column, keys - 1),
-        xp.where(seen, scores[0, 0, 0], np.nan),
+        xp.where(seen, scores[0, 0, 0], nan),
         tile,
         now,
         xp.where(state.swept > 1.0, back, -1.0),
-        xp.where(tops > -np.inf, tops, np.nan),
+        xp.where(tops > -inf, tops, nan),
         (most(tile < now), most(tile <= now)),
         edges,
         P[0, 0, 0],
@@ -209,39 +210,43 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     high = reach(xp, 2.0, found.scores, 1.25)
     # each place occurs twice, for a step function with vertical edges
     twice = np.repeat(np.arange(n), 2)
-    steps = xp.take(xp.where(come, found.tops, np.nan), twice)
+    steps = xp.take(xp.where(come, found.tops, nan), twice)
     ahead, later = xp.minimum(found.state.swept, 1.0), tr("later tile")
     marks = (
         *found.borders("x", n),
-        *found.at_work(found.read, *found.ends(found.read), high, 0.1),
+        found.at_work(found.read, *found.ends(found.read), high),
+        found.marked(-high, high),
         ZERO,
-        Bars(at, xp.where(come, np.nan, score), PALE, later, 0.6),
-        Bars(at, xp.where(come, score, np.nan), INK, tr("tile read"), 0.6),
+        Bars(at, xp.where(come, nan, score), PALE, later, 0.6),
+        Bars(at, xp.where(come, score, nan), INK, tr("tile read"), 0.6),
         Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
         Grip(
             ahead * n - 0.5,
-            0.86 * high,
+            -0.8 * high,
             ("swept",),
             ((0.5 / n, 1.0 / n, 0),),
             tr("progress of the forward pass over the tiles"),
             MOVED,
         ),
     )
-    title = tr("forward, query {row}: drag the square over the tiles", row=written(found.row, "d"))
+    title = tr(
+        "First forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
+    )
     up = Axis(tr("score"), -high, high)
     over = Axis(tr("key"), -0.6, n - 0.4, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
-    return Panel("scores", title, marks, over, up, WIDE, 150, ("column",), below="backward")
+    return Panel("scores", title, marks, over, up, WIDE, 150, ("column",))
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
     """Return a table of queries and keys, in tiles, with the chosen query marked."""
     (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
     marks = (
-        Heat(xp.where(xp.isnan(found.scores), np.nan, values), *colours),
+        Heat(xp.where(xp.isnan(found.scores), nan, values), *colours),
         *found.borders("x", keys),
         *found.borders("y", queries),
         Box(-0.5, row - 0.5, keys - 0.5, row + 0.5, kind=MOVED),
         Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
+        found.marked(-0.5, queries - 0.5),
     )
     over, up = Axis(tr("key")), Axis(tr("query"))
     return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)
@@ -253,20 +258,20 @@ def _backward(xp, found: Attention) -> Panel:
     P, dP, D = map(found.of_query, (found.P, found.dP, found.D))
     high, level = reach(xp, 1.3, xp.where(P > 0.0, dP, 0.0)), D + 0.0 * dP
     now = found.tile == found.back
-    left = xp.where(found.back < 0.0, np.nan, xp.min(xp.where(now, start, 1.0)))
-    nothing = np.full(1, np.nan)
+    left = xp.where(found.back < 0.0, nan, xp.min(xp.where(now, start, 1.0)))
+    nothing = np.full(1, nan)
     marks = (
-        *found.at_work(found.back, left, xp.max(xp.where(now, ends, 0.0)), high, 0.006),
-        *areas(start, ends, xp.where(come, np.nan, dP), level, PALE),
-        *areas(start, ends, xp.where(come, dP, np.nan), level),
+        found.at_work(found.back, left, xp.max(xp.where(now, ends, 0.0)), high),
+        *areas(start, ends, xp.where(come, nan, dP), level, PALE),
+        *areas(start, ends, xp.where(come, dP, nan), level),
         *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),
         Bars(nothing, nothing, GRADIENT, tr("dS")),
         Bars(nothing, nothing, PALE, tr("later tile")),
         Rule(
             "x",
-            element(xp, (start + ends) / 2, found.column),
+            element(xp, xp.concat([(start + ends) / 2, nothing]), found.column),
             tr("key {k}", k=written(found.column, "d")),
-            MOVED,
+            GUIDE,
         ),
         said(
             start,
@@ -280,7 +285,7 @@ def _backward(xp, found: Attention) -> Panel:
         ),
         Grip(
             xp.maximum(found.state.swept - 1.0, 0.0),
-            0.86 * high,
+            -0.9 * high,
             ("swept",),
             ((1.0, 1.0, 0),),
             tr("progress of the backward pass"),
@@ -289,8 +294,18 @@ def _backward(xp, found: Attention) -> Panel:
         ),
     )
     title = tr(
-        "backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
+        "Then backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
         row=written(found.row, "d"),
     )
     over = Axis(tr("P, the width of a column"), 0.0, 1.0)
-    return Panel("backward", title, marks, over, Axis(tr("dP"), -high, high), WIDE, 370, rows=2)
+    return Panel(
+        "backward",
+        title,
+        marks,
+        over,
+        Axis(tr("dP"), -high, high),
+        WIDE,
+        330,
+        rows=2,
+        below="scores",
+    )

@@ -6,22 +6,7 @@ import numpy as np
 
 from aclnn_viz.errors import invalid, shown
 from aclnn_viz.pictures import fonts
-from aclnn_viz.pictures.marks import (
-    Arrows,
-    Band,
-    Bars,
-    Blocks,
-    Box,
-    Dots,
-    Grip,
-    Handles,
-    Heat,
-    Image,
-    Line,
-    Note,
-    Rule,
-    Spots,
-)
+from aclnn_viz.pictures.marks import Arrows, Band, Bars, Dots, Heat, Image, Line
 from aclnn_viz.pictures.palette import DRAWING, HANDLE, MAPS, coloured
 from aclnn_viz.pictures.panels import Panel, fitted, has_cells
 from aclnn_viz.pictures.style import SERIES, THEMES, Theme
@@ -165,7 +150,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if not cells:
         axes.grid(color=look.grid, linewidth=WIDTH["grid"])
     for mark in panel.marks:
-        DRAW[type(mark)](axes, mark, look)
+        globals()[f"_{type(mark).__name__.lower()}"](axes, mark, look)  # the function of its name
     axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
     # the panel's left end, as a share of the axes
     edge = (left + GAP - axes.bbox.x0) / axes.bbox.width
@@ -183,7 +168,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         gid="title",
     )
     for mark in heats[:1]:
-        _key(axes, mark, _shades(mark, look), edge, 0.72 * LINE * (rows - 1))
+        _key(axes, mark, _shades(mark.map, look), edge, 0.72 * LINE * (rows - 1))
 
 
 def _ticked(axes, panel: Panel, places: list) -> None:
@@ -345,13 +330,14 @@ def _arrows(axes, mark, look):
     )
 
 
-def _shades(mark: Heat, look: Theme) -> str:
-    """Return the name of a matrix's colours in a theme."""
-    return "diverging_dark" if look.index and mark.map == "diverging" else mark.map
+def _shades(name: str, look: Theme) -> str:
+    """Return the name of a map's colours in a theme."""
+    dark = f"{name}_dark"
+    return dark if look.index and dark in MAPS else name
 
 
 def _heat(axes, mark, look):
-    colours = _shades(mark, look)
+    colours = _shades(mark.map, look)
     _image(axes, Image(mark.values, colours, mark.low, mark.high), look)
     values = np.asarray(mark.values, np.float64)
     rows, columns = values.shape
@@ -464,7 +450,8 @@ def _rectangle(axes, x0, y0, x1, y1, **style):
 
 def _box(axes, mark, look):
     colour, corners = _colour(mark, look)["color"], (mark.x0, mark.y0, mark.x1, mark.y1)
-    _rectangle(axes, *corners, facecolor=(colour, mark.filled), edgecolor=colour)
+    colour = look.background if mark.filled < 0 else colour
+    _rectangle(axes, *corners, facecolor=(colour, abs(mark.filled)), edgecolor=colour)
     down = axes.yaxis_inverted()
     ends = axes.transData.transform([corners[:2], corners[2:]])
     full = mark.filled > 0.5  # a word within it is left out where it has no room
@@ -483,7 +470,7 @@ def _box(axes, mark, look):
 
 def _blocks(axes, mark, look):
     colour = _colour(mark, look)["color"]
-    shades = coloured(mark.values, "hues", 0, mark.high) / 255
+    shades = coloured(mark.values, _shades("hues", look), 0, mark.high) / 255
     parts = zip(mark.x0, mark.y0, mark.x1, mark.y1, mark.values, mark.wrong, strict=True)
     for k, (x0, y0, x1, y1, value, wrong) in enumerate(parts):
         frame, bright = np.isnan(value), shades[k] @ (0.3, 0.6, 0.1) > 0.5
@@ -507,16 +494,8 @@ def _note(axes, mark, look):
     axes.text(mark.x, mark.y, text, **style)
 
 
-DRAW = {
-    Line: _line,
-    Dots: _dots,
-    Bars: _bars,
-    Band: _band,
-    Arrows: _arrows,
-    Heat: _heat,
-    Image: _image,
-    Handles: _handles,
-    Grip: lambda axes, mark, look: axes.plot(
+def _grip(axes, mark, look):
+    axes.plot(
         mark.x,
         mark.y,
         "s",
@@ -524,10 +503,8 @@ DRAW = {
         markerfacecolor=look.background,
         markeredgewidth=WIDTH["box"],
         **_colour(mark, look),
-    ),
-    Rule: _rule,
-    Box: _box,
-    Blocks: _blocks,
-    Note: _note,
-    Spots: lambda axes, mark, look: None,
-}
+    )
+
+
+def _spots(axes, mark, look):
+    """Spots are not drawn."""

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from panelled_explorer import mark, marks, stage
 
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note
-from aclnn_viz.pictures.roles import GRADIENT, PALE
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule
+from aclnn_viz.pictures.roles import GRADIENT, GUIDE, PALE
 from aclnn_viz.pictures.text import unmarked
 
 STATES = [
@@ -113,9 +113,21 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
     wide = np.diff(line.x) != 0
     across = np.diff(line.y)[wide]
     assert (across[np.isfinite(across)] == 0).all()
-    boxes = [mark(shown, "scores", Box), marks(shown, "map", Box)[1]]
+    boxes = [mark(shown, "scores", Box, "tile 2"), marks(shown, "map", Box)[1]]
     assert [(box.x0, box.x1) for box in boxes] == [(7.5, 11.5)] * 2
-    assert mark(shown, "scores", Note).text == "tile 2"
     assert found.now == 2
     said = unmarked(subject.said(data))
     assert said.endswith(f"times {exp(found.top[0] - found.top[1]):.4g}.")
+
+
+@pytest.mark.parametrize("column", [-1, 2])
+def test_a_key_is_marked_in_all_panels_once_it_is_chosen(column):
+    subject, data, found = opened(column=column)
+    shown = subject.show(data)
+    for name in ("scores", "map", "gradients"):
+        box = marks(shown, name, Box)[-1]
+        ends = (column - 0.5, column + 0.5) if column >= 0 else (np.nan, np.nan)
+        assert box.kind == GUIDE and (box.x0, box.x1) == pytest.approx(ends, nan_ok=True)
+    middle = found.P[8, :2].sum() + found.P[8, 2] / 2 if column >= 0 else np.nan
+    rule = [each for each in marks(shown, "backward", Rule) if each.label]
+    assert rule[0].at == pytest.approx(middle, nan_ok=True)

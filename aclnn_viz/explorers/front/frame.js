@@ -1,9 +1,22 @@
 // What stands around the marks of a panel: axes with their ticks and labels, and the legend.
 
+const LONG = 56, CLOSE = 13;  // pixels: of a name of a tick that may be broken, and between its rows
 const RAMP = Float32Array.from({ length: 70 }, (_, k) => k / 69);
 
 class Frame extends Marks {
-  axes(context, { x, y }, box, upright, bare, plain) {
+  // The ticks of the y axis, a long name in two rows on a narrow page with room for them: [value, rows].
+  named(context, { y: { ticks, low, high }, height }) {
+    const at = ticks.map(([value]) => value).sort((a, b) => a - b), share = (height || this.panel.height) / Math.abs(high - low);
+    const broken = this.kit.crops && at.every((value, k) => !k || (value - at[k - 1]) * share >= 2 * CLOSE);
+    return ticks.map(([value, text]) => {
+      const ways = [...text.matchAll(/ |(?<=[a-z])(?=[A-Z])/g)].map(({ index }) => [text.slice(0, index), text.slice(index).trim()]);
+      const [best] = broken && widthOf(context, text) > LONG ? ways.sort((a, b) => Math.max(a[0].length, a[1].length) - Math.max(b[0].length, b[1].length)) : [];
+      return [value, best ?? [text]];
+    });
+  }
+
+  axes(context, spec, box, upright, bare, plain) {
+    const { x, y } = spec;
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
     if (!bare) {
       context.strokeStyle = theme.faint;
@@ -24,13 +37,13 @@ class Frame extends Marks {
       write(context, text, Math.max(half, Math.min(at, this.panel.width - half)), box.bottom + LINE / 2 + 2, theme.text);
     }
     free = Infinity;
-    for (const [value, text] of [...y.ticks].sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
+    for (const [value, rows] of this.named(context, spec).sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
       const at = this.sy(value);
       if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
       if (!plain) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
       if (at > free) continue;
       free = at - 13;
-      write(context, text, box.left - 4, at, theme.text, TEXT, "right");
+      rows.forEach((row, k) => write(context, row, box.left - 4, at + (k - (rows.length - 1) / 2) * CLOSE, theme.text, TEXT, "right"));
     }
     context.stroke();
     if (x.label && !this.shared) {

@@ -1,6 +1,8 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const letters = {};  // their widths
+// -0.0006145 as -6.145e-4; what is no number stays.
+const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
 
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {
@@ -129,8 +131,9 @@ class Marks {
   }
 
   heat(context, mark) {
-    const { values, columns, map, low, high, words } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
+    const { values, columns, map, low, high } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const room = Math.min(Math.abs(w), Math.abs(h));
+    const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
     const texts = words.length ? few && words : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
       ?? this.digits(context, this.framed(mark), Math.abs(w) - 1, Math.abs(h)));
@@ -246,7 +249,9 @@ class Marks {
   // How many points of lines and dots lie where words would stand.
   crowd(left, y, wide) {
     let count = 0;
-    for (const { mark, x: xs, y: ys } of this.marks) {
+    for (const { mark, x: xs, y: ys, x0, x1, label } of this.marks) {
+      const edges = mark === "Box" && label ? [this.sx(x0), this.sx(x1)] : [];  // of a frame, which a word would break
+      if (edges.some((edge) => edge > left - 5 && edge < left + wide + 5)) count += 100;
       if (mark !== "Line" && mark !== "Dots") continue;
       const step = Math.ceil(xs.length / 500);
       for (let k = 0; k < xs.length; k += step) {
@@ -265,11 +270,15 @@ class Marks {
     this.written(context, text, x, y, wide, this.kit.theme.opacity.ground);
   }
 
-  written(context, text, x, y, wide, ground) {
-    context.globalAlpha = ground;
+  ground(context, x, y, wide, opacity) {
+    context.globalAlpha = opacity;
     context.fillStyle = this.kit.theme.back;
     context.fillRect(x - 2, y - 7, wide + 4, 14);
     context.globalAlpha = 1;
+  }
+
+  written(context, text, x, y, wide, opacity) {
+    this.ground(context, x, y, wide, opacity);
     write(context, text, x, y, this.kit.theme.text, TEXT, "left");
   }
 
@@ -277,6 +286,13 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     const bare = label.replace(/^[^-\d]+/, ""), short = wide > widthOf(context, label) + 4 ? label : bare, fits = wide > widthOf(context, short) + 4 && tall > LINE;
+    if (filled < 0) {
+      context.globalAlpha = -filled;
+      context.fillStyle = this.kit.theme.back;
+      context.fillRect(left, top, wide, tall);
+      context.globalAlpha = 1;
+      return;
+    }
     if (filled === 1 && !fits) {  // the ground of a word without room: the whole cell for its number, or a line at its foot
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)];
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), this.sy(row + 0.5) - this.sy(row - 0.5)];
@@ -307,10 +323,16 @@ class Marks {
       if (fits) write(context, short, left + wide / 2, top + tall / 2, this.kit.theme.back);
       return;
     }
-    wrapped(context, label, wide - 8).forEach((text, k) => {
-      const ground = filled ? 0 : this.kit.theme.opacity.ground;
-      this.written(context, text, left + 5, top + 10 + k * LINE, widthOf(context, text), ground);
-    });
+    if (!label) return;
+    const room = wide - 8, ground = filled ? 0 : this.kit.theme.opacity.ground, say = (text, x, y, lies) => {
+      const long = widthOf(context, text);
+      this.taken.push([x, y, long]);
+      this.written(context, text, x, y, long, lies);
+    };
+    if (filled && label.split(" ").some((word) => widthOf(context, word) > room)) {  // beside a frame that is too narrow for it
+      const long = widthOf(context, label), beyond = left + wide + 5 + long > this.area.right;
+      say(label, beyond ? left - long - 5 : left + wide + 5, top + 10, this.kit.theme.opacity.ground);
+    } else wrapped(context, label, room).forEach((text, k) => say(text, left + 5, top + 10 + k * LINE, ground));
   }
 
   // Rectangles in the colours of their values; of the value that is pointed at, in whatever panel, all have a frame.
@@ -333,11 +355,16 @@ class Marks {
       if (wide > 6 || frame || wrong[k]) context.strokeRect(a, b, wide, d - b);
       context.globalAlpha = 1;
       const [, lead = "", bare = "", unit = ""] = /^(.* )?(\d\S*)( \S+)?$/.exec(words[k]) ?? [];  // what, how much, unit
-      const text = [words[k], lead + bare, bare + unit, bare].find((one) => one && wide >= widthOf(context, one) + (one === words[k] ? 4 : 2));
-      if (!text || d - b < 12) continue;
+      const has = (one, room, size) => one && wide >= widthOf(context, one, size) + room, what = lead.trim();
+      const line = [words[k], lead + bare, bare + unit, bare].find((one) => has(one, one === words[k] ? 4 : 2));
+      const two = what && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
+      const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 1, SMALLEST));
+      const [rows, size] = two ? [[what, bare], SMALLEST] : line ? [[line], TEXT] : [short ? [short] : [], SMALLEST];
+      if (!rows.length || d - b < 12) continue;
       const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
-      if (wrong[k]) this.written(context, text, (a + c - widthOf(context, text)) / 2, (b + d) / 2, widthOf(context, text), 1);
-      else write(context, text, (a + c) / 2, (b + d) / 2, frame ? theme.text : bright ? theme.cell.dark : theme.cell.light);
+      const ink = frame || wrong[k] ? theme.text : bright ? theme.cell.dark : theme.cell.light;
+      if (wrong[k]) for (const row of rows) this.ground(context, (a + c - widthOf(context, row, size)) / 2, (b + d) / 2, widthOf(context, row, size), 1);
+      rows.forEach((row, n) => write(context, row, (a + c) / 2, (b + d) / 2 + (n - (rows.length - 1) / 2) * (SMALLEST + 0.5), ink, size));
     }
   }
 
@@ -359,7 +386,7 @@ class Marks {
   note(context, { x, y, text, align, room: wide, math }) {
     const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
-    if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - 6);
+    if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - (math ? 12 : 6));
     for (const other of wide ? [] : this.marks) {
       if (other.mark !== "Note" || other.align !== align || Math.abs(this.sy(other.y) - level) > 6) continue;
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);

@@ -105,8 +105,8 @@ class Drawing extends Frame {
     const { x, y } = spec;
     this.rows = this.legend(context);
     const legend = this.panel.alike ? Math.max(...this.kit.all.map(({ alike, drawing }) => (alike && drawing.rows) || 0)) : this.rows;
-    const lined = this.kit.all.flatMap(({ drawing: { spec: each } }) => (each?.below === spec.name ? each.y.ticks : []));  // below it, in line
-    const wide = Math.max(0, ...[...y.ticks, ...lined].map(([, text]) => widthOf(context, text)));
+    const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || each?.below === spec.name);  // below it, in line
+    const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
@@ -117,6 +117,7 @@ class Drawing extends Frame {
     this.sy = scaling(y, box.bottom, box.top);
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
     this.axes(context, spec, box, upright, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
+    this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {
@@ -137,7 +138,9 @@ class Drawing extends Frame {
     context.setLineDash([]);
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
-    const { panel } = this;
+    const { panel } = this, [, from, , to] = spec.opens, middle = (this.sx(from) + this.sx(to)) / 2;
+    if (panel.sideways && from !== undefined && this.middle !== middle) this.afterwards(() => { panel.figure.scrollLeft = middle - panel.seen / 2; });
+    this.middle = middle;  // what is chosen is in sight
     if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
   }
