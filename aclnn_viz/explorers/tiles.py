@@ -41,13 +41,18 @@ def plays(data: Data) -> tuple[dict, ...]:
 def headline(data: Data) -> list[str]:
     run, work, state = data.work.run, data.work, data.state
     taken, size = (f"{n / 1024:.1f} KiB" for n in (run.ub_bytes, run.platform.GetCoreMemSize()))
-    steps = max((job.step for jobs in work.jobs.values() for job in jobs), default=0) + 1
-    named = {"program": state.program, "n": run.cores, "all": state.cores, "steps": steps}
-    most = max((int(part.tile.max()) + 1 for part in work.owned), default=0)
-    says = message(
-        "{program} on {n} of {all} cores: up to {tiles} tiles a core, {steps} steps, {taken} of the {size} of a Unified Buffer."
-    )
-    lines = [tr(says, tiles=most, taken=taken, size=size, **named)]
+    lines = [
+        tr(
+            "{program} on {n} of {all} cores: up to {tiles} tiles a core, {steps} steps, {taken} of the {size} of a Unified Buffer.",
+            program=state.program,
+            n=run.cores,
+            all=state.cores,
+            tiles=max((int(part.tile.max()) + 1 for part in work.owned), default=0),
+            steps=max((job.step for jobs in work.jobs.values() for job in jobs), default=0) + 1,
+            taken=taken,
+            size=size,
+        )
+    ]
     wrong = [
         tr(
             "{n} of {all} numbers of {output}",
@@ -75,36 +80,27 @@ def headline(data: Data) -> list[str]:
     lines += [data.times.sentence] if data.times else []
     if fault := data.fault:
         case = ", ".join(f"{name}={value!r}" for name, value in fault.case.items())
-        says = (
+        seen = tr(
             message("Symptom: {what}.")
             if fault.shows in kinds or wrong
             else message(
                 "The mistake does not show here ({what}), but does with {case} on {n} cores."
-            )
-        )
-        seen = tr(
-            says, what=tr(fault.shows), case=case or tr("the shape of its case"), n=fault.cores
+            ),
+            what=tr(fault.shows),
+            case=case or tr("the shape of its case"),
+            n=fault.cores,
         )
         lines.append(tr("The fault: {story}. {seen}", story=tr(fault.story), seen=seen))
     return lines
-
-
-def pointed(panels) -> list[str]:
-    """Return the texts shown when pointing at marks."""
-    return [
-        f"  {text}"
-        for panel in panels
-        for mark in panel.marks
-        if isinstance(mark, Spots)
-        for text in mark.texts
-    ]
 
 
 def described(data: Data, seen) -> list[str]:
     """Return all hazards with their lines, the texts for pointing, and the program's limit in stated time."""
     hazards = [f"{hazard} ({hazard.times} ×)\n    {hazard.source}" for hazard in data.hazards]
     bounds = [repr(data.times)] if data.times else []
-    return [*(hazards or [tr(NO_HAZARD)]), *pointed(seen[::-2]), *bounds]
+    marks = (mark for panel in seen[::-2] for mark in panel.marks if isinstance(mark, Spots))
+    texts = [f"  {text}" for mark in marks for text in mark.texts]
+    return [*(hazards or [tr(NO_HAZARD)]), *texts, *bounds]
 
 
 def around(data: Data) -> tuple:

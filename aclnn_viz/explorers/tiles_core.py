@@ -8,7 +8,7 @@ withholds the copy from the readers that start too early; differences from the r
 
 from bisect import bisect_right
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -26,6 +26,7 @@ from aclnn_viz.explorers.tiles_data import (
     pipe_name,
     program_of,
     ran,
+    record,
     times_of,
     watched,
 )
@@ -35,7 +36,7 @@ from aclnn_viz.tiles.schedules import Eager
 FAR = 1e6  # a time later than any other
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Core:
     """The instructions of a core in order; times are pairs (a, b) of arrays that mean max(a, b + lateness).
 

@@ -9,7 +9,6 @@ core its pipe and step, its waits, reads and writes, and whether it showed a haz
 """
 
 from collections import defaultdict
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from aclnn_viz.explorers.state import StateError, check_choices, check_indices
 from aclnn_viz.operators import operator, operators
 from aclnn_viz.operators.products import PRODUCTS, SOC
 from aclnn_viz.operators.registry import own
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.tiles import fault as editing
 from aclnn_viz.tiles.memory import MTE2, PIPE_NAMES
 from aclnn_viz.tiles.platforms import ARCHS
@@ -81,7 +81,7 @@ class State:
     seed, __post_init__ = Machine.seed, Machine.__post_init__
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Job:
     """An instruction at its place in the timeline: `writes` and `reads` are (memory, span).
 
@@ -100,7 +100,7 @@ class Job:
     waits: tuple  # for each pipe, the number of its instructions that must finish before this one
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Owned:
     """One output, per flat element: the core that writes it last (-1: none), its tile there, and errors beyond rounding.
 
@@ -113,7 +113,7 @@ class Owned:
     wrong: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Work:
     """The run of a program: the part of the data that depends on no chosen core or step."""
 
@@ -123,7 +123,7 @@ class Work:
     jobs: dict[int, list[Job]]  # jobs by core, in order of issue
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The data that the explorer of tile programs draws."""
 
@@ -171,10 +171,8 @@ def options(state: State) -> dict:
     else:
         given = rows_of(op, state.rows, state.columns, state.seed, state.dtype)
     fault = FAULTS.get(state.fault)
-    needed = (
-        {name: value for name, value in fault.case.items() if not _sizes(value)} if fault else {}
-    )
-    return {name: value for name, value in needed.items() if name != "dtype"} | given
+    case = fault.case.items() if fault else ()
+    return {name: value for name, value in case if name != "dtype" and not _sizes(value)} | given
 
 
 def _sizes(value) -> bool:
@@ -235,12 +233,7 @@ def _work(state: Machine) -> Work:
         for memory, span in one.writes
         if memory is not one.core.ub
     ]
-    return Work(
-        program,
-        run,
-        owned(program, state, run, stores),
-        jobs,
-    )
+    return Work(program, run, owned(program, state, run, stores), jobs)
 
 
 @lru_cache(4)

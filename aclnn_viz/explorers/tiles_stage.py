@@ -12,6 +12,7 @@ from itertools import groupby
 from types import SimpleNamespace
 
 import numpy as np
+from numpy import inf, nan
 
 from aclnn_viz.explorers.arrays import element, point
 from aclnn_viz.explorers.tiles_core import Core
@@ -88,7 +89,7 @@ class Scene:
         last = element(self.xp, self.end[own], self.xp.maximum(begun - 1, 0))
         return own, self.xp.where((begun > 0) & (self.now < last), begun, 0)
 
-    def working(self, pipe: int, values, nothing=np.nan):
+    def working(self, pipe: int, values, nothing=nan):
         """Return the element of `values` for the running instruction of a pipe."""
         own, at = self.work[pipe]
         return element(self.xp, np.array([nothing, *np.asarray(values)[own]]), at)
@@ -99,13 +100,13 @@ class Scene:
         """
         x0, *others = corners
         wrong = np.zeros(len(k)) if sound else self.wrong[k]
-        x0 = x0 if there is None else self.xp.where(there, x0, np.nan)
+        x0 = x0 if there is None else self.xp.where(there, x0, nan)
         words = tuple(self.names[one] for one in k)
         return Blocks(x0, *others, self.core.tile[k].astype(float), wrong, self.high, words)
 
     def frames(self, corners, kind=GUIDE) -> Blocks:
         none = np.zeros(corners[0].size)
-        return Blocks(*corners, none + np.nan, none, self.high, (), kind)
+        return Blocks(*corners, none + nan, none, self.high, (), kind)
 
     def time(self, value):
         if self.data.times:
@@ -126,20 +127,18 @@ def laid(core: Core) -> SimpleNamespace:
         [*dict.fromkeys(one[0] for one, at in zip(core.parts, core.pipes) if one and at == pipe)]
         for pipe in (MTE2, MTE3)
     )
-    ins, shelf = ins[:TAPES], len(ins[:TAPES]) + 1.0
+    ins, shelf = ins[:TAPES], len(ins[:TAPES]) + 1.5
     outs = [name for name in outs if name not in ins][:TAPES]
     row = {name: float(k) for k, name in enumerate(ins)}
-    row |= {name: shelf + 4.0 + k for k, name in enumerate(outs)}
+    row |= {name: shelf + 3.8 + k for k, name in enumerate(outs)}
     most = max((one[1] + 1 for one in core.parts if one), default=1)
-    parts = np.array(
-        [(one[1], row.get(one[0], np.nan)) if one else (0, np.nan) for one in core.parts]
-    )
+    parts = np.array([(one[1], row.get(one[0], nan)) if one else (0, nan) for one in core.parts])
     many = min(max(len(core.slots), 1), SLOTS)
     into, out = {k: slot for slot, k, _ in core.held}, dict(core.read)
     via = [(into if at == MTE2 else out).get(k, SLOTS) for k, at in enumerate(core.pipes)]
     parts = _corners(*parts.reshape(-1, 2).T[:1], most, parts.reshape(-1, 2).T[1])
-    parts[0, np.isnan(parts[1]) | (np.array(via) >= SLOTS)] = np.nan
-    ways = ("MTE2 ↓", len(ins)), ("", shelf), ("V", shelf + 2.1), ("MTE3 ↓", shelf + 3.1)
+    parts[0, np.isnan(parts[1]) | (np.array(via) >= SLOTS)] = nan
+    ways = ("MTE2 ↓", len(ins)), ("", shelf), ("V", shelf + 1.8), ("MTE3 ↓", shelf + 2.8)
     rows = [(y + 0.5, name) for name, y in (*row.items(), *ways)]
     return SimpleNamespace(
         parts=parts,
@@ -148,7 +147,8 @@ def laid(core: Core) -> SimpleNamespace:
         shown=range(min(len(core.slots), SLOTS)),
         shelf=shelf,
         rows=tuple(rows),
-        bottom=shelf + 4.1 + len(outs),
+        lanes=(len(ins), shelf + 2.8),
+        bottom=shelf + 3.9 + len(outs),
     )
 
 
@@ -165,10 +165,11 @@ def machine(scene: Scene) -> Panel:
             done = scene.end[own] <= scene.now if leaves else None
             marks += [scene.frames(corners)] if leaves else []
             marks += [scene.blocks(corners, own, done, sound=not leaves)]
-            says = message("{tensor}, part {k}: {n} bytes")
-            named = (dict(zip(("tensor", "k", "n"), core.parts[k])) for k in own)
-            texts = tuple(tr(says, **each | {"k": each["k"] + 1}) for each in named)
-            marks.append(Spots(*corners, texts))
+            texts = (
+                tr("{tensor}, part {k}: {n} bytes", tensor=name, k=k + 1, n=n)
+                for name, k, n in (core.parts[one] for one in own)
+            )
+            marks.append(Spots(*corners, tuple(texts)))
     marks += [*_shelf(scene, place), *_copies(scene, place), *_vector(scene, place)]
     title = tr(
         "Core {core}, emulated: from global memory through the Unified Buffer and back",
@@ -191,11 +192,9 @@ def machine(scene: Scene) -> Panel:
 def _shelf(scene: Scene, place):
     """Yield the slots with their present tiles and names."""
     xp, core = scene.xp, scene.core
-    if not place.shown:
-        return
     frames = place.slot(np.arange(len(place.shown)))
     slot, k, after = core.held[core.held[:, 0] < SLOTS].T
-    until = xp.where(after < 0, np.inf, scene.end[after])
+    until = xp.where(after < 0, inf, scene.end[after])
     there = (scene.end[k] <= scene.now) & (scene.now < until)
     texts, labels = [], []
     for number in place.shown:
@@ -219,46 +218,42 @@ def _shelf(scene: Scene, place):
         first, *_, last = (*group,) * 2
         left, right = frames[0, first], frames[2, last]
         if len(name) * LETTER < right - left:
-            yield Note((left + right) / 2, place.shelf + 1.35, name)
+            yield Note((left + right) / 2, place.shelf - 0.2, name)
 
 
 def _vector(scene: Scene, place):
     """Yield the box of the vector unit with its present tile, and arrows from its sources and to its results."""
-    xp, core, top = scene.xp, scene.core, place.shelf + 2.1
+    xp, core, top = scene.xp, scene.core, place.shelf + 1.8
     own, at = scene.work[V]
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
     corners = [np.full(1, end) for end in (0.36, top, 0.64, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
-    none, there = np.zeros(1), xp.where(at > 0, corners[0], np.nan)
+    none, there = np.zeros(1), xp.where(at > 0, corners[0], nan)
     idle = (choose(xp.minimum(at, 1), tr("V is idle"), ""),)
-    yield Blocks(*corners, none + np.nan, none, scene.high, idle, GUIDE)
+    yield Blocks(*corners, none + nan, none, scene.high, idle, GUIDE)
     tile, words = point(scene.working(V, core.tile)), (choose(at, "", *says),)
     yield Blocks(there, *corners[1:], tile, point(wrong), scene.high, words, WRONG)
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
         k, slot = pairs[(core.pipes[pairs[:, 0]] == V) & (pairs[:, 1] < SLOTS)].T
         x0, _, x1, y = place.slot(slot)
-        y = y + 0.7  # below the names of the slots
         x, up, sign = (x0 + x1) / 2, top - y, 1 if kind == READ else -1
-        there = xp.where(scene.running[k], x if sign > 0 else middle + 0.0 * x, np.nan)
+        there = xp.where(scene.running[k], x if sign > 0 else middle + 0.0 * x, nan)
         if k.size:
             yield Arrows(there, y if sign > 0 else y + up, sign * (middle - x), sign * up, kind)
 
 
 def _copies(scene: Scene, place):
-    """Yield copies on their way, each from its part to its slot or back."""
+    """Yield copies on their way, each in the lane of its pipe, from the place of its part to that of its slot or back."""
     own = np.flatnonzero(np.isin(scene.core.pipes, (MTE2, MTE3)))
     if not own.size:
         return
     share = (scene.now - scene.start[own]) / (scene.end[own] - scene.start[own])
     leaves = scene.core.pipes[own] == MTE3
     ends = place.parts[:, own], place.slot(np.array(place.via)[own])
-    (a, b), share = (
-        (np.where(leaves, *each) for each in (ends[::-1], ends)),
-        share * share * (3.0 - 2.0 * share),
-    )
-    yield scene.blocks(
-        [low + (high - low) * share for low, high in zip(a, b)], own, scene.running[own]
-    )
+    a, b = (np.where(leaves, *each) for each in (ends[::-1], ends))
+    x0, _, x1, _ = a + (b - a) * share * share * (3.0 - 2.0 * share)
+    y = np.where(leaves, *place.lanes[::-1]) + 0.05 + 0.35 * share
+    yield scene.blocks((x0, y, x1, y + 0.6), own, scene.running[own])
 
 
 def source(scene: Scene) -> Panel:
@@ -271,7 +266,7 @@ def source(scene: Scene) -> Panel:
     lines = lines[first:][:LINES]
     at = np.array(
         [
-            lines.index(job.line) if job.line in lines and job.file == file else np.nan
+            lines.index(job.line) if job.line in lines and job.file == file else nan
             for job in core.jobs
         ]
     )
@@ -292,14 +287,7 @@ def source(scene: Scene) -> Panel:
     numbers = tuple((k, str(line)) for k, line in enumerate(lines))
     down = Axis("", rows - 0.5, -0.5, ticks=numbers)
     return Panel(
-        "source",
-        tr("Lines of the program at work"),
-        marks,
-        UNIT,
-        down,
-        7,
-        17 * rows,
-        rows=2,
+        "source", tr("Lines of the program at work"), marks, UNIT, down, 7, 17 * rows, rows=2
     )
 
 
@@ -307,7 +295,12 @@ def timeline(scene: Scene) -> Panel:
     """Return the pipes in time, for dragging, with the wait as a chain; below them the run with the other number of buffers."""
     core, span, other = scene.core, scene.span, scene.data.other
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
-    rows, bottom, marks = [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)], len(used) - 0.2, []
+    rows, bottom, now = (
+        [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)],
+        len(used) - 0.2,
+        scene.now / span,
+    )
+    marks = [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
         corners = scene.start / span, row - HALF, scene.end / span, row + HALF
@@ -327,12 +320,10 @@ def timeline(scene: Scene) -> Panel:
         done = (scene.done, 2.0), (other.span, bottom + 0.85)
         marks += [Note(when / span + 0.01, y, scene.time(when), "left") for when, y in done]
         bottom += 1.6
-    now = scene.now / span
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
         *_chain(scene),
-        Rule("x", now, "", MOVED),
-        Grip(now, -0.75, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
+        Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
     ]
     places = tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span))
     label = (
@@ -359,12 +350,12 @@ def timeline(scene: Scene) -> Panel:
 def _waits(scene: Scene, used):
     """Yield V's idle times with their lengths, which a second buffer would fill."""
     start, end = scene.waits
-    there = scene.xp.where(end - start > BRIEF * scene.span, start, np.nan) / scene.span
+    there = scene.xp.where(end - start > BRIEF * scene.span, start, nan) / scene.span
     row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
     ends = there, row - HALF, end / scene.span, row + HALF
     gaps = end - start
     words = tuple(tr("waits {time}", time=scene.time(gaps[k])) for k in range(start.size))
-    yield Blocks(*ends, none + np.nan, none, 1.0, words, READ)
+    yield Blocks(*ends, none + nan, none, 1.0, words, READ)
     yield Spots(*ends, words)
 
 
@@ -372,14 +363,20 @@ def _said(scene: Scene) -> tuple[tuple, tuple]:
     """Return the texts that the pointer shows on instructions; a click on a copy makes that copy late."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
-        lasts = tr("{time} µs", time=f"{takes:.3f}") if scene.data.times else tr("1 step")
-        named = {
-            "pipe": pipe_name(job.pipe),
-            "name": job.name,
-            "line": job.line,
-            "k": scene.names[k],
-        }
-        texts.append(tr("{pipe}, tile {k}: {name} in line {line}, {time}", time=lasts, **named))
+        takes = takes + scene.late if k == scene.core.copy else takes
+        lasts = (
+            tr("{time} µs", time=written(takes, ".3f")) if scene.data.times else scene.time(takes)
+        )
+        texts.append(
+            tr(
+                "{pipe}, tile {k}: {name} in line {line}, {time}",
+                pipe=pipe_name(job.pipe),
+                name=job.name,
+                line=job.line,
+                k=scene.names[k],
+                time=lasts,
+            )
+        )
         sets.append((("tile", int(scene.core.tile[k])),) if job.pipe == MTE2 else ())
     return tuple(texts), tuple(sets)
 
@@ -394,7 +391,7 @@ def _chain(scene: Scene):
     end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
     links = np.linspace(0.0, 1.0, 5) if wait else np.array([0.0, 0.12, 0.88, 1.0])
     x, y = end + (begins - end) * links, HALF + (1.0 - 2.0 * HALF) * links
-    yield scene.frames((x - 0.01, y - 0.08, x + 0.01, y + 0.08), READ if wait else WRONG)
+    yield scene.frames((x - 0.012, y - 0.08, x + 0.012, y + 0.08), READ if wait else WRONG)
     says = (
         message("the wait: V begins when this copy has landed; click to break it")
         if wait
@@ -410,7 +407,7 @@ def _chain(scene: Scene):
         k=scene.names[core.copy],
         time=scene.time(scene.late),
     )
-    yield Grip(end, -HALF, ("late",), (unit,), label, MOVED)
+    yield Grip(end, -0.62, ("late",), (unit,), label, MOVED)
 
 
 def why_idle(data: Data) -> str:
