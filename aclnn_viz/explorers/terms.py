@@ -86,16 +86,20 @@ def named(term: Term, tex: bool = False, flat: bool = False) -> str:
     return f"{head}_{{{tail.replace('_', ' ')}}}" if tail else head
 
 
-def written(term: Term, tex: bool = False, flat: bool = False) -> str:
-    """Return the formula of a step, with names for named operands."""
+def written(term: Term, tex: bool = False, flat: bool = False, texts=()) -> str:
+    """Return the formula of a step, with names for named operands, or with `texts` for all."""
     how = STEPS.get(term.op, {})
-    texts = [
-        named(taken, tex, flat) if isinstance(taken, Term) else constant(taken)
-        for taken in term.takes
-    ]
+    texts, given = (
+        texts
+        or [
+            named(taken, tex, flat) if isinstance(taken, Term) else constant(taken)
+            for taken in term.takes
+        ],
+        texts,
+    )
     if tex and "form" in how and not (flat and "between" in how):
         return how["form"].format(*texts)
-    texts = [f"({text})" if term.loose(k) else text for k, text in enumerate(texts)]
+    texts = [f"({text})" if not given and term.loose(k) else text for k, text in enumerate(texts)]
     if "binds" in how:
         sign = how["set"] if tex and "set" in how else how.get("between", "")
         return how.get("before", "") + sign.join(texts)
@@ -202,18 +206,12 @@ class Steps:
             how.get("axis"),
             len(self.made),
         )
-        key = (
-            name,
-            str(how),
-            np.shape(values),
-            *(
-                (id(taken.term), taken.at.tobytes())
-                if isinstance(taken, Noted)
-                else (taken.shape, taken.tobytes())
-                if isinstance(taken, np.ndarray)
-                else str(taken)
-                for taken in takes
-            ),
+        key = name, str(how), np.shape(values)
+        key += tuple(
+            (id(taken.term), taken.at.tobytes())
+            if isinstance(taken, Noted)
+            else str(np.asarray(taken).tolist())
+            for taken in takes
         )
         if key not in self.made:
             term.links = tuple(linked(name, taken, np.shape(values), takes, how) for taken in noted)

@@ -6,13 +6,15 @@ Any operator with a page of arithmetic and a tile program has one.
 """
 
 from functools import cache
+from itertools import product
 
 import numpy as np
 
 from aclnn_viz.explorers.arrays import XP, element
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.terms import spoken, typeset
+from aclnn_viz.explorers.terms import REDUCING, Term, constant, spoken, typeset
+from aclnn_viz.explorers.terms import written as formula_of
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
 from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots
@@ -31,13 +33,20 @@ LEGEND = {
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
 TALL, DEEP, FRACTION = 390, 46, 64
-LETTER, DIGITS = 6.9, 64  # widths in pixels: a letter, a number in a cell
+LETTER, DIGITS, LIST = 6.9, 64, 500  # widths in pixels: a letter, a number in a cell, instructions
 PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
 TILE = message("core {core}, tile {tile}")
-ABOVE = message("{value} Below each formula stand its parts. [b:Click a part to see its tensor.]")
+MADE = (
+    message(
+        "{term} {index} = {value} is an input: [b:the bars above it are made of it.] Click one to see its tensor."
+    ),
+    message(
+        "{term} {index} = {calc} = {value}: [b:each bar is made by the bars under it.] Click one to see its tensor."
+    ),
+)
 NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
 WORK = message(
     "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see its term.]"
@@ -74,8 +83,7 @@ def panels(data: Data) -> list[Panel]:
 
 def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, least=0) -> Panel:
     """Return the panel of a level; one of its places opens the next level."""
-    depth = LEVELS.index(data.state.level)
-    opens = depth, *opens
+    opens = LEVELS.index(data.state.level), *opens
     return Panel("zoom", title, marks, x, y, 20, height, least=least, opens=opens)
 
 
@@ -87,37 +95,40 @@ def _kind(z, term) -> int:
 
 def formula(data: Data) -> Panel:
     """Return the formulas of the outputs, then of their named parts; parts stand below with their numbers for the element."""
-    z, marks, spots, x, y, tall = data.zoomed, [], {}, 0, 0, 0
-    roots = sorted(
-        (term for term in z.terms if term.name and term.takes),
-        key=lambda term: term.name not in z.goes,
-    )
-    roots = [laid(term) for term in roots]
+    z, marks, spots, trees, x, y, tall = data.zoomed, [], {}, [], 0, 0, 0
+    terms = sorted(z.terms, key=lambda term: term.name not in z.goes)
+    roots = [laid(term) for term in terms if term.name and term.takes]
     across = max(WIDEST, *(wide for wide, _ in roots))
     for wide, parts in roots:
         if x + wide > across:
             x, y, tall = 0, y + tall, 0
         for term, depth, first, last in parts:
             top, middle = y + depth, x + (first + last) / 2
-            box = x + first + 0.1, top + 0.06, x + last - 0.1, top + 0.94
+            box = x + first + 0.3, top + 0.1, x + last - 0.3, top + 0.9, len(trees)
             spots[box] = z.terms.index(term)
             text = term.label if depth else f"{term.name} = {term.formula}"
-            text = tr(FORMULA, formula=text)
+            text, value = tr(FORMULA, formula=text), number(data.at(z.values[spots[box]]))
+            room = "center", last - first
             marks += [
-                Box(*box, "", _kind(z, term), 0.06 if depth else 0.16),
-                Note(middle, top + 0.36, text, room=last - first, math=typeset(term, not depth)),
-                Note(middle, top + 0.77, number(data.at(z.values[spots[box]])), room=last - first),
+                Box(*box[:4], "", _kind(z, term), 0.06 if depth else 0.16),
+                Note(middle, top + 0.36, text, *room, typeset(term, not depth)),
+                Note(middle, top + 0.77, value, *room),
             ]
-        x, tall = x + wide + 1, max(tall, max(depth for _, depth, _, _ in parts) + 1.4)
+        deep = max(depth for _, depth, _, _ in parts) + 1.4
+        trees.append((x, y, x + wide, y + deep))
+        x, tall = x + wide + 1, max(tall, deep)
     y, nothing = y + tall, np.full(1, np.nan)
     marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
-    # of a term with several boxes, the first is marked
+    # of a term with several boxes, the first is marked, by a frame around it
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
-    place = [element(data.xp, firsts[:, end], data.term) for end in range(4)]
+    firsts -= 0.3, 0.085, -0.3, -0.085, 0.0
+    *place, home = (element(data.xp, firsts[:, end], data.term) for end in range(5))
+    for n, (left, *ends) in enumerate(trees):  # the other trees fade
+        marks.append(Box(data.xp.where(home == n, np.nan, left), *ends, filled=-0.45))
     marks += [
         Box(*place, "", MOVED),
         Spots(
-            *np.transpose([*spots]),
+            *np.transpose([*spots])[:4],
             tuple(tr(FORMULA, formula=spoken(z.terms[k])) for k in spots.values()),
             tuple((("term", k), ("level", "tensor")) for k in spots.values()),
         ),
@@ -127,8 +138,8 @@ def formula(data: Data) -> Panel:
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )
-    axes = Axis("", 0, across, ticks=()), Axis("", y, -0.1, ticks=())
-    fraction = any(isinstance(mark, Note) and "frac" in mark.math for mark in marks)
+    axes = Axis("", -0.4, across, ticks=()), Axis("", y, -0.1, ticks=())
+    fraction = any("frac" in getattr(mark, "math", "") for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
     return _panel(data, title, marks, *axes, place, height, int(LETTER * across))
 
@@ -148,11 +159,11 @@ def tensor(data: Data, k: int) -> Panel:
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
         marks.append(Box(*ends, "", GUIDE))
         tiles.setdefault((ends[1] + ends[3]) / 2, tr(TILE, **_names(z.tiles[n])))
-    texts = tuple(
-        "\n".join(lines(lambda table: table[row, column]))
-        for row in shown.firsts[0]
-        for column in shown.firsts[1]
-    )
+    texts, sets = [], []
+    for row, column in product(*shown.firsts):
+        texts.append("\n".join(lines(lambda table: table[row, column])))
+        own = (("row", int(row)),) * (rows > 1) + (("column", int(column)),) * (columns > 1)
+        sets.append((*own, ("level", "pipes")))
     title = (
         message("{term}, shape {shape}: the elements that are looked up")
         if rows * columns < np.prod(shown.shape)
@@ -160,15 +171,14 @@ def tensor(data: Data, k: int) -> Panel:
     )
     place = x - 0.5, y - 0.5, x + 0.5, y + 0.5
     most = np.nanmax(np.abs(values), axis=1, keepdims=True, initial=1e-300)
-    sets = tuple((*each, ("level", "pipes")) for each in shown.clicks)
     marks = (
         Heat(values / most, "diverging", -1.0, 1.0, True, tuple(map(number, values.flat))),
         *marks,
         Box(*place, "", MOVED),
-        Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, sets),
+        Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, tuple(texts), tuple(sets)),
     )
     axes = (
-        Axis(tr("column"), -0.5, columns - 0.5),
+        Axis(tr("column"), -0.5, columns - 0.5, ticks=tuple((k, f"{k}") for k in range(columns))),
         Axis("" if single else tr("row"), rows - 0.5, -0.5, "linear", (*tiles.items(),) or None),
     )
     title, height = tr(title, term=spoken(shown.term), shape=shown.shape), max(TALL, 60 + 26 * rows)
@@ -176,7 +186,7 @@ def tensor(data: Data, k: int) -> Panel:
 
 
 def _names(tile) -> dict:
-    return {"core": tile.core, "tile": tile.number, "n": len(tile.jobs), "of": tile.output}
+    return {"core": tile.core, "tile": tile.number, "n": len(tile.jobs)}
 
 
 def index(z, k: int, at):
@@ -193,11 +203,13 @@ def sentences(z, k: int):
     """
 
     def lines(at):
-        off = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.errors[k]))
+        off, value = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.values[k]))
         here = {"term": spoken(z.terms[k]), "index": index(z, k, at)}
-        value = tr("{term} {index} is {value}.", **here, value=number(at(z.values[k])))
-        said = tr(OFF, off=off[0], error=off[1])
-        return [value, choose(at(z.errors[k] != 0.0), tr(EXACT), said)]
+        said = tr(OFF, off=off, error=number(at(z.errors[k])))
+        return [
+            tr("{term} {index} is {value}.", **here, value=value),
+            choose(at(z.errors[k] != 0.0), tr(EXACT), said),
+        ]
 
     return lines
 
@@ -223,30 +235,29 @@ def pipes(data: Data, k: int) -> Panel:
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
     columns = [pipe for pipe in PIPES if pipe in {job.pipe for job in shown}]
-    # a row has one instruction, so its name may run over the next columns
-    start, spots, marks = 0.095 * len(columns) + 0.34, [], []
-    for n, pipe in enumerate(columns):
-        marks.append(Note(0.095 * n + 0.06, -0.75, pipe_name(pipe), "left"))
-    heads = tr("wrote"), tr(meant("term", "term of a formula"))
-    places = (start, "right"), (start + 0.02, "left")
-    marks += [Note(x, -0.75, text, align) for (x, align), text in zip(places, heads)]
+    names = 0.08 * len(columns) + 0.07
+    start, spots = names + 0.3, []
+    marks = [
+        *(Note(0.08 * n + 0.06, -0.75, pipe_name(each), "left") for n, each in enumerate(columns)),
+        Note(start, -0.75, tr("wrote"), "right"),
+        Note(start + 0.02, -0.75, tr(meant("term", "term of a formula")), "left"),
+    ]
     for y, job in enumerate(shown):
-        left = 0.095 * columns.index(job.pipe) + 0.06
+        left = 0.08 * columns.index(job.pipe) + 0.06
         value, term, line = wrote.get(job, ("", -1, ""))
+        said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         kind, sets = GUIDE, ()
         marks += [Note(0.05, y, str(job.step), "right"), Note(start, y, value, "right")]
         if term >= 0:
-            one = z.terms[term]
+            one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
             label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
             marks.append(Note(start + 0.02, y, label, "left", math=formula))
-        said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
-        marks.append(Box(left, y - 0.42, left + 0.09, y + 0.42, "", kind, 0.16))
-        x, side = (left - 0.01, "right") if job.pipe == columns[-1] else (left + 0.1, "left")
-        marks.append(Note(x, y, job.name, side))
-        spots.append((y, said + line if term >= 0 else said, sets))
-    y, texts, sets = zip(*spots)
-    y = np.array(y)
+        marks.append(Box(left, y - 0.42, left + 0.075, y + 0.42, "", kind, 0.16))
+        marks.append(Note(names, y, job.name, "left"))
+        spots.append((said, sets))
+    texts, sets = zip(*spots)
+    y = np.arange(len(shown))
     marks.append(Spots(0 * y, y - 0.5, 0 * y + 1, y + 0.5, texts, sets))
     title = tr(
         message(
@@ -257,17 +268,42 @@ def pipes(data: Data, k: int) -> Panel:
         shown=len(shown),
         **_names(tile),
     )
-    axes = UNIT, Axis("", len(shown) - 0.4, -1.2, ticks=())
-    return _panel(data, title, marks, *axes)
+    down = Axis("", len(shown) - 0.4, -1.2, ticks=())
+    return _panel(data, title, marks, UNIT, down, least=LIST)
 
 
 def caption(data: Data):
-    level, (value, off), tiles = data.state.level, headline(data), data.zoomed.tiles
+    z, level, (value, off) = data.zoomed, data.state.level, headline(data)
+    if level == "formula":
+        return picked(data.term, len(z.terms), lambda k: made(data, k))
     if level == "pipes":
-        return picked(
-            data.of_term(data.zoomed.tile), len(tiles), lambda k: tr(WORK, **_names(tiles[k]))
-        )
-    return tr(ABOVE if level == "formula" else NUMBER, value=value, off=off)
+        own = data.of_term(z.tile)
+        return picked(own, len(z.tiles), lambda k: tr(WORK, **_names(z.tiles[k])))
+    return tr(NUMBER, value=value, off=off)
+
+
+def made(data: Data, k: int):
+    """Return a sentence on how a term's number is made of those under it."""
+    z, term, texts, values = data.zoomed, data.zoomed.terms[k], [], {}
+    for name, taken in zip("abcdefgh", term.takes):
+        if isinstance(taken, Term):
+            one = data.at(z.values[z.terms.index(taken)])
+            values[name] = choose((one < 0) & (name > "a"), number(one), "(" + number(one) + ")")
+        text = _inked(z, taken, f"{{{name}}}") if name in values else constant(taken)
+        texts.append(f"…, {text}, …" if term.op in REDUCING else text)
+    return tr(
+        MADE[bool(values)],
+        term=_inked(z, term, spoken(term)),
+        index=index(z, k, data.at),
+        value=number(data.at(z.values[k])),
+        calc=tr(formula_of(term, texts=texts), **values),
+    )
+
+
+def _inked(z, term, text: str) -> str:
+    """Return the text of a term in the colour of its box, or bold."""
+    kind = _kind(z, term)
+    return f"[{kind if kind in (READ, GRADIENT) else 'b'}:{text}]"
 
 
 def headline(data: Data) -> list[str]:

@@ -7,7 +7,6 @@ result is shown with the term of the same numbers.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -18,7 +17,7 @@ from aclnn_viz.errors import NotSupported, problem
 from aclnn_viz.explorers import tiles_data
 from aclnn_viz.explorers.arrays import element
 from aclnn_viz.explorers.terms import Term, same_element, stepped
-from aclnn_viz.explorers.tiles_data import PROGRAMS, Machine
+from aclnn_viz.explorers.tiles_data import PROGRAMS, Machine, record
 from aclnn_viz.operators import operator
 from aclnn_viz.tiles.memory import MTE2
 
@@ -63,16 +62,6 @@ class Shown(NamedTuple):
     def size(self) -> tuple[int, int]:
         return len(self.firsts[0]), len(self.firsts[1])
 
-    @property
-    def clicks(self) -> list[tuple]:
-        """Return for each element of the term the row and column of the first output that a click chooses."""
-        rows, columns = self.size
-        return [
-            (("row", int(r)),) * (rows > 1) + (("column", int(c)),) * (columns > 1)
-            for r in self.firsts[0]
-            for c in self.firsts[1]
-        ]
-
 
 class Zoomed(NamedTuple):
     """The data of a state for all elements, before one is chosen: arrays (terms, rows, columns), `errors` in ulps.
@@ -92,7 +81,7 @@ class Zoomed(NamedTuple):
     goes: list
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The data that the zoom explorer draws: a term of an operator, and one of its elements."""
 
