@@ -61,9 +61,8 @@ def assert_fits(shown: Picture):
         taken |= {(row + down, column + k) for down in range(panel.rows) for k in range(panel.span)}
         if panel.rows == 1:
             heights[row] = max(heights.get(row, 0), panel.height)
-    assert taken == {(row, column) for row in heights for column in range(20)}, (
-        "rows are not filled"
-    )
+    rows = range(max(taken)[0] + 1)  # of some, all panels go on below
+    assert taken == {(row, column) for row in rows for column in range(20)}, "rows are not filled"
     # responses, one sentence per output, and the origin
     assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
     assert all(sentence in shown.text for sentence in shown.headline)
