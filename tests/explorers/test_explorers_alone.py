@@ -27,7 +27,13 @@ REFUSED = {
     ("tiles", "core"),
 }
 #: Values with which every control has an effect, where the default state lacks some.
+#: These open on the last column, which one beyond it shows as well.
+AT_THE_END = (
+    "avg_pool embedding ge_glu glu max_pool_with_indices reflection_pad_2d "
+    "replication_pad_2d rotary_position_embedding swi_glu"
+)
 ANSWERING = {
+    **dict.fromkeys(AT_THE_END.split(), {"column": 0}),
     "flash_attention_score": {"shape": 1},
     "nll_loss": {"axis_0": 12},
     "zoom": {"level": "pipes"},
