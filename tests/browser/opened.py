@@ -3,6 +3,7 @@
 import json
 from types import SimpleNamespace
 
+import pytest
 from laboratory import Notebook
 from panel_picture import Frame
 
@@ -69,6 +70,11 @@ RUN = """async (code) => {
     const kernel = window.jupyterapp.shell.currentWidget.sessionContext.session.kernel;
     return (await kernel.requestExecute({ code }).done).content.status;
 }"""
+
+
+def on(*names):
+    """Return the mark of a test on explorers, by their names."""
+    return pytest.mark.parametrize("explorer", names, indirect=True)
 
 
 class Opened(Notebook):

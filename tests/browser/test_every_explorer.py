@@ -8,21 +8,15 @@ import panel_picture
 import pytest
 from laboratory import SIZE
 from machine import SOAK, sampled_explorers
-from opened import WAITING
+from opened import WAITING, on
 
 from aclnn_viz.explorers import explorers
 from aclnn_viz.explorers.fields import TABLES
 
 pytestmark = pytest.mark.needs("chromium")
-EVERY = pytest.mark.parametrize("explorer", sampled_explorers(__name__), indirect=True)
+EVERY = on(*sampled_explorers(__name__))
 # A sample tests the common front end on one of three explorers, another one in each test.
-THREE = (
-    EVERY
-    if SOAK
-    else pytest.mark.parametrize(
-        "explorer", ["grid_sampler_2d", "layer_norm", "tiles"], indirect=True
-    )
-)
+THREE = EVERY if SOAK else on("grid_sampler_2d", "layer_norm", "tiles")
 
 
 def SOME(test):
@@ -30,7 +24,7 @@ def SOME(test):
 
 
 # Collecting a browser's garbage and drawing in the kernel are slow: one explorer with images, arrows and a handle.
-ONE = EVERY if SOAK else pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
+ONE = EVERY if SOAK else on("grid_sampler_2d")
 
 
 def check(explorer, state=None):
@@ -57,11 +51,7 @@ ASLEEP = f"""async ([field, value]) => {{{WAITING}
 }}"""
 
 
-@pytest.mark.parametrize(
-    "explorer",
-    ["grid_sampler_2d", "layer_norm"] + ["rms_norm", "cross_entropy_loss", "hardswish"] * SOAK,
-    indirect=True,
-)
+@on("grid_sampler_2d", "layer_norm", *["rms_norm", "cross_entropy_loss", "hardswish"] * SOAK)
 @pytest.mark.sampled(1)
 def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kernel_draws_the_same(
     explorer,
@@ -204,7 +194,7 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
         explorer.reset()
 
 
-@pytest.mark.parametrize("explorer", ["tiles"], indirect=True)
+@on("tiles")
 def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
     owners = next(c["owners"] for c in explorer.controls if c["field"] == "fault")
     offered = (
@@ -318,7 +308,7 @@ def test_words_are_read_whole_when_the_window_becomes_narrower(explorer, field, 
             explorer.page.set_viewport_size(SIZE)
 
 
-@pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
+@on("grid_sampler_2d")
 def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
     with legible.listening(explorer.page):
         try:
@@ -342,7 +332,7 @@ def test_a_label_that_is_too_long_or_lies_on_another_is_noticed(explorer):
         explorer.reset()
 
 
-@pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True)
+@on("grid_sampler_2d")
 def test_another_language_is_followed_at_once_and_is_left_again(explorer):
     root = explorer.page.locator(".aclnn-explorer")
     # Saved messages stay until the language changes.

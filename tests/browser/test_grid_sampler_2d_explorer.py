@@ -2,13 +2,11 @@
 
 import panel_picture
 import pytest
+from opened import on
 
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 
-pytestmark = [
-    pytest.mark.needs("chromium"),
-    pytest.mark.parametrize("explorer", ["grid_sampler_2d"], indirect=True),
-]
+pytestmark = [pytest.mark.needs("chromium"), on("grid_sampler_2d")]
 
 
 def checked(explorer):

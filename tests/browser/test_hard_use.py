@@ -2,7 +2,7 @@
 
 import pytest
 from machine import SOAK, sampled_explorers
-from opened import RUN
+from opened import RUN, on
 
 from aclnn_viz.pictures.style import SERIES
 
@@ -46,11 +46,7 @@ def word(colour):
     return int("ff" + colour[5:7] + colour[3:5] + colour[1:3], 16)
 
 
-def by_name(*names):
-    return pytest.mark.parametrize("explorer", names, indirect=True)
-
-
-@by_name("grid_sampler_2d")
+@on("grid_sampler_2d")
 def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
     for theme in THEMES[::-1] * (8 if SOAK else 1):
         explorer.theme(theme)
@@ -68,7 +64,7 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
         )
 
 
-@by_name(*sampled_explorers(__name__))
+@on(*sampled_explorers(__name__))
 @pytest.mark.sampled(1)
 def test_no_value_of_a_control_is_cut_off(explorer):
     for end in ("low", "high"):
@@ -107,7 +103,7 @@ def two_views(explorer):
     explorer.open_again()
 
 
-@by_name("grid_sampler_2d")
+@on("grid_sampler_2d")
 def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
     explorer = two_views
     start = explorer.page.evaluate(VIEWS)
@@ -120,7 +116,7 @@ def test_two_views_of_an_explorer_agree_whichever_is_moved(two_views):
     assert first == second != start[0] and "rotate 2,scale 1.99" in first[0]
 
 
-@by_name("rms_norm")
+@on("rms_norm")
 def test_an_interrupted_kernel_goes_on_with_the_next_movement(explorer):
     for k in range(5):
         explorer.set(("epsilon", -k), ("pull", k / 10))
@@ -133,7 +129,7 @@ def test_an_interrupted_kernel_goes_on_with_the_next_movement(explorer):
     assert explorer.state().epsilon == -7.0 and explorer.problem() == ""
 
 
-@by_name("hardswish")
+@on("hardswish")
 def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
     count = (
         "(() => { const book = window.jupyterapp.shell.currentWidget.content; return [book.activeCellIndex, "
@@ -148,7 +144,7 @@ def test_keys_move_controls_and_nothing_else_in_the_notebook(explorer):
     assert explorer.page.evaluate(count) == before and explorer.state() != explorer.subject.state()
 
 
-@by_name("hardswish")
+@on("hardswish")
 def test_that_python_computes_is_said_until_its_answer_comes(explorer):
     def said():
         return explorer.page.locator(".ae-lifts [role=status]").text_content()
@@ -168,7 +164,7 @@ def test_that_python_computes_is_said_until_its_answer_comes(explorer):
     assert said() != "Python computes …" and explorer.state().seed == 7
 
 
-@by_name("hardswish")
+@on("hardswish")
 def test_what_a_kernel_complains_of_is_a_fault(explorer):
     def new_faults():
         found = "".join(explorer.all_faults())

@@ -5,11 +5,9 @@ import json
 import numpy as np
 import panel_picture
 import pytest
+from opened import on
 
-pytestmark = [
-    pytest.mark.needs("chromium"),
-    pytest.mark.parametrize("explorer", ["layer_norm"], indirect=True),
-]
+pytestmark = [pytest.mark.needs("chromium"), on("layer_norm")]
 
 
 def hint(explorer, panel, x, y):

@@ -2,13 +2,14 @@
 
 import pytest
 from laboratory import SIZE
+from opened import on
 
 from notebooks.gallery import pictures
 
 pytestmark = pytest.mark.needs("chromium")
 
 
-@pytest.mark.parametrize("explorer", pictures.EXPLORERS, indirect=True)
+@on(*pictures.EXPLORERS)
 @pytest.mark.parametrize(
     "suffix, cell", [("", pictures.CELL), (".zh", pictures.CHINESE)], ids=["en", "zh"]
 )
