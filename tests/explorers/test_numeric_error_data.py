@@ -33,6 +33,10 @@ State = partial(Opening, fault="none", dtype="float32")
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
 
 
+def judged(**values):
+    return compute(State(**values))
+
+
 def spacing(value: float) -> float:
     """Return the distance of float32 numbers at a value."""
     return float(np.spacing(np.float32(abs(value))))
@@ -42,7 +46,7 @@ def spacing(value: float) -> float:
 @pytest.mark.parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
 @pytest.mark.sampled(4)
 def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
-    data = compute(State(operator=name, plan=plan, dtype="float16", **SMALL))
+    data = judged(operator=name, plan=plan, dtype="float16", **SMALL)
     assert data.counts["not explained"] == 0 and data.errors.size > 0
 
 
@@ -50,7 +54,7 @@ def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
 @pytest.mark.parametrize("kind", ["formula", "slight", "seldom", "truncated"])
 @pytest.mark.sampled(9)
 def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(name, kind):
-    data = compute(State(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL))
+    data = judged(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL)
     text = " ".join(show(data).headline)
     assert data.fault is fault_of(data.state) and data.fault.name in text
     assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
@@ -60,28 +64,27 @@ def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(na
     "name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)]
 )
 def test_a_wrong_formula_is_never_explained_by_rounding(name):
-    data = compute(State(operator=name, fault="formula"))
+    data = judged(operator=name, fault="formula")
     assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(
         show(data).headline
     )
 
 
 def test_a_slight_fault_passes_a_standard_and_leaves_the_envelope():
-    data = compute(State(fault="slight", dtype="bfloat16", plan="kit"))
+    data = judged(fault="slight", dtype="bfloat16", plan="kit")
     assert data.report.verdicts["mixed tolerance"] == "pass" and data.counts["not explained"] > 100
 
 
 def test_a_missing_scale_of_the_device_is_a_bug_until_it_was_mended():
     before, after = (
-        compute(State(operator="group_norm_swish", plan=f"Ascend910B2 {cann}"))
-        for cann in ("9.0", "9.1")
+        judged(operator="group_norm_swish", plan=f"Ascend910B2 {cann}") for cann in ("9.0", "9.1")
     )
     assert before.counts["not explained"] > 1000 and after.counts["not explained"] == 0
 
 
 def test_causes_follow_the_yardsticks():
     """format: as near as a float32 can be; inputs: no farther than that and the spread; plan: farther, in the bound."""
-    data = compute(State())
+    data = judged()
     e = data.errors
     seen = set()
     for k in range(e.size):
@@ -99,7 +102,7 @@ def test_causes_follow_the_yardsticks():
 
 def test_the_spread_is_what_inputs_one_ulp_away_do():
     """hardswish between the kinks: out = g (x / 3 + 1/2), so an ulp of x moves out by |g| ulp(x) / 3 or less."""
-    data = compute(State(operator="hardswish", plan="kit"))
+    data = judged(operator="hardswish", plan="kit")
     given = {name: data.inputs[name].reshape(-1).astype(float) for name in ("gradOutput", "self")}
     for k in range(data.errors.size):
         g, x = given["gradOutput"][k], given["self"][k]
@@ -120,7 +123,7 @@ def test_the_spread_is_what_inputs_one_ulp_away_do():
     ],
 )
 def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
-    data = compute(State(**values))
+    data = judged(**values)
     e, shown = data.errors, show(data)
     bars = {pile.kind: pile for pile in marks(shown, "errors", Bars)}
     one, missed, undecided = data.focus, data.cause == MISSED, data.cause == MISSED - 1
@@ -189,10 +192,10 @@ def test_the_part_of_a_limit_that_is_used(criterion, share):
 
 
 @pytest.mark.parametrize(
-    "state", [State(), State(dtype="float16", accumulate="float16", plan="kit")]
+    "values", [{}, {"dtype": "float16", "accumulate": "float16", "plan": "kit"}]
 )
-def test_each_standard_and_its_reason_are_in_the_words(state):
-    data = compute(state)
+def test_each_standard_and_its_reason_are_in_the_words(values):
+    data = judged(**values)
     verdicts, text = data.report.verdicts, show(data).text
     assert {"pass", "fail"} <= {verdict.outcome for verdict in verdicts.values()}
     for name, verdict in verdicts.items():
@@ -200,9 +203,9 @@ def test_each_standard_and_its_reason_are_in_the_words(state):
 
 
 def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_middle_of_those_outside():
-    data = compute(State())
+    data = judged()
     assert data.errors.ulps[data.focus] == data.errors.ulps.max()
-    wrong = compute(State(fault="slight"))
+    wrong = judged(fault="slight")
     missed = np.flatnonzero(wrong.cause == MISSED)
     excess = wrong.errors.ulps[missed] / wrong.errors.bound[missed]
     beyond = excess > wrong.errors.ulps[wrong.focus] / wrong.errors.bound[wrong.focus]
@@ -213,7 +216,7 @@ def test_without_a_fault_the_largest_error_is_shown_and_with_one_the_middle_of_t
 
 def test_a_fault_is_held_to_the_textbook_page_on_every_product():
     """Open kinks show at the kinks alone, although this product multiplies by a rounded 1/3 elsewhere."""
-    data = compute(State(operator="hardswish", fault="seldom", plan="Ascend910B2 9.1"))
+    data = judged(operator="hardswish", fault="seldom", plan="Ascend910B2 9.1")
     x = np.abs(data.inputs["self"].reshape(-1))
     assert set(x[data.cause == CAUSES.index("not explained")].tolist()) == {3.0}
 
@@ -228,7 +231,7 @@ def test_the_pieces_of_the_precision_are_those_of_the_plan(order):
 
 
 def test_nothing_finite_is_said_in_words():
-    shown = show(compute(State(dtype="float16", gradient=8.0, plan="kit", **SMALL)))
+    shown = show(judged(dtype="float16", gradient=8.0, plan="kit", **SMALL))
     said = shown.panels[0].marks[0].text.replace("\n", " ")
     assert "No element is finite" in said and shown.headline == (f"dxOut of rms_norm: {said}",)
 
@@ -253,7 +256,7 @@ def test_an_atlas_is_held_to_the_envelope_of_the_plan():
 
 
 def test_predictions_are_labelled():
-    assert show(compute(State())).notices == (
+    assert show(judged()).notices == (
         "predicted for Ascend910B2, CANN 9.1: not measured on hardware",
     )
-    assert show(compute(State(plan="kit"))).notices == ()
+    assert show(judged(plan="kit")).notices == ()

@@ -16,7 +16,7 @@ from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.roles import READ, WRONG
 
-show, compute = subject().show, subject().compute
+show = subject().show
 
 HAND_WRITTEN = {op.name for op in sampled(__name__) if not contract(op).generated}
 OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
@@ -60,6 +60,10 @@ LATE = dict.fromkeys(
 )
 
 
+def ended(**values):
+    return subject().compute(State(**values))
+
+
 def texts(data, name):
     return [note.text for note in marks(show(data), name, Note)]
 
@@ -68,7 +72,7 @@ def texts(data, name):
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.sampled(60)
 def test_every_mistake_ends_as_the_documents_say(name, mistake):
-    data = compute(State(operator=name, mistake=mistake))
+    data = ended(operator=name, mistake=mistake)
     call, misuse, right = TABLE[mistake, "hand-written" if name in HAND_WRITTEN else "generated"]
     call = LATE.get((name, mistake), call)
     if data.failing is None:
@@ -95,7 +99,7 @@ def test_all_mistakes_are_in_the_table():
 @pytest.mark.sampled(30)
 def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
     soc = "Ascend950PR_9579" if name in ON_950 else "Ascend910B2"
-    data = compute(State(operator=name, mistake="none", layout=layout, dtype=dtype, soc=soc))
+    data = ended(operator=name, mistake="none", layout=layout, dtype=dtype, soc=soc)
     assert data.misuse == [] and data.failing is None and all(data.right.values())
 
 
@@ -103,47 +107,40 @@ def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
 @OPERATORS
 @pytest.mark.parametrize("layout", ["transposed", "columns", "window"])
 def test_only_hand_written_operators_heed_the_strides_of_an_output(name, layout):
-    data = compute(State(operator=name, mistake="none", layout=layout, tensor="output"))
+    data = ended(operator=name, mistake="none", layout=layout, tensor="output")
     assert data.right[operator(name).main] == (name in HAND_WRITTEN) == (data.misuse == [])
     assert data.failing is None  # no code tells of it
 
 
 def test_a_result_is_compared_with_a_formula_written_here():
-    data = compute(State(mistake="none", layout="columns"))
+    data = ended(mistake="none", layout="columns")
     g, x = (data.inputs[name].astype(float) for name in ("gradOutput", "self"))
     slope = np.where(x < -3, 0, np.where(x <= 3, x / 3 + 0.5, 1))
     np.testing.assert_allclose(data.fetched, g * slope, rtol=1e-6, atol=1e-6)
 
 
 def test_what_is_copied_too_early_is_poison():
-    data = compute(State())
+    data = ended()
     assert (data.fetched == POISON).all() and data.right == {"out": False}
     assert "24 were never written" in show(data).headline[0]
     assert any("still queued; synchronise before" in text for text in data.misuse)
 
 
-@LAYOUTS
-def test_the_places_of_a_view_are_offset_plus_indices_times_strides(layout):
+@pytest.mark.parametrize(
+    "layout, tall, wide, picked",
+    [
+        ("dense", 3, 4, lambda rows: rows),
+        ("transposed", 4, 3, lambda rows: [list(column) for column in zip(*rows)]),
+        ("columns", 3, 8, lambda rows: [row[::2] for row in rows]),
+        ("window", 5, 6, lambda rows: [row[1:-1] for row in rows[1:-1]]),
+        ("row", 1, 4, lambda rows: rows * 3),
+    ],
+)
+def test_the_places_of_a_view_are_offset_plus_indices_times_strides(layout, tall, wide, picked):
     """Counted out: the storage is numbered, and the same elements are picked with Python's own slices."""
-    rows_, columns = 3, 4
-    data = compute(State(layout=layout, rows=rows_, columns=columns))
-    wide, tall = {
-        "dense": (4, 3),
-        "transposed": (3, 4),
-        "columns": (8, 3),
-        "window": (6, 5),
-        "row": (4, 1),
-    }[layout]
+    view = ended(layout=layout, rows=3, columns=4).chosen.layout.view
     numbered = [list(range(k * wide, (k + 1) * wide)) for k in range(tall)]
-    expected = {
-        "dense": numbered,
-        "transposed": [list(column) for column in zip(*numbered)],
-        "columns": [row[::2] for row in numbered],
-        "window": [row[1:-1] for row in numbered[1:-1]],
-        "row": numbered * rows_,
-    }[layout]
-    storage = np.arange(wide * tall, dtype=np.float32)
-    assert data.chosen.layout.view(storage).tolist() == expected
+    assert view(np.arange(wide * tall, dtype=np.float32)).tolist() == picked(numbered)
 
 
 def test_leading_axes_are_whole_storages_apart():
@@ -154,7 +151,7 @@ def test_leading_axes_are_whole_storages_apart():
 
 @LAYOUTS
 def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
-    data = compute(State(layout=layout, rows=3, columns=4))
+    data = ended(layout=layout, rows=3, columns=4)
     heat = mark(show(data), "storage", Heat)
     view = data.chosen.layout.view(np.ascontiguousarray(heat.values).reshape(-1))
     numbers = np.arange(12.0).reshape(3, 4)
@@ -163,7 +160,7 @@ def test_the_storage_is_drawn_with_the_number_of_each_element(layout):
 
 
 def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
-    data = compute(State(operator="rms_norm", mistake="shape"))
+    data = ended(operator="rms_norm", mistake="shape")
     listed = rows(data.calls)
     assert [call for row in listed for call in row.calls] == data.calls
     words = texts(data, "calls")
@@ -175,7 +172,7 @@ def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
 
 def life(mistake, name, mended=False):
     """Return the calls between which an object lives; None is the end of the process."""
-    data = compute(State(mistake=mistake, mended=mended))
+    data = ended(mistake=mistake, mended=mended)
     one, listed = lives(data).get(name), rows(data.calls)
     if one is None:
         return None
@@ -194,8 +191,8 @@ def test_what_lives_ends_where_the_program_ends_it():
         life("leak", "self")[1] is None and life("memory", "self_address")[1] == "aclrtResetDevice"
     )
     assert life("freed", "out_address")[2] is None  # the kernel failed
-    assert lives(compute(State(mistake="overrun")))["out_address"].share == 0.5
-    assert lives(compute(State(mistake="small")))["workspace"].share == 0.5
+    assert lives(ended(mistake="overrun"))["out_address"].share == 0.5
+    assert lives(ended(mistake="small"))["workspace"].share == 0.5
 
 
 def existing(data):
@@ -210,7 +207,7 @@ def existing(data):
 @pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
 def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
     """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
-    data = compute(State(mistake="none", call=call))
+    data = ended(mistake="none", call=call)
     done = [one for row in rows(data.calls)[: call + 1] for one in row.calls]
     names = {
         name: sum(one.function == name for one in done)
@@ -228,7 +225,7 @@ def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
 def test_a_step_changes_what_exists_and_frames_the_change():
     """Rows of hardswish: gradOutput, self, out, workspace, plan, queue."""
     out, workspace, plan, queue = (DEVICE, 2), (DEVICE, 3), (0, 4), (0, 5)
-    shown = [existing(compute(State(mistake="none", call=call))) for call in range(16)]
+    shown = [existing(ended(mistake="none", call=call)) for call in range(16)]
     for one, two in zip(shown, shown[1:]):
         assert (one[1] ^ two[1]) | (one[2] ^ two[2]) == two[0]
     phase_1, malloc, phase_2, synchronise, back = shown[6:11]
@@ -239,7 +236,7 @@ def test_a_step_changes_what_exists_and_frames_the_change():
 
 def test_wrong_outputs_have_stripes_where_they_were_copied_to():
     for mended in (False, True):
-        held = marks(show(compute(State(mended=mended, call=15))), "memory", Blocks)[2]
+        held = marks(show(ended(mended=mended, call=15)), "memory", Blocks)[2]
         striped = np.flatnonzero(held.wrong)
         assert len(striped) == (not mended)
         assert all(held.x0[k] == HOST and held.words[k] == "✗" for k in striped)
@@ -248,7 +245,7 @@ def test_wrong_outputs_have_stripes_where_they_were_copied_to():
 @in_one
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_chosen_mistake_opens_at_its_call(mistake):
-    data = compute(State(mistake=mistake))
+    data = ended(mistake=mistake)
     (chosen,) = (box for box in marks(show(data), "calls", Box) if box.kind == READ)
     row = rows(data.calls)[int(chosen.y0 + 0.5)]
     assert row.call.status or row.misuse or not (data.misuse or data.failing is not None), mistake
@@ -256,7 +253,7 @@ def test_a_chosen_mistake_opens_at_its_call(mistake):
 
 
 def test_the_mistake_lies_over_the_work_that_is_still_queued():
-    data = compute(State())
+    data = ended()
     queue = lives(data)["queue"]
     at = next(k for k, row in enumerate(rows(data.calls)) if row.misuse)
     assert queue.born < at < queue.died and (0, 5) in existing(data)[1]
@@ -264,14 +261,14 @@ def test_the_mistake_lies_over_the_work_that_is_still_queued():
     assert over == [at]
     (arrow,) = marks(show(data), "calls", Arrows)
     assert arrow.y + arrow.dy == pytest.approx(queue.died)  # after synchronise
-    assert not marks(show(compute(State(mended=True))), "calls", Arrows)
+    assert not marks(show(ended(mended=True)), "calls", Arrows)
 
 
 @pytest.mark.parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
 def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     lines = {}
     for mended in (False, True):
-        data = compute(State(mistake=mistake, mended=mended))
+        data = ended(mistake=mistake, mended=mended)
         (grip,) = marks(show(data), "calls", Grip)
         ((low, high, axis),) = grip.units
         assert grip.sets == ("mended",) and axis == 1
@@ -288,14 +285,14 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_the_list_of_calls_is_as_high_with_a_mistake_as_without(mistake):
     high = [
-        panel(show(compute(State(mistake=mistake, mended=mended))), "calls").height
+        panel(show(ended(mistake=mistake, mended=mended)), "calls").height
         for mended in (False, True)
     ]
     assert high[0] == high[1] > 300
 
 
 def test_pointing_at_a_call_says_it_and_its_status():
-    data = compute(State(mistake="freed"))
+    data = ended(mistake="freed")
     (spots,) = marks(show(data), "calls", Spots)
     listed = rows(data.calls)
     for k, (row, text) in enumerate(zip(listed, spots.texts, strict=True)):
@@ -308,7 +305,7 @@ def test_pointing_at_a_call_says_it_and_its_status():
 
 def test_what_only_the_emulator_notices_is_said():
     for mistake in MISTAKES:
-        data = compute(State(mistake=mistake))
+        data = ended(mistake=mistake)
         assert all(text in show(data).text for text in data.misuse)
     assert show(data).notices == (
         "emulated: Ascend910B2, CANN 9.1; nothing here was measured on hardware",
