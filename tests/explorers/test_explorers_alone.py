@@ -19,25 +19,6 @@ from aclnn_viz import explore
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.state import StateError, controls
 
-#: Controls whose other values the default state refuses.
-REFUSED = {
-    ("scaled_masked_softmax", "fixTriuMask"),
-    ("batch_norm", "saveMean"),
-    ("batch_norm", "saveInvstd"),
-    ("tiles", "core"),
-}
-#: Values with which every control has an effect, where the default state lacks some.
-#: These open on the last column, which one beyond it shows as well.
-AT_THE_END = (
-    "avg_pool embedding ge_glu glu max_pool_with_indices reflection_pad_2d "
-    "replication_pad_2d rotary_position_embedding swi_glu"
-)
-ANSWERING = {
-    **dict.fromkeys(AT_THE_END.split(), {"column": 0}),
-    "flash_attention_score": {"shape": 1},
-    "nll_loss": {"axis_0": 12},
-    "zoom": {"level": "pipes"},
-}
 #: Controls of one machine for tiles and zoom, which change few numbers of one instruction.
 OF_TILES = {"soc", "cores", "unified_buffer", "schedule"}
 
@@ -51,9 +32,9 @@ def test_every_control_answers(name):
         for control in controls(subject_of(name).state)
         if name != "zoom" or control["field"] not in OF_TILES
     ]
-    with closing(explore(name, **ANSWERING.get(name, {}))) as explorer:
+    with closing(explore(name, **HELD["answering"].get(name, {}))) as explorer:
         for field in found if SOAK else Random(name).sample(found, 1):
-            must_draw = field != "device" and (name, field) not in REFUSED
+            must_draw = field != "device" and field not in HELD["kept"].get(name, ())
             assert_control_answers(explorer, field, must_draw)
 
 
