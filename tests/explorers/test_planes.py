@@ -26,13 +26,6 @@ def framed(shown, kind):
     ]
 
 
-def shared_by(found, k):
-    """Return which outputs read the element of output `k` that most outputs read."""
-    read = found.weights != 0
-    counts = np.where(read[k], read.sum(axis=0), -1)
-    return read.reshape(len(read), -1)[:, counts.argmax()]
-
-
 @EVERY
 def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
     _, data, found = opened(name)
@@ -70,9 +63,11 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     whole = n // 2
-    wanted = sum(found.gradient.ravel()[k] * found.weights[k] for k in range(whole))
-    rest = found.gradient.ravel()[whole] * found.weights[whole] * (n / 2 - whole)
-    np.testing.assert_allclose(arrived, wanted + rest, atol=1e-12)
+    wanted = sum(
+        np.clip(n / 2 - k, 0, 1) * sent * found.weights[k]
+        for k, sent in enumerate(found.gradient.ravel())
+    )
+    np.testing.assert_allclose(arrived, wanted, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
     box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
@@ -107,13 +102,14 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     subject, data, found = opened(name, row=row, column=column)
     rows, columns = found.gradient.shape
     k = min(row, rows - 1) * columns + min(column, columns - 1)
-    read = found.weights[k] != 0
+    weights, every = found.weights[k], found.weights != 0
+    read, counts = every[k], every.sum(axis=0)
     said = unmarked(subject.said(data))
     assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
-    shared = (found.weights != 0).sum(axis=0)[read].max()
+    shared = counts[read].max()
     who = "copies of this row" if found.places else "outputs"
     assert (f"Up to {shared} {who} send" if shared > 1 else "No other output") in said
-    low, high = (f"{end(found.weights[k][read]):.4g}" for end in (np.min, np.max))
+    low, high = (f"{end(weights[read]):.4g}" for end in (np.min, np.max))
     pooled = found.inputs is not None
     if not pooled:
         one = (
@@ -122,27 +118,27 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
             else f" {low} times its gradient."
         )
         assert (f"from {low} to {high}." if low != high else one) in said
-    shown, rows, columns = subject.show(data), *np.nonzero(read)
-    window, far = framed(shown, READ)[0], planes.GAP + found.gradient.shape[1]
-    wanted = columns.min() - 0.5, rows.max() + 0.5
+    shown, down, across = subject.show(data), *np.nonzero(read)
+    (window, *tagged), far = framed(shown, READ), planes.GAP + columns
+    wanted = across.min() - 0.5, down.max() + 0.5
     if pooled:  # 2 x 2, steps (2, 1), a row of padding
         wanted = column - 0.5, 2 * row + 0.5
     assert (window.x0 - far, window.y1) == wanted
-    tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in framed(shown, READ)[1:]}
-    if max(found.gradient.shape[0], found.arrived.shape[0]) <= planes.WEIGHED:
-        wanted = {(r, c): f"×{found.weights[k, r, c]:.3g}" for r, c in zip(rows, columns)}
+    tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in tagged}
+    if max(rows, len(weights)) <= planes.WEIGHED:
+        wanted = {at: f"×{weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
             given = data.inputs["self"][0, 0]
             around = np.s_[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2]
-            wanted = {(rows[0], columns[0]): f"max {given[around].max():.2g}"}
+            wanted = {(down[0], across[0]): f"max {given[around].max():.2g}"}
             others = sorted(float(box.label) for box in framed(shown, GUIDE))
             np.testing.assert_allclose(others, np.sort(given[around].ravel())[:-1], rtol=0.05)
         assert tags == wanted
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
     assert (sent != 0).sum() <= shared
-    senders = np.flatnonzero(shared_by(found, k))
+    senders = np.flatnonzero(every[:, read & (counts == shared)][:, 0])
     assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
-        divmod(at, found.gradient.shape[1]) for at in senders
+        divmod(at, columns) for at in senders
     ]
     (added,) = framed(shown, GRADIENT)  # the element that the other panel adds up
     assert mark(shown, "planes", Heat).values[int(added.y0 + 0.5), int(added.x0 + 0.5)] == (
