@@ -22,6 +22,7 @@ from aclnn_viz.pictures.picture import Picture
 T = np.linspace(-4.0, 4.0, 81)
 WAVE = np.where(np.abs(T) < 0.25, np.nan, np.sin(T))
 GREYS = np.sin(np.add.outer(np.arange(30.0), np.arange(20.0) ** 1.3) / 6)
+BARE = Axis(ticks=())
 CELLS = np.array([[-3.0, -1.0, 0.0], [1.0, np.nan, 3.0]])
 
 
@@ -87,8 +88,8 @@ def sample_panels():
                 Arrows(np.array([2.0]), np.array([0.5]), np.array([1.0]), np.array([0.0]), 2),
                 Note(2.5, 0.8, "then\nnext"),
             ),
-            Axis(ticks=()),
-            Axis(ticks=()),
+            BARE,
+            BARE,
             span=20,
             height=90,
         ),
@@ -111,8 +112,8 @@ def sample_panels():
                 ),
                 Grip(10.0, 26.0, ("row",), ((0.0, 1.0, 1),), "a grip", 7),
             ),
-            Axis(ticks=()),
-            Axis(ticks=()),
+            BARE,
+            BARE,
             span=7,
             square=True,
             rows=2,
@@ -121,8 +122,8 @@ def sample_panels():
             "words",
             "cells with words",
             (Heat(CELLS, "grey", -3.0, 3.0, words=tuple("abcde") + ("f\ng",)),),
-            Axis(ticks=()),
-            Axis(ticks=()),
+            BARE,
+            BARE,
             span=13,
             height=110,
         ),

@@ -17,29 +17,27 @@ def shown(panels, headline=(), theme="light"):
     return Picture(tuple(headline), tuple(panels), "").figure(theme)
 
 
-def drawn(panels, **more):
-    return {axes.get_label(): axes for axes in shown(panels, **more).axes}
+def drawn(*marks, **more):
+    """Return the axes of a single panel with these marks."""
+    (axes,) = shown([Panel("p", "", marks, **more)]).axes
+    return axes
 
 
 def test_negative_cells_without_room_for_numbers_carry_a_sign():
-    image = drawn([Panel("p", "", (Heat(np.array([[-1.0, 1.0]]), "diverging", -1.0, 1.0),))])["p"]
+    image = drawn(Heat(np.array([[-1.0, 1.0]]), "diverging", -1.0, 1.0))
     assert [text.get_text() for text in image.texts[:2]] == ["−", ""]
 
 
 def test_the_legend_names_labelled_series_once():
     line = Line(np.arange(3.0), np.arange(3.0), 1, "out")
-    panel = Panel(
-        "p",
-        "",
-        (line, Dots(line.x, line.y, 1, "out"), Line(line.x, -line.y, 2), Rule("x", 1.0, "here")),
-    )
-    assert [text.get_text() for text in drawn([panel])["p"].get_legend().texts] == ["out"]
+    others = Dots(line.x, line.y, 1, "out"), Line(line.x, -line.y, 2), Rule("x", 1.0, "here")
+    assert [text.get_text() for text in drawn(line, *others).get_legend().texts] == ["out"]
 
 
 def test_the_legend_shows_bands_as_they_lie_over_each_other():
     x = np.arange(3.0)
-    panel = Panel("p", "", (Band(x, 0 * x, 2 * x, 1, "possible"), Band(x, 0 * x, x, 1, "expected")))
-    legend = drawn([panel])["p"].get_legend()
+    bands = Band(x, 0 * x, 2 * x, 1, "possible"), Band(x, 0 * x, x, 1, "expected")
+    legend = drawn(*bands).get_legend()
     # one, then two in one place
     assert (
         len([one for one in legend.findobj(Rectangle) if one.get_facecolor()[3] == OPACITY["band"]])
@@ -53,7 +51,7 @@ def test_the_legend_shows_bands_as_they_lie_over_each_other():
 def test_texts_of_the_x_axis_do_not_cover_each_other(many, scale):
     ticks = tuple((k, f"{k},{k % 5}") for k in range(1, many + 1))
     line = Line(np.arange(1.0, many + 1), np.arange(float(many)))
-    axes = drawn([Panel("p", "", (line,), Axis("", scale=scale, ticks=ticks), span=5)])["p"]
+    axes = drawn(line, x=Axis("", scale=scale, ticks=ticks), span=5)
     axes.figure.draw_without_rendering()
     boxes = [
         text.get_window_extent()
@@ -110,7 +108,7 @@ def test_nothing_to_see_is_drawn_without_a_warning():
 def test_a_million_dots_do_not_make_a_huge_svg():
     held = io.BytesIO()
     many = np.linspace(0.0, 1.0, 65_536)
-    shown([Panel("p", "", (Dots(many, many, size=1.0),), Axis("x"))]).savefig(held, format="svg")
+    drawn(Dots(many, many, size=1.0), x=Axis("x")).figure.savefig(held, format="svg")
     assert len(held.getvalue()) < 300_000
 
 
