@@ -29,19 +29,15 @@ console.log(JSON.stringify(given.map((values) => {
 STEPS_JS = (live.FRONT / "steps.js").read_text("utf-8")
 
 
-@cache
-def saved(name: str) -> tuple:
-    """Return (subject, state, page) of an explorer at its opening; a page takes up to some seconds, less with
-    few combinations.
-    """
-    return saved_at(name)
-
-
 def saved_at(name: str, **values) -> tuple:
+    """Return (subject, state, page) of an explorer; a page takes up to some seconds, less with few combinations."""
     subject = subject_of(name)
     state = build(subject.state, values)
     with patch.object(live, "COMBINATIONS_HELD", live.COMBINATIONS_HELD if SOAK else 6):
         return subject, state, live.saved(subject, state, subject.compute(state))
+
+
+saved = cache(saved_at)  # at its opening
 
 
 def page_of(page: str) -> dict:
@@ -126,17 +122,17 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
             field: options[at] for (field, options), at in zip(written["options"].items(), variant)
         }
         for c in controls(subject.state):
-            if c["field"] not in written["alive"] or c["field"] in written["options"]:
+            if (field := c["field"]) not in written["alive"] or field in written["options"]:
                 continue
             if c.get("moves") and c["kind"] == "whole":
-                values[c["field"]] = int(rng.integers(c["low"], c["high"] + 1))
+                values[field] = int(rng.integers(c["low"], c["high"] + 1))
             elif c.get("moves"):
-                values[c["field"]] = c["options"][rng.integers(len(c["options"]))][0]
+                values[field] = c["options"][rng.integers(len(c["options"]))][0]
             elif c.get("below"):
-                values[c["field"]] = int(rng.integers(start[c["below"]]))
+                values[field] = int(rng.integers(start[c["below"]]))
             else:
                 steps = round((c["high"] - c["low"]) / c["step"])
-                values[c["field"]] = float(
+                values[field] = float(
                     rng.choice(
                         [
                             c["low"],
@@ -150,9 +146,7 @@ def random_states(subject, state, page: str, count: int, seed: int = 0) -> list[
                     )
                 )
         if "moved" in values:
-            x, y = (
-                float(each) for each in rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2)
-            )
+            x, y = rng.choice([*rng.uniform(-2.5, 2.5, 2), 1.0, -1.0, 0.0], 2).tolist()
             place = [values.get("row", 0), values.get("column", values.get("element"))]
             values["moved"] = [[*place, x, y]] * int(rng.integers(2))
         with suppress(StateError), np.errstate(all="ignore"):  # refused states are not compared
@@ -173,16 +167,14 @@ def differences(subject, values: dict, shown: dict, close: float) -> list:
         if not alike(*pair)
     ]
     for want, got in zip(panels, shown["panels"], strict=True):
-        wrong += [
-            (want["name"], one, two) for one, two in [(want["title"], got["title"])] if one != two
-        ]
         marks = [mark for mark in got["marks"] if there(mark)]
         wanted = [mark for mark in want["marks"] if there(mark, arrays)]
         kinds, drawn = ([mark["mark"] for mark in each] for each in (wanted, marks))
         if kinds != drawn:
             wrong.append((want["name"], kinds, drawn))
             continue
-        for one, two in [*zip(wanted, marks), *((want[axis], got[axis]) for axis in "xy")]:
+        parts = [({"title": want["title"]}, got), *((want[axis], got[axis]) for axis in "xy")]
+        for one, two in [*zip(wanted, marks), *parts]:
             for field, value in one.items():
                 value, other = (
                     arrays.get(value, value) if isinstance(value, str) else value,

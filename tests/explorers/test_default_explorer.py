@@ -6,12 +6,12 @@ from machine import sampled
 from panelled_explorer import computed, mark, panel
 
 from aclnn_viz import explore, operator
-from aclnn_viz import language as av_language
 from aclnn_viz.explorers import default, subject_of
 from aclnn_viz.explorers.state import StateError, controls
 from aclnn_viz.operators import registry
 from aclnn_viz.pictures.marks import Heat
 from aclnn_viz.pictures.panels import described
+from aclnn_viz.words.messages import in_language
 
 OPERATORS = [op.name for op in sampled(__name__)]
 
@@ -88,13 +88,8 @@ def test_a_map_has_no_more_cells_than_pixels():
 
 
 def test_the_vendors_names_are_the_same_in_every_language():
-    before = av_language()
-    try:
-        av_language("zh")
+    with in_language("zh"):
         labels = {
-            control["field"]: control["label"]
-            for control in subject_of("reflection_pad_2d").controls()
+            each["field"]: each["label"] for each in subject_of("reflection_pad_2d").controls()
         }
-    finally:
-        av_language(before)
     assert labels["padding"] == "padding" and labels["seed"] != "seed"

@@ -32,19 +32,7 @@ STRANGE = (
     "atlas:9",
     "Ascend960",
 )
-OTHERS = (
-    "controls",
-    "colours",
-    "initial",
-    "picture",
-    "words",
-    "problem",
-    "_esm",
-    "_css",
-    "layout",
-    "tooltip",
-    "nothing",
-)
+OTHERS = "controls colours initial picture words problem _esm _css layout tooltip nothing".split()
 
 
 @pytest.fixture(params=NAMES)
@@ -65,6 +53,10 @@ def update(explorer, state):
     )
 
 
+def move(explorer, values):
+    update(explorer, {"values": explorer.initial | values})
+
+
 def custom(explorer, content):
     explorer._handle_msg(
         {"content": {"data": {"method": "custom", "content": content}}, "buffers": []}
@@ -83,14 +75,11 @@ def test_strange_messages(explorer, record_property):
         match draw.choice("value value values name other lift".split()):
             case "value":
                 name = draw.choice(list(explorer.initial))
-                update(explorer, {"values": {**explorer.initial, name: draw.choice(STRANGE)}})
+                move(explorer, {name: draw.choice(STRANGE)})
             case "values":
                 update(explorer, {"values": draw.choice(STRANGE)})
             case "name":
-                update(
-                    explorer,
-                    {"values": {**explorer.initial, draw.choice(("nope", "", "x" * 10**6)): 1}},
-                )
+                move(explorer, {draw.choice(("nope", "", "x" * 10**6)): 1})
                 assert explorer.picture is picture and "takes" in explorer.problem[""]
             case "other":
                 update(explorer, {draw.choice(OTHERS): draw.choice(STRANGE)})
@@ -103,14 +92,14 @@ def test_strange_messages(explorer, record_property):
         assert len(str(explorer.sent)) < 3000
         explorer.sent.clear()
         assert known(explorer) == before
-    update(explorer, {"values": explorer.initial})
+    move(explorer, {})
     assert explorer.problem == {}
 
 
 def test_one_is_no_true(explorer):
     flags = [name for name, value in explorer.initial.items() if isinstance(value, bool)]
     for name in flags:
-        update(explorer, {"values": {**explorer.initial, name: 1}})
+        move(explorer, {name: 1})
         assert "must be True or False: got 1" in explorer.problem[name]
-        update(explorer, {"values": explorer.initial})
+        move(explorer, {})
         assert explorer.problem == {}
