@@ -15,12 +15,13 @@ def hint(explorer, panel, x, y):
     return explorer.page.text_content(f"[data-panel={panel}] .ae-hint")
 
 
-def shown(explorer, state):
-    arrays, panels = explorer.subject.drawn(explorer.data(state))
+def shown(explorer, panel):
+    """Return the axes of all panels by name, a panel as the browser gets it, and all arrays."""
+    arrays, panels = explorer.subject.drawn(explorer.data(explorer.state()))
     axes = {
         name: json.loads(said) for name, _, said in explorer.page.evaluate(panel_picture.DESCRIBED)
     }
-    return axes, panels, arrays
+    return axes, next(one for one in panels if one["name"] == panel), arrays
 
 
 def test_dragging_chooses_all_the_way(explorer):
@@ -65,8 +66,7 @@ def mirrored(array, ends, scale):
 
 @pytest.mark.parametrize("panel", ["norm", "arrives", "gradInputOut"])
 def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
-    axes, panels, arrays = shown(explorer, explorer.state())
-    text = next(one for one in panels if one["name"] == panel)
+    axes, text, arrays = shown(explorer, panel)
     wrong = {}
     for mark in text["marks"]:
         if mark["mark"] == "Heat":
@@ -82,8 +82,7 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
 
 
 def test_bars_that_are_drawn_too_long_are_noticed(explorer):
-    axes, panels, arrays = shown(explorer, explorer.state())
-    text = next(one for one in panels if one["name"] == "taken")
+    axes, text, arrays = shown(explorer, "taken")
     bars = next(mark["y"] for mark in text["marks"] if mark["mark"] == "Bars")
     shorter = {**arrays, bars: 0.7 * arrays[bars]}
     assert "longer" in panel_picture.misplaced(explorer, axes, [text], shorter)[0]

@@ -23,7 +23,8 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     y = data.inputs[saved].reshape(-1, data.inputs[saved].shape[-1])[0]
     g = data.inputs["gradOutput"].reshape(-1, y.size)[0]
     mean = sum(a * b for a, b in zip(y, g))
-    boxes = marks(subject.show(data), "columns", Box)
+    shown = subject.show(data)
+    boxes = marks(shown, "columns", Box)
     widths = [box.x1 - box.x0 for box in boxes]
     np.testing.assert_allclose(widths, y, atol=1e-12)
     np.testing.assert_allclose([box.x0 for box in boxes], np.cumsum([0, *y[:-1]]), atol=1e-12)
@@ -35,8 +36,8 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     seen = out != 0  # masked elements get no gradient
     np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
     for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
-        np.testing.assert_array_equal(mark(subject.show(data), name, Bars).y, values)
-    level = mark(subject.show(data), "columns", Line, "weighted mean")
+        np.testing.assert_array_equal(mark(shown, name, Bars).y, values)
+    level = mark(shown, "columns", Line, "weighted mean")
     heights = level.y[np.isfinite(level.y)]
     np.testing.assert_allclose(heights, mean * (1 - taken), atol=1e-12)
 
