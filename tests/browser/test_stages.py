@@ -16,7 +16,6 @@ from aclnn_viz.pictures.text import unmarked
 pytestmark = pytest.mark.needs("chromium")
 #: One explorer of each stage.
 STAGES = "grid_sampler_2d layer_norm hardswish avg_pool softmax cross_entropy_loss flash_attention_score grid_sampler_3d numeric_error tiles two_phase zoom".split()
-PLANES = "row", "column", "sent"
 WIDTHS = {1280: 130, 820: 200, 390: 200}  # width of a window, and most pixels above the picture
 
 
@@ -102,19 +101,23 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
         assert page.locator("[data-field=row]").input_value() == row
 
 
+def held(page):
+    return [
+        page.locator(f"[data-field={name}]").input_value() for name in ("row", "column", "sent")
+    ]
+
+
 def test_the_fields_follow_the_frame_that_plays_and_a_hand_takes_it_from_there(opened):
     page, _ = opened("max_pool_with_indices")
     page.locator(".ae-plays button").first.click()  # less motion is asked for: its end is shown
     back = page.locator(".ae-plays button[title='one step back']")
     for step in 9, 8, 7, 6, 5, 4:
-        held = [page.locator(f"[data-field={name}]").input_value() for name in PLANES]
         row, column = divmod(min(step, 8), 3)
-        assert held == [str(row), str(column), str(round(step / 9, 2) if step < 9 else 1)]
+        assert held(page) == [str(row), str(column), str(round(step / 9, 2) if step < 9 else 1)]
         assert page.locator(".caption").text_content().startswith(f"{step} of 9") == (step < 9)
         back.click()
     page.locator(".ae-grip[role=slider]").press("ArrowRight")
-    held = [page.locator(f"[data-field={name}]").input_value() for name in PLANES]
-    assert held == ["1", "1", "1"]
+    assert held(page) == ["1", "1", "1"]
 
 
 def swipe(page):
