@@ -19,9 +19,11 @@ from aclnn_viz.words.messages import language_here, tr
 
 LEVELS = "cause", "call", "stop", "echo", "notice"  # kinds of lines, explained in causes.toml
 # lines of warnings count only where the log has no error
-QUIET = re.compile(r"(?<![=\w])(?:WARN(?:ING)?|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})")
+QUIET = re.compile(
+    r"(?<![=\w])(?:WARN(?:ING)?(?!.*\brc\W?-?[1-9])|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})|(?<!\[)\b[IW]\d{4,8} \d\d:\d\d:(?!.*(?:\bE[A-Z\d]\d{4}\b|time ?out))"
+)
 WRAPPED = re.compile(
-    r"((?:eason|Error):|: error: no matching|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
+    r"((?:eason|Error):|: error: no matching|CMake Error at \S+ \(\w+\):|could not find (?:load|requested) file:|\bis:|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
 )
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
@@ -39,7 +41,7 @@ AROUND = 500_000  # a tensor is searched within so many characters of its operat
 # six digits, too.
 NAMED = re.compile(
     r"(?:code|errno|ret(?:_int)?|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
-    r"(?: \[NPU\])?\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\b(?-i:(E[A-Z\d]\d{4}))\b",
+    r"(?: \[NPU\])?\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\[(?-i:[A-Z]{2,9})-(\d{6})\]|\b(?-i:(E[A-Z\d]\d{4}))\b",
     re.IGNORECASE | re.ASCII,
 )
 FRAME = re.compile(
@@ -49,7 +51,8 @@ RAISED = re.compile(  # errors of Python code, not of the machine
     r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
 WORD = re.compile(
-    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|错误|失败)", re.I
+    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|\bunable to|\brc=-?[1-9]|错误|失败)",
+    re.I,
 )
 STATED = re.compile(
     r"(?i)\b(?:must|should|expect\w*|invalid|is empty|not|only|exceeds?|than|actual|missing|mismatch\w*|out of|no|can't|undefined|unknown|unsupported|assertion)\b|不|无"
@@ -102,7 +105,7 @@ class Meaning:
         yield tr("  ({source})", source=self.source)
         for cause, thread in self.causes:
             yield tr("  a cause seen before: {cause} ({thread})", cause=cause, thread=thread)
-        if self.line and self.level in ("stop", "echo"):
+        if self.line and self.level in ("stop", "echo") and self.name != "build stopped":
             yield tr(
                 "  the cause is unknown, because no line of this log names it: run again with ASCEND_LAUNCH_BLOCKING=1, and read the first [ERROR] in ~/ascend/log/debug/plog"
             )
@@ -256,6 +259,9 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
+    # a user of a framework has no kernel to run again
+    if re.search(r"\bERR\d{5} PTA\b|vllm|sglang|mindspeed|lmdeploy|MindIE", text):
+        meanings = tuple(replace(one, command="") for one in meanings)
     kit, repeated = {op.aclnn_name: op for op in operators()}, ""
     # the first function that is an operator of the kit, else the first
     name = min(functions, key=lambda name: name not in kit, default="")
@@ -296,6 +302,7 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
         (name, signs, re.compile(entry["pattern"]).search)
         for name, entry in known.items()
         if (signs := [*filter(text.__contains__, entry.get("signs", ()))])
+        and re.search(entry.get("beside", ""), text)
     ]
     for time, at, line in _lines(text):
         if frame := FRAME.search(line):

@@ -94,6 +94,11 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     general = str(av.why("2026-01-02-03:04:05 x failed\n2026-01-02-03:04:06 Error: y is invalid"))
     assert general.index("x failed") < general.index("often says") < general.index("refuses")
     assert "last error of the log: E1 ibv_cmd_create_cq" in read
+    assert av.why("[WARN] open: rc=3\nError: x").unknown[0] == "[WARN] open: rc=3"
+    assert av.why("I0731 10:00:00.1 x failed\nError: y").unknown == ("Error: y",)
+    assert "plog" not in str(av.why("make: *** [all] Error 2"))
+    beyond = "error code = 0x800000"
+    assert "cpp check" in str(av.why(beyond)) and "cpp check" not in str(av.why(f"vllm {beyond}"))
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
     assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))
     assert "a/b.py" not in str(av.why(f"{frame}RuntimeError: out of memory"))
