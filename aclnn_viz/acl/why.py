@@ -20,7 +20,7 @@ from aclnn_viz.words.messages import language_here, tr
 LEVELS = "cause", "call", "stop", "echo", "notice"  # kinds of lines, explained in causes.toml
 # lines of warnings count only where the log has no error
 QUIET = re.compile(
-    r"(?<![=\w])(?:WARN(?:ING)?(?!.*\brc\W?-?[1-9])|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})|(?<!\[)\b[IW]\d{4,8} \d\d:\d\d:(?!.*(?:\bE[A-Z\d]\d{4}\b|time ?out))"
+    r"(?<![=\w])(?:WARN(?!.*\brc ?[=:] ?-?[1-9])|WARNING|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})|(?<!\[)\b[IW]\d{4,8} \d\d:\d\d:(?!.*(?:\bE[A-Z\d]\d{4}\b|time ?out))"
 )
 WRAPPED = re.compile(
     r"((?:eason|Error):|: error: no matching|CMake Error at \S+ \(\w+\):|could not find (?:load|requested) file:|\bis:|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
@@ -51,7 +51,7 @@ RAISED = re.compile(  # errors of Python code, not of the machine
     r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
 )
 WORD = re.compile(
-    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|\bunable to|\brc=-?[1-9]|错误|失败)",
+    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|\bunable to|\brc ?[=:] ?-?[1-9]|错误|失败)",
     re.I,
 )
 STATED = re.compile(
