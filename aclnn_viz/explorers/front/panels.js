@@ -15,6 +15,9 @@ function cropped(panel) {
   return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
 }
 
+// Drawings that stand in one row, where each leaves as much room as the legend that has the most lines.
+const alikeIn = (kit) => kit.all.filter(({ alike, drawing }) => alike && drawing.rows !== undefined).map(({ drawing }) => drawing);
+
 // One described panel on its canvas. It stays while the picture has a panel of this name.
 class Drawing extends Frame {
   constructor(kit, name) {
@@ -104,7 +107,7 @@ class Drawing extends Frame {
     }
     const { x, y } = spec;
     this.rows = this.legend(context);
-    const legend = this.panel.alike ? Math.max(...this.kit.all.map(({ alike, drawing }) => (alike && drawing.rows) || 0)) : this.rows;
+    const legend = this.led = this.panel.alike ? Math.max(...alikeIn(this.kit).map(({ rows }) => rows)) : this.rows;
     const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || each?.below === spec.name);  // below it, in line
     const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
@@ -329,6 +332,8 @@ function buildPanels(kit) {
         if (drawing.panel.width && (kit.more.open || !spec.more)) drawing.draw(spec, arrays);
         else Object.assign(drawing, { spec, arrays });  // folded: it is drawn when it is seen
       }
+      const alike = alikeIn(kit), most = Math.max(...alike.map(({ rows }) => rows));
+      for (const drawing of alike) if (drawing.led !== most) drawing.draw(drawing.spec, arrays);  // those before the one with the most
       kit.waiting.forEach((change) => change());
       kit.waiting = null;
       for (const spec of panels) drawings.get(spec.name).say(spec.title);
