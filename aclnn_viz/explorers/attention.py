@@ -303,7 +303,7 @@ def _backward(xp, found: Attention) -> Panel:
         title,
         marks,
         over,
-        Axis(tr("dP"), -high, high),
+        Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
         330,
         rows=2,

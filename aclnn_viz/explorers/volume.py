@@ -138,9 +138,9 @@ def _slices(xp, found: Volume) -> Panel:
         way = np.array([0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2])
         px, py = seen(*(xp.take(at, way) for at in found.places))
         marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
-    else:  # the foot of the point on the slice that is read
-        marks.append(Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0))
-        marks.append(Dots(*seen(x, y, cz), MOVED, "", 3.0))
+    # from the point along the depth to each slice that is read
+    marks.append(Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0))
+    marks.append(Dots(*seen(x, y, cz), MOVED, "", 3.0))
     dot, rail, ends = seen(x, y, z), seen(*edge, z), seen(*edge, np.array([-0.5, depth - 0.5]))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
@@ -155,7 +155,7 @@ def _slices(xp, found: Volume) -> Panel:
     ]
     return Panel(
         "volume",
-        tr("input, slice after slice: drag the point, and at its side its depth"),
+        tr("input, slice after slice: drag the point, and on the grey line its depth"),
         marks,
         Axis("", -0.9, ends[0][-1] + 0.4, ticks=()),
         Axis("", ends[1][0] + 0.2, up * (depth - 1) - 1.1, ticks=()),
@@ -208,7 +208,7 @@ def _grad(xp, found: Volume) -> Panel:
         Axis(tr("column")),
         Axis(tr("slice, row"), ticks=tuple(ticks)),
         7,
-        260,
+        330,
     )
 
 
