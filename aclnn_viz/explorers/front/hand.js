@@ -111,12 +111,12 @@ function takeHand(drawing) {
 function makeGrip(drawing) {
   const { kit, panel: { stage } } = drawing, node = element("div", { class: "ae-grip ae-seen", role: "slider", tabIndex: 0 });
   const control = (field) => kit.model.get("controls").find((one) => one.field === field);
-  const set = (values) => kit.set(Object.fromEntries(Object.entries(values).map(([field, value]) => {
+  const set = (values) => kit.set(kit.within(Object.fromEntries(Object.entries(values).map(([field, value]) => {
     const { low, high, step, kind } = control(field);
     if (kind === "flag") return [field, value > 0.5];
     const near = Math.min(Math.max(value, low), high);
     return [field, kind === "whole" ? Math.round(near) : Math.round(near / step) * step];
-  })));
+  }))));
   let start = null;
   const polar = (x, y) => {
     const [a, b] = [x - drawing.sx(node.mark.about[0]), y - drawing.sy(node.mark.about[1])];

@@ -259,6 +259,17 @@ function explorer(build) {
     const kit = {
       model, el, panels, aside, more, caption, head, words, all: [], theme: readTheme(el, model),
       get values() { return values; },
+      // The values of a hand or a field, where a grip and spots set the same at most those of the spots: beyond them lies nothing.
+      within(moved) {
+        for (const { drawing: { marks = [] } } of kit.all) {
+          const sets = marks.flatMap((mark) => (mark.mark === "Spots" ? mark.sets.flat() : []));
+          for (const field of marks.flatMap((mark) => (mark.mark === "Grip" ? mark.sets : []))) {
+            const ends = sets.filter(([name]) => name === field).map(([, value]) => value);
+            if (ends.length && Number.isFinite(moved[field])) moved = { ...moved, [field]: Math.min(moved[field], Math.max(...ends)) };
+          }
+        }
+        return moved;
+      },
       set(moved) {
         if (!player.playing) player.halt();
         const changes = { ...(player.playing ? {} : player.plays[player.chosen]?.after), ...moved, ...followed(model.get("controls"), values, moved) };
@@ -272,7 +283,7 @@ function explorer(build) {
         parts.overlay(changes);
       },
     };
-    const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set({ [field]: value }));
+    const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set(kit.within({ [field]: value })));
     const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
     const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));
