@@ -128,7 +128,9 @@ class Loss:
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
         off = xp.abs(xp.sum(away)) > NEAR
-        which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, xp.where(own > 0.0, 1, 0))
+        which = xp.where(getattr(self.state, "labelSmoothing", 0.0) > 0.0, 8, 0)
+        which = xp.where(own > 0.0, 1, which)
+        which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, which)
         which = 6 if self.own else xp.where(off, 3, which)
         fewer = (self.state.ignored > 0.0) & (self.state.reduction in ("mean", 1))
         which = xp.where(strength == 0.0, 4, xp.where(fewer, 7, which))
@@ -155,6 +157,9 @@ class Loss:
             ),
             message(
                 "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}."
+            ),
+            message(
+                "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is the distance still to go:] what these gain the rest lose."
             ),
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
@@ -191,7 +196,7 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
 
 def _row(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
-    at = np.arange(classes, dtype=np.float64)
+    at = np.arange(float(classes))
     softmax, wanted, away = (
         found.of_row(values) for values in (found.softmax, found.wanted, found.away)
     )
@@ -235,8 +240,15 @@ def _row(xp, found: Loss) -> Panel:
             tr("classes"),
         ),
     )
-    title = tr("row {row}: drag a bar", row=written(row, "d"))
-    return Panel("row", title, marks, _over(found), Axis(tr("probability"), 0.0, 1.05), 12, TALL)
+    return Panel(
+        "row",
+        tr("row {row}: drag a bar", row=written(row, "d")),
+        marks,
+        _over(found),
+        Axis(tr("probability"), 0.0, 1.05),
+        12,
+        TALL,
+    )
 
 
 def _over(found: Loss) -> Axis:
@@ -244,7 +256,6 @@ def _over(found: Loss) -> Axis:
 
 
 def _gradient(xp, found: Loss) -> Panel:
-    values = found.of_row(found.gradient)
     strength = found.of_row(found.strength)
     title = told(
         xp.where(xp.isnan(strength), 2, int(found.own)),
@@ -255,17 +266,19 @@ def _gradient(xp, found: Loss) -> Panel:
         strength=number(strength),
     )
     ends = -found.most, found.most
-    made = bars("gradient", title, values, GRADIENT, ends, found.chosen[1], 12, LOW)
+    made = bars(
+        "gradient", title, found.of_row(found.gradient), GRADIENT, ends, found.chosen[1], 12, LOW
+    )
     return replace(made, x=_over(found), y=Axis(found.output, *ends), pick=("column",), below="row")
 
 
 def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
-    at, edge = np.arange(rows, dtype=np.float64), np.full(rows, -0.5)
+    at, edge = np.arange(float(rows)), np.full(rows, -0.5)
     struck = xp.where(found.counted, np.nan, at)
-    target, frames = double(xp, found.target), ()
+    frames = ()
     for k in range(rows):
-        frames += only(xp, found.counted[k], cell(target[k], k, READ))
+        frames += only(xp, found.counted[k], cell(found.target[k], k, READ))
     marks = (
         Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
         Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
@@ -273,7 +286,14 @@ def _map(xp, found: Loss) -> Panel:
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         cell(column, row, MOVED),
     )
-    title = tr("{output}: targets are framed, ignored rows struck out", output=found.output)
     return Panel(
-        "map", title, marks, Axis(tr("class")), Axis(tr("row")), 8, TALL, ("column", "row"), rows=2
+        "map",
+        tr("{output}: targets are framed, ignored rows struck out", output=found.output),
+        marks,
+        Axis(tr("class")),
+        Axis(tr("row")),
+        8,
+        TALL,
+        ("column", "row"),
+        rows=2,
     )
