@@ -31,8 +31,9 @@ def fields_with(op, others: list) -> list[tuple]:
     # nothing lies between the last output of a row and the elements that it read; at the rim of an
     # image upsampling reads fewer elements than within
     last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1
-    own = listed("planes", column={"start": last - ("outputSize" in op.attributes)})
-    return [*((name, _tried(made)) for name, made in others), *own]
+    last -= "outputSize" in op.attributes
+    tried = [(name, _tried(made)) for name, made in others]
+    return tried + listed("planes", column={"start": last})
 
 
 def options(op, state) -> dict:
@@ -91,8 +92,10 @@ class Plane:
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
         high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max() or 1.0
-        both = _both(xp, self, k, who, arrived, shared, most or 1.0)
-        return [both, _adds(xp, self, who, parts, shared, high)]
+        return [
+            _both(xp, self, k, who, arrived, shared, most or 1.0),
+            _adds(xp, self, who, parts, shared, high),
+        ]
 
     def plays(self) -> tuple[dict, ...]:
         n, columns, after = len(self.weights), self.gradient.shape[1], {"sent": 1.0}
@@ -154,8 +157,12 @@ class Plane:
             k=written(xp.floor(self.state.sent * many + 1e-9), ".0f"),
             n=many,
         )
-        both = tr("{what} {then}", what=what, then=then)
-        return choose(xp.where(self.state.sent < 1.0, 2, xp.minimum(n, 1)), what, both, sent)
+        return choose(
+            xp.where(self.state.sent < 1.0, 2, xp.minimum(n, 1)),
+            what,
+            tr("{what} {then}", what=what, then=then),
+            sent,
+        )
 
 
 def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
@@ -217,11 +224,15 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     )
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
     added = xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide
-    named = tr("{output}: gradient of {input}", output=found.output, input=found.source)
     marks = [
         Heat(cells, "diverging", -most, most, digits=True),
         Note(-0.45, -0.85, found.upstream, "left"),
-        Note(far + wide - 0.55, -0.85, named, "right"),
+        Note(
+            far + wide - 0.55,
+            -0.85,
+            tr("{output}: gradient of {input}", output=found.output, input=found.source),
+            "right",
+        ),
         *(cell(x[n], y[n], INK) for n in range(who.size)),
         Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 2.4),
         Box(left, top, right, bottom, kind=READ),
@@ -234,7 +245,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         if found.inputs is not None:
             value = f"{found.inputs[r, c]:.2g}"
             beside = ~takes & (left < x) & (x < right) & (top < r) & (r < bottom)
-            marks += only(xp, beside, replace(tag, label=value, kind=GUIDE))
+            marks += only(xp, beside, replace(tag, label=f"{value} {found.source}", kind=GUIDE))
             share = f"max {value}"
         marks += only(xp, takes, replace(tag, label=share))
     marks += [cell(*added, GRADIENT), cell(column, row, MOVED)]
@@ -246,18 +257,29 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     r, c = np.array(known, float).T
     texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known]
     sets = [(("row", y), ("column", x)) for y, x in known]
-    label = tr("the chosen output: drag to choose another output")
-    units = (-0.42, 1.0, 0), (-0.42, 1.0, 1)
     marks += [
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
-        Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),
+        Grip(
+            column + 0.42,
+            row + 0.42,
+            ("column", "row"),
+            ((-0.42, 1.0, 0), (-0.42, 1.0, 1)),
+            tr("the chosen output: drag to choose another output"),
+            MOVED,
+        ),
     ]
     across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
-    over = Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across)
-    down = Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)])
     square = 0.3 <= tall / (far + wide) <= 0.6
-    title = tr("where does the gradient of an output go? Drag its frame.")
-    return Panel("planes", title, marks, over, down, 13, 0 if square else TALL, square=square)
+    return Panel(
+        "planes",
+        tr("where does the gradient of an output go? Drag its frame."),
+        marks,
+        Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across),
+        Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)]),
+        13,
+        0 if square else TALL,
+        square=square,
+    )
 
 
 def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
@@ -272,13 +294,9 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
     named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
     marks = (
         ZERO,
-        Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
+        Bars(np.arange(many), parts, INK, tr("gradient that an output sends")),
         Bars(
-            point(many + 0.5),
-            point(xp.sum(parts)),
-            GRADIENT,
-            tr("gradient that the element gets"),
-            0.7,
+            point(many + 0.5), point(xp.sum(parts)), GRADIENT, tr("gradient that the element gets")
         ),
     )
     title = told(
@@ -288,8 +306,15 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
         output=found.output,
         place=place(shared, found.arrived),
     )
-    over = Axis(found.upstream, -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum"))))
-    return Panel("adds", title, marks, over, Axis("", -high, high), 7, LOW)
+    return Panel(
+        "adds",
+        title,
+        marks,
+        Axis(found.upstream, -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum")))),
+        Axis("", -high, high),
+        7,
+        LOW,
+    )
 
 
 def _senders(read: np.ndarray) -> tuple:

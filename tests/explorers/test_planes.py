@@ -130,7 +130,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
             given = data.inputs["self"][0, 0]
             around = np.s_[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2]
             wanted = {(down[0], across[0]): f"max {given[around].max():.2g}"}
-            others = sorted(float(box.label) for box in framed(shown, GUIDE))
+            others = sorted(float(box.label.split()[0]) for box in framed(shown, GUIDE))
             np.testing.assert_allclose(others, np.sort(given[around].ravel())[:-1], rtol=0.05)
         assert tags == wanted
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))

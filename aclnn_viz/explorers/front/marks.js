@@ -1,6 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const letters = {};  // their widths
+const FOOT = 10;  // pixels: height of small words at the foot of a cell
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
 
@@ -132,7 +133,8 @@ class Marks {
 
   heat(context, mark) {
     const { values, columns, map, low, high } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
-    const room = Math.min(Math.abs(w), Math.abs(h));
+    const room = Math.min(Math.abs(w), Math.abs(h)), tags = this.marks.filter(({ filled }) => filled === 1);
+    const tagged = new Set(tags.map((one) => Math.round((one.y0 + one.y1) / 2) * columns + Math.round((one.x0 + one.x1) / 2)));
     const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
     const texts = words.length ? few && words : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
@@ -146,7 +148,7 @@ class Marks {
       context.stroke();
     }
     for (let k = 0; k < values.length; k += 1) {
-      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h;
+      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? Math.max(FOOT + 6 - h / 2, 0) : 0);
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
@@ -160,12 +162,12 @@ class Marks {
     }
   }
 
-  // The values of the cells that have a frame; nan in all others.
+  // The values of the cells that have a frame or a tag; nan in all others.
   framed({ values, columns }) {
     const found = new Float32Array(values.length).fill(NaN);
     for (const { mark, filled, x0, y0, x1, y1 } of this.marks) {
-      if (mark !== "Box" || filled || x1 - x0 !== 1 || y1 - y0 !== 1) continue;
-      const at = (y0 + 0.5) * columns + x0 + 0.5;
+      if (mark !== "Box" || filled !== 1 && (filled || x1 - x0 !== 1 || y1 - y0 !== 1)) continue;
+      const at = Math.round((y0 + y1) / 2) * columns + Math.round((x0 + x1) / 2);
       found[at] = values[at];
     }
     return found;
@@ -285,7 +287,6 @@ class Marks {
   box(context, { x0, y0, x1, y1, label, filled, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
-    const bare = label.replace(/^[^-\d]+/, ""), short = wide > widthOf(context, label) + 4 ? label : bare, fits = wide > widthOf(context, short) + 4 && tall > LINE;
     if (filled < 0) {
       context.globalAlpha = -filled;
       context.fillStyle = this.kit.theme.back;
@@ -293,16 +294,17 @@ class Marks {
       context.globalAlpha = 1;
       return;
     }
-    if (filled === 1 && !fits) {  // the ground of a word without room: the whole cell for its number, or a line at its foot
-      const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)];
-      const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), this.sy(row + 0.5) - this.sy(row - 0.5)];
-      const texts = h > LINE ? [label, bare, ...[bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."))] : [];
-      const [text, size] = texts.flatMap((each) => [TEXT, SMALLEST].map((one) => [each, one])).find(([each, one]) => widthOf(context, each) * one / TEXT + 3 <= w) ?? [];
+    const bare = label.replace(/^[^-\d]+| .*$/g, ""), ways = [[label, TEXT], [label, SMALLEST], [bare, TEXT]];
+    const [short, sized] = tall > LINE && ways.find(([text, size]) => widthOf(context, text, size) + 4 < wide) || [];
+    if (filled === 1 && !short) {  // without room: at the foot of its cell its first word or its weight, or a line
+      const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)], foot = this.sy(row + 0.5) - 1;
+      const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
+      const [word] = label.split(" "), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
+      const text = [word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 2 <= w);
+      const high = text && word !== bare && h > 2 * FOOT + 4 ? FOOT : 3;
       context.fillStyle = colour;
-      if (text) {
-        context.fillRect(this.sx(column - 0.5) + 1, this.sy(row - 0.5) + 1, w - 2, h - 2);
-        write(context, text, this.sx(column), this.sy(row), this.kit.theme.back, size);
-      } else context.fillRect(left, top + tall - 3, wide, 3);
+      context.fillRect(this.sx(column - 0.5) + 1, foot - high, w - 2, high);
+      if (high === FOOT) write(context, text, this.sx(column), foot - FOOT / 2 + 0.5, this.kit.theme.back, SMALLEST);
       return;
     }
     if (filled) {
@@ -320,7 +322,7 @@ class Marks {
     context.lineWidth = this.kit.theme.line.box;
     context.strokeRect(left, top, wide, tall);
     if (filled > 0.5) {  // a word in its middle, where it has room
-      if (fits) write(context, short, left + wide / 2, top + tall / 2, this.kit.theme.back);
+      if (short) write(context, short, left + wide / 2, top + tall / 2, this.kit.theme.back, sized);
       return;
     }
     if (!label) return;
