@@ -49,12 +49,16 @@ def options(op, state) -> dict:
 
 
 def _tried(made):
-    """Return a control with a few values of a real number, because each needs a separate computation."""
-    one = made.metadata["control"]
-    if one["kind"] != "real":
+    """Return a control with a few values of a real number, because each needs a separate computation; of padding with the
+    index of the chosen output.
+    """
+    start, one = made.default, made.metadata["control"]
+    few = {start: message("none"), 3: "3"}
+    if one["kind"] == "real":
+        few = {value: f"{value:g}" for value in (start, 0.5, 2.0)}
+    elif one["label"] != "paddingIdx":
         return made
-    few = {value: f"{value:g}" for value in (made.default, 0.5, 2.0)}
-    return vendors(control(made.default, one["label"], one["group"], options=few, names=True))
+    return vendors(control(start, one["label"], one["group"], options=few))
 
 
 @record
