@@ -174,8 +174,8 @@ class Rule:
 @record
 class Box:
     """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside. Filled
-    wholly, it is the ground of its label; without room for it, the label's number takes the whole cell, or a line is drawn; below 0, it fades what
-    it lies on.
+    wholly, it is the ground of its label; without room for it, its first word or a weight is small at the foot of the cell, or a line is drawn; below
+    0, it fades what it lies on.
     """
 
     x0: float

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+import legible
 import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -101,6 +102,13 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
         assert page.locator("[data-field=row]").input_value() == row
     page.locator("[data-field=row]").fill("9")
     assert held(page)[0] == "2"
+
+
+def test_a_tag_leaves_a_small_cell_its_gradient(opened):
+    page, _ = opened("max_pool_with_indices", 390)
+    with legible.listening(page):
+        page.locator(".ae-grip[role=slider]").press("ArrowUp")
+        assert "planes:" not in str(legible.faults(page))
 
 
 def held(page):
