@@ -95,7 +95,7 @@ class Plane:
         sends = np.where(self.senders < 0, 0.0, sent)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
-        high = 1.15 * np.abs(np.hstack([sends, sends.cumsum(axis=1)])).max() or 1.0
+        high = 1.15 * np.abs([*sends, *sends.cumsum(axis=1)]).max() or 1.0
         return [
             _both(xp, self, k, who, arrived, shared, most or 1.0),
             _adds(xp, self, who, parts, shared, high),
@@ -298,9 +298,13 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
     named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
     marks = (
         ZERO,
-        Bars(np.arange(many), parts, INK, tr("gradient that an output sends")),
+        Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
         Bars(
-            point(many + 0.5), point(xp.sum(parts)), GRADIENT, tr("gradient that the element gets")
+            point(many + 0.5),
+            point(xp.sum(parts)),
+            GRADIENT,
+            tr("gradient that the element gets"),
+            0.7,
         ),
     )
     title = told(
