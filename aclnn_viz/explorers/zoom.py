@@ -32,9 +32,8 @@ LEGEND = {
 }
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
-TALL, DEEP, FRACTION = 390, 46, 64
-LETTER, DIGITS, LIST = 6.9, 64, 500  # widths in pixels: a letter, a number in a cell, instructions
-PIPES = 2, 1, 0, 3  # numbers of the pipes MTE2, V, S and MTE3
+TALL, DEEP, FRACTION = 390, 48, 65
+LETTER, DIGITS, LIST = 6.9, 64, 360  # widths in pixels: a letter, a number in a cell, instructions
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
@@ -104,15 +103,15 @@ def formula(data: Data) -> Panel:
             x, y, tall = 0, y + tall, 0
         for term, depth, first, last in parts:
             top, middle = y + depth, x + (first + last) / 2
-            box = x + first + 0.3, top + 0.1, x + last - 0.3, top + 0.9, len(trees)
+            box = x + first + 0.3, top + 0.06, x + last - 0.3, top + 0.94, len(trees)
             spots[box] = z.terms.index(term)
             text = term.label if depth else f"{term.name} = {term.formula}"
             text, value = tr(FORMULA, formula=text), number(data.at(z.values[spots[box]]))
-            room = "center", last - first
+            room, kind = ("center", last - first), _kind(z, term)
             marks += [
-                Box(*box[:4], "", _kind(z, term), 0.06 if depth else 0.16),
-                Note(middle, top + 0.36, text, *room, typeset(term, not depth)),
-                Note(middle, top + 0.77, value, *room),
+                Box(*box[:4], "", kind, 0.06 if kind == READ else 0.16),
+                Note(middle, top + 0.34, text, *room, typeset(term, not depth)),
+                Note(middle, top + 0.73, value, *room),
             ]
         deep = max(depth for _, depth, _, _ in parts) + 1.4
         trees.append((x, y, x + wide, y + deep))
@@ -121,7 +120,7 @@ def formula(data: Data) -> Panel:
     marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
     # of a term with several boxes, the first is marked, by a frame around it
     firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
-    firsts -= 0.3, 0.085, -0.3, -0.085, 0.0
+    firsts -= 0.3, 0.06, -0.3, -0.06, 0.0
     *place, home = (element(data.xp, firsts[:, end], data.term) for end in range(5))
     for n, (left, *ends) in enumerate(trees):  # the other trees fade
         marks.append(Box(data.xp.where(home == n, np.nan, left), *ends, filled=-0.45))
@@ -231,30 +230,28 @@ def _wrote(data: Data, k: int):
 
 
 def pipes(data: Data, k: int) -> Panel:
-    """Return the instructions of a tile from the top down, in columns by pipe, with their results for the element."""
+    """Return the instructions of a tile from the top down, with their pipes and their results for the element."""
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
-    columns = [pipe for pipe in PIPES if pipe in {job.pipe for job in shown}]
-    names = 0.08 * len(columns) + 0.07
-    start, spots = names + 0.3, []
-    marks = [
-        *(Note(0.08 * n + 0.06, -0.75, pipe_name(each), "left") for n, each in enumerate(columns)),
-        Note(start, -0.75, tr("wrote"), "right"),
-        Note(start + 0.02, -0.75, tr(meant("term", "term of a formula")), "left"),
-    ]
+    spots, marks = (
+        [],
+        [
+            Note(0.61, -0.75, tr("wrote"), "right"),
+            Note(0.63, -0.75, tr(meant("term", "term of a formula")), "left"),
+        ],
+    )
     for y, job in enumerate(shown):
-        left = 0.08 * columns.index(job.pipe) + 0.06
         value, term, line = wrote.get(job, ("", -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         kind, sets = GUIDE, ()
-        marks += [Note(0.05, y, str(job.step), "right"), Note(start, y, value, "right")]
+        marks += [Note(0.045, y, str(job.step), "right"), Note(0.61, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
             label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
-            marks.append(Note(start + 0.02, y, label, "left", math=formula))
-        marks.append(Box(left, y - 0.42, left + 0.075, y + 0.42, "", kind, 0.16))
-        marks.append(Note(names, y, job.name, "left"))
+            marks.append(Note(0.63, y, label, "left", math=formula))
+        marks.append(Box(0.055, y - 0.42, 0.195, y + 0.42, pipe_name(job.pipe), kind, 0.16))
+        marks.append(Note(0.205, y, job.name, "left"))
         spots.append((said, sets))
     texts, sets = zip(*spots)
     y = np.arange(len(shown))
@@ -268,8 +265,7 @@ def pipes(data: Data, k: int) -> Panel:
         shown=len(shown),
         **_names(tile),
     )
-    down = Axis("", len(shown) - 0.4, -1.2, ticks=())
-    return _panel(data, title, marks, UNIT, down, least=LIST)
+    return _panel(data, title, marks, UNIT, Axis("", len(shown) - 0.4, -1.2, ticks=()), least=LIST)
 
 
 def caption(data: Data):
@@ -324,7 +320,7 @@ def notices(data: Data) -> list[str]:
 
 def plays(data: Data) -> tuple[dict, ...]:
     frames = [{"level": level} for level in ("formula", *LEVELS)]
-    return ({"label": tr("zoom in"), "seconds": 8.0, "frames": frames},)
+    return ({"label": tr("zoom in"), "seconds": 8.0, "frames": frames, "waits": True},)
 
 
 def subject():

@@ -288,7 +288,7 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (filled < 0) {
-      context.globalAlpha = -filled;
+      context.globalAlpha = this.kit.theme.dark ? -filled / 2 : -filled;
       context.fillStyle = this.kit.theme.back;
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;

@@ -151,7 +151,7 @@ class Player {
 
   // Once, when it is seen; a touch ends it, and the state is then as it was.
   open(el) {
-    if (this.opened || still.matches || !this.plays.length) return;
+    if (this.opened || still.matches || !this.plays.length || this.plays[0].waits) return;  // which waits for its button
     this.opened = true;
     const { values } = this.kit, touches = ["pointerdown", "keydown", "wheel", "touchstart"];
     const end = (event) => {
