@@ -36,7 +36,7 @@ FEWEST, LETTERS = 16, 48
 LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
 GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
 ROOM = 0.2  # most delay that a reader can give the copy, as a share of the run's time
-HALF = 0.36  # half of a bar's height, as a share of a row
+HALF = 0.3  # half of a bar's height, as a share of a row
 ROUND = 0.04  # room beside the chain for a finger, as a share of the panel's width
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
 IDLE = (
@@ -313,19 +313,21 @@ def timeline(scene: Scene) -> Panel:
         low = bottom + 0.2 + 0.45 * np.array([[*ORDER].index(pipe) for pipe in other.pipes])
         start, end = (np.maximum(*each) / span for each in (other.start, other.end))
         tile = other.tile.astype(float)
-        look = tile, 0.0 * start, tile.max(initial=1.0), (), WRONG, 0.55
-        marks.append(Blocks(start, low, end, low + 0.36, *look))
-        lane = message("one buffer") if scene.data.state.buffers == 2 else message("two buffers")
-        rows.append((bottom + 0.85, tr(lane)))
-        done = (scene.done, 2.0), (other.span, bottom + 0.85)
-        marks += [Note(when / span + 0.01, y, scene.time(when), "left") for when, y in done]
+        marks += [
+            Blocks(
+                start, low, end, low + 0.36, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55
+            ),
+            Note(1.08, 2.0, scene.time(scene.done), "right"),
+            Note(1.08, bottom + 0.85, scene.time(other.span), "right"),
+        ]
+        lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
+        rows.append((bottom + 0.85, lane))
         bottom += 1.6
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
         *_chain(scene),
         Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
     ]
-    places = tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span))
     label = (
         tr("µs, from published rates, not measured")
         if scene.data.times
@@ -339,10 +341,15 @@ def timeline(scene: Scene) -> Panel:
             done=scene.time(scene.done),
         ),
         marks,
-        Axis(label, 0.0, 1.08, ticks=places),
+        Axis(
+            label,
+            0.0,
+            1.08,
+            ticks=tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span)),
+        ),
         Axis("", bottom, -1.35, ticks=tuple(rows)),
         13,
-        int(36 * (bottom + 1.4)) + 34,
+        int(42 * (bottom + 1.4)) + 34,
         pick=("at",),
     )
 
@@ -350,10 +357,10 @@ def timeline(scene: Scene) -> Panel:
 def _waits(scene: Scene, used):
     """Yield V's idle times with their lengths, which a second buffer would fill."""
     start, end = scene.waits
-    there = scene.xp.where(end - start > BRIEF * scene.span, start, nan) / scene.span
+    gaps = end - start
+    there = scene.xp.where(gaps > BRIEF * scene.span, start, nan) / scene.span
     row, none = np.full(start.size, float(used.index(V))), np.zeros(start.size)
     ends = there, row - HALF, end / scene.span, row + HALF
-    gaps = end - start
     words = tuple(tr("waits {time}", time=scene.time(gaps[k])) for k in range(start.size))
     yield Blocks(*ends, none + nan, none, 1.0, words, READ)
     yield Spots(*ends, words)
@@ -389,9 +396,12 @@ def _chain(scene: Scene):
     if not core.readers:
         return
     end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
-    links = np.linspace(0.0, 1.0, 5) if wait else np.array([0.0, 0.12, 0.88, 1.0])
-    x, y = end + (begins - end) * links, HALF + (1.0 - 2.0 * HALF) * links
-    yield scene.frames((x - 0.012, y - 0.08, x + 0.012, y + 0.08), READ if wait else WRONG)
+    links = np.array([0.0, 0.5, 1.0] if wait else [0.0, 0.25, 0.75, 1.0])
+    # the parts of a broken one lie apart
+    x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.36 + 0.28 * links
+    yield scene.frames((x - 0.01, y - 0.06, x + 0.01, y + 0.06), READ if wait else WRONG)
+    yield Note(scene.xp.max(x) + 0.02, 0.5, "✗ " * (not wait) + tr("wait"), "left")
+    yield Note(end + 0.025, -0.62, tr("end of the copy"), "left")
     says = (
         message("the wait: V begins when this copy has landed; click to break it")
         if wait
