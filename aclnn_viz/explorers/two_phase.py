@@ -18,7 +18,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import Data, State, inputs, operator_of, ran
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel
 from aclnn_viz.pictures.roles import GUIDE, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
@@ -152,11 +152,13 @@ def compute(state: State, backward=None) -> Data:
 
 
 def _at(data: Data):
-    """Return the chosen row, which may move: at first the one of the mistake, or of synchronise."""
+    """Return the chosen row, which may move: at first that of the mistake, mended or not, or of synchronise."""
     listed = rows(data.calls)
     wrong = [row.call.status or row.misuse for row in listed]
     waits = [row.call.function == "aclrtSynchronizeStream" for row in listed]
     first = next((k for each in (wrong, waits) for k, one in enumerate(each) if one), 0)
+    if data.state.mended and (moved := _moved(data)):
+        first = moved[1]
     call = data.state.call
     return data.xp.where(call < 0, first, data.xp.minimum(call, len(listed) - 1))
 
@@ -178,23 +180,29 @@ def program(data: Data) -> Panel:
             marks.append(Note(0.76, last, tr(stages[first]), "right", 0.16))
     for k, row in enumerate(listed):
         status = row.call.status
-        code = tr("handle") if status is None else str(status)
         sign = "✗ " if status or row.misuse else ""
         if sign:
             marks.append(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2))
         text = sign + row.name + f"  ×{len(row.calls)}" * (len(row.calls) > 1)
-        marks += [Note(0.03, k, text, "left", 0.78), Note(0.92, k, code, "right")]
-    edge = np.zeros(len(listed))
-    places = np.arange(len(listed)) - 0.5
+        marks += [
+            Note(0.03, k, text, "left", 0.78),
+            Note(0.92, k, tr("handle") if status is None else str(status), "right"),
+        ]
+    top = np.arange(len(listed)) - 0.5
     clicks = tuple((("call", k),) for k in range(len(listed)))
     marks += [
-        Spots(edge, places, edge + 1.0, places + 1.0, tuple(map(_said, listed)), clicks),
-        *_line(data, listed),
+        Spots(0 * top, top, 0 * top + 1, top + 1, tuple(map(_said, listed)), clicks),
+        *_line(data),
         Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
     ]
-    title = tr("Calls on the emulated {soc}, CANN {cann}", soc=data.state.soc, cann=data.state.cann)
-    axes = Axis("", 0.0, 1.0, ticks=()), Axis("", low, -1.6, ticks=())
-    return Panel("calls", title, marks, *axes, 11, int(ROW * low))
+    title = tr(
+        message("Calls on the emulated {soc}, CANN {cann}. Drag the square: its call moves.")
+        if _moved(data)
+        else message("Calls on the emulated {soc}, CANN {cann}"),
+        soc=data.state.soc,
+        cann=data.state.cann,
+    )
+    return Panel("calls", title, marks, UNIT, Axis("", low, -1.6, ticks=()), 11, int(ROW * low))
 
 
 def _said(row: Row) -> str:
@@ -203,25 +211,31 @@ def _said(row: Row) -> str:
     return "\n".join(filter(None, [*lines, call.message or "", *map(tr, row.misuse)]))
 
 
-def _line(data: Data, listed):
-    """Yield the line of the mistake, for dragging to its right place and back; a missing line is below the program."""
-    names = [[row.name for row in each] for each in (listed, rows(data.other.calls))]
+def _moved(data: Data):
+    """Return the line of the mistake, its right place and its wrong one; a missing line is below the program."""
+    names = [[row.name for row in rows(calls)] for calls in (data.calls, data.other.calls)]
     right, wrong = names if data.state.mended else names[::-1]
     first = next((k for k, pair in enumerate(zip(right, wrong)) if pair[0] != pair[1]), None)
     if first is None or data.state.mistake not in EARLY + LEFT_OUT:
-        return
-    line, home, astray = wrong[first], len(right) - 1 - right[::-1].index(wrong[first]), first
+        return None
     if data.state.mistake in LEFT_OUT:
-        line, home, astray = right[first], first, len(listed)
-    if astray == len(listed) and not data.state.mended:
-        yield Note(0.05, astray, tr("left out: {line}", line=line), "left", 0.9)
-    unit = -astray / (home - astray), 1.0 / (home - astray), 1
+        return right[first], first, len(names[0])
+    return wrong[first], len(right) - 1 - right[::-1].index(wrong[first]), first
+
+
+def _line(data: Data):
+    """Yield the line of the mistake, for dragging to its right place and back."""
+    if not (moved := _moved(data)):
+        return
+    line, home, astray = moved
+    way = home - astray
     label = tr("the line {line}: drag it to where it belongs, or away", line=line)
-    if not data.state.mended and home != astray:
-        yield Arrows(
-            *(np.array([at]) for at in (0.97, float(astray), 0.0, float(home - astray))), MOVED
-        )
-    yield Grip(0.97, home if data.state.mended else astray, ("mended",), (unit,), label, MOVED)
+    if not data.state.mended:
+        if data.state.mistake in LEFT_OUT:
+            yield Note(0.05, astray, tr("left out: {line}", line=line), "left", 0.9)
+        yield Arrows(*np.array([[0.97], [astray], [0.0], [way]]), MOVED)
+    at, unit = home if data.state.mended else astray, (-astray / way, 1.0 / way, 1)
+    yield Grip(0.97, at, ("mended",), (unit,), label, MOVED)
 
 
 def memory(data: Data) -> Panel:
@@ -262,10 +276,16 @@ def memory(data: Data) -> Panel:
         Spots(x, y, x + wide, y + 1.0, tuple(_lifetime(*one, listed) for one in found.items())),
     ]
     ticks = tuple((k + 0.5, name) for k, name in enumerate(names))
-    down = Axis("", len(names) + 0.1, -1.0, ticks=ticks)
-    title = tr("What exists when this call has returned")
-    places = Axis("", -0.1, HANDLES + 1.0, ticks=())
-    return Panel("memory", title, marks, places, down, 9, 24 * len(names) + 24, near=True)
+    return Panel(
+        "memory",
+        tr("What exists when this call has returned"),
+        marks,
+        Axis("", -0.1, HANDLES + 1.0, ticks=()),
+        Axis("", len(names) + 0.1, -1.0, ticks=ticks),
+        9,
+        24 * len(names) + 24,
+        near=True,
+    )
 
 
 def _lifetime(name: str, life: Life, listed) -> str:
@@ -276,7 +296,11 @@ def _lifetime(name: str, life: Life, listed) -> str:
 
 def caption(data: Data):
     """Return the caption: the effect of the chosen call, and reports of a mistake."""
-    return choose(_at(data), *(_sentence(data, row) for row in rows(data.calls)))
+    said = [_sentence(data, row) for row in rows(data.calls)]
+    if data.state.mended and (moved := _moved(data)):
+        text = message("[b:This call is where it belongs.] {said}")
+        said[moved[1]] = tr(text, said=said[moved[1]])
+    return choose(_at(data), *said)
 
 
 def _sentence(data: Data, row: Row) -> str:
@@ -366,10 +390,10 @@ def storage(data: Data) -> Panel:
         offset=layout.offset,
     )
     heat = Heat(cells, "sequential", 0, rows * columns - 1, digits=True)
-    ticks = tuple((k, str(k * cells.shape[1])) for k in range(len(cells)))
-    return Panel(
-        "storage", title, (heat,), Axis(""), Axis(tr("position"), ticks=ticks), 20, 158, more=True
+    down = Axis(
+        tr("position"), ticks=tuple((k, str(k * cells.shape[1])) for k in range(len(cells)))
     )
+    return Panel("storage", title, (heat,), Axis(""), down, 20, 158, more=True)
 
 
 def headline(data: Data) -> list[str]:
@@ -378,8 +402,12 @@ def headline(data: Data) -> list[str]:
         lines = [tr("All {n} calls return 0. {verdict}", **names)]
     else:
         call = data.calls[failing]
-        names |= {"k": failing + 1, "call": call.function, "status": call.status}
-        names |= {"name": status_name(call.status)}
+        names |= {
+            "k": failing + 1,
+            "call": call.function,
+            "status": call.status,
+            "name": status_name(call.status),
+        }
         lines = [tr("Call {k} of {n}, {call}, fails with {status} {name}. {verdict}", **names)]
     if data.misuse:
         lines.append(
@@ -389,9 +417,12 @@ def headline(data: Data) -> list[str]:
                 len(data.misuse),
             )
         )
-    asks = message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.")
-    none = message("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
-    return [*lines, tr(none if data.workspace is None else asks, n=f"{data.workspace or 0:,}")]
+    plan = (
+        message("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
+        if data.workspace is None
+        else message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.")
+    )
+    return [*lines, tr(plan, n=f"{data.workspace or 0:,}")]
 
 
 def around(data: Data) -> tuple:

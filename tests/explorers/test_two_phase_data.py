@@ -279,6 +279,7 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     line = right[home].call.function
     assert line in grip.label
     assert astray == len(wrong) or wrong[astray].call.function == line
+    assert READ in [box.kind for box in marks(show(data), "calls", Box) if box.y0 + 0.5 == home]
 
 
 @in_one
