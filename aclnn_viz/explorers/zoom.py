@@ -250,12 +250,14 @@ def pipes(data: Data, k: int) -> Panel:
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
             label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
             marks.append(Note(0.63, y, label, "left", math=formula))
-        marks.append(Box(0.055, y - 0.42, 0.195, y + 0.42, pipe_name(job.pipe), kind, 0.16))
-        marks.append(Note(0.205, y, job.name, "left"))
+        marks += [
+            Box(0.055, y - 0.42, 0.195, y + 0.42, "", kind, 0.16),
+            Note(0.125, y, pipe_name(job.pipe)),
+            Note(0.205, y, job.name, "left"),
+        ]
         spots.append((said, sets))
-    texts, sets = zip(*spots)
     y = np.arange(len(shown))
-    marks.append(Spots(0 * y, y - 0.5, 0 * y + 1, y + 0.5, texts, sets))
+    marks.append(Spots(0 * y, y - 0.5, 0 * y + 1, y + 0.5, *zip(*spots)))
     title = tr(
         message(
             "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"

@@ -261,7 +261,7 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
         value, right, term = wrote.get(int(step), (None, None, -1))
         assert dict(goes).get("term", -1) == term
         if term >= 0:
-            label, _ = named
+            label, _, _ = named
             assert label == spoken(z.terms[term]) and text.startswith(f"step {step}: ")
             assert f"off by {value - right:.1g}" in text
             assert float(said) == pytest.approx(value, rel=1e-3)
