@@ -308,9 +308,8 @@ def _moving(op, state, moved, xp, pages) -> tuple[dict, dict]:
         if p.kind != "tensor" and not _stays(value := getattr(moved, p.name, 0))
     }
     known = given | moving
-    if not {*op.takes} <= {
-        *given
-    }:  # forward has inputs that backward lacks, and saved tensors follow from all
+    # forward has inputs that backward lacks, and saved tensors follow from all
+    if not {*op.takes} <= {*given}:
         asked = options(op, state)
         source = default.Draw(float_format(state.dtype), state.seed, asked)
         known = default.draw_forward(op, source, asked["shape"])[0] | known
