@@ -234,7 +234,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     )
     up = Axis(tr("score"), -high, high)
     over = Axis(tr("key"), -0.6, n - 0.4, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
-    return Panel("scores", title, marks, over, up, WIDE, 150, ("column",))
+    return Panel("scores", title, marks, over, up, WIDE, 190, ("column",))
 
 
 def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
@@ -305,7 +305,7 @@ def _backward(xp, found: Attention) -> Panel:
         over,
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
-        330,
+        290,
         rows=2,
         below="scores",
     )

@@ -347,7 +347,7 @@ def _scatter(xp, found: Norm) -> Panel:
         title,
         marks,
         Axis(tr("x̂, the normalised x"), -wide, wide),
-        Axis(tr("gradient that arrives at x̂"), -deep, high),
+        Axis(tr("gradient at x̂"), -deep, high),
         12,
         470,
         rows=3,

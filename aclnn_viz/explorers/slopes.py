@@ -121,7 +121,7 @@ class Slope:
     def caption(self, xp):
         x, _, slope = self.here
         said = told(
-            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.0 + 1e-9, 2, 1))),
+            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.005, 2, 1))),
             message(
                 "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
             ),

@@ -157,7 +157,7 @@ def _columns(xp, found: Softmax) -> Panel:
     mean = told(found.log, message("weighted mean"), message("share of the sum"))
     marks = (
         *areas(start, ends, height, level),
-        *levels(xp, start, ends, height, level, tr("gradient that arrives"), mean),
+        *levels(xp, start, ends, height, level, tr("gradient"), mean),
         Handles(
             ((start + ends) / 2)[None, :],
             height[None, :],

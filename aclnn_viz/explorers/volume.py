@@ -127,17 +127,17 @@ def _slices(xp, found: Volume) -> Panel:
             Box(a - 0.5, b - 0.5, a + width - 0.5, b + height - 0.5, kind=GUIDE),
             Note(a - 0.5, b - 0.75, tr("slice {k}", k=k), "left"),
         ]
+    if found.weights.size == 8:
+        # corners in the order of a line along all edges of the cell
+        way = np.array([0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2])
+        px, py = seen(*(xp.take(at, way) for at in found.places))
+        marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
     side = 0.5 * xp.sqrt(found.weights)
     px, py = seen(xp.where(found.inside, cx, np.nan), cy, cz)
     ends = px - side, py - side, px + side, py + side
     for k in range(found.weights.size):
         weight = choose(side[k] > 0.2, "", written(found.weights[k], ".2f"))
         marks.append(Box(*(end[k] for end in ends), weight, READ, 0.85))
-    if found.weights.size == 8:
-        # corners in the order of a line along all edges of the cell
-        way = np.array([0, 1, 3, 2, 0, 4, 5, 7, 6, 4, 5, 1, 3, 7, 6, 2])
-        px, py = seen(*(xp.take(at, way) for at in found.places))
-        marks.append(Line(px, py, READ, tr("the cell that holds the point"), 1.2))
     # from the point along the depth to each slice that is read
     marks.append(Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0))
     marks.append(Dots(*seen(x, y, cz), MOVED, "", 3.0))

@@ -301,7 +301,8 @@ class Marks {
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
       const [word] = label.split(" "), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
       const text = [word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 2 <= w);
-      const high = text && word !== bare && h > 2 * FOOT + 4 ? FOOT : 3;
+      if (word === bare) return;  // a number that is no weight has no sign of its own
+      const high = text && h > 2 * FOOT + 4 ? FOOT : 3;
       context.fillStyle = colour;
       context.fillRect(this.sx(column - 0.5) + 1, foot - high, w - 2, high);
       if (high === FOOT) write(context, text, this.sx(column), foot - FOOT / 2 + 0.5, this.kit.theme.back, SMALLEST);
