@@ -228,15 +228,11 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     )
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
     added = xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide
+    head = tr("{output}: gradient of {input}", output=found.output, input=found.source)
     marks = [
         Heat(cells, "diverging", -most, most, digits=True),
         Note(-0.45, -0.85, found.upstream, "left"),
-        Note(
-            far + wide - 0.55,
-            -0.85,
-            tr("{output}: gradient of {input}", output=found.output, input=found.source),
-            "right",
-        ),
+        Note(far + wide - 0.55, -0.85, head, "right"),
         *(cell(x[n], y[n], INK) for n in range(who.size)),
         Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 2.4),
         Box(left, top, right, bottom, kind=READ),
