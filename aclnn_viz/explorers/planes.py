@@ -222,10 +222,8 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     left, top, right, bottom = (window[at] for at in range(4))
     # within a matrix the beam runs along borders of cells, so it strikes no number out
     start, gap = column + 0.5 + 0.0 * left, (columns + 0.2, far - 0.5)  # nan where nothing is read
-    beam = (
-        (start, *gap, left, np.nan, start, *gap, left),
-        (row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom),
-    )
+    along = start, *gap, left, np.nan, start, *gap, left
+    down = row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
     added = xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide
     head = tr("{output}: gradient of {input}", output=found.output, input=found.source)
@@ -234,7 +232,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         Note(-0.45, -0.85, found.upstream, "left"),
         Note(far + wide - 0.55, -0.85, head, "right"),
         *(cell(x[n], y[n], INK) for n in range(who.size)),
-        Line(*(xp.concat([point(end) for end in ends]) for ends in beam), READ, "", 2.4),
+        Line(*(xp.concat([point(end) for end in ends]) for ends in (along, down)), READ, "", 2.4),
         Box(left, top, right, bottom, kind=READ),
     ]
     weights = element(xp, found.weights, k)
@@ -257,16 +255,11 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     r, c = np.array(known, float).T
     texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known]
     sets = [(("row", y), ("column", x)) for y, x in known]
+    units = (-0.42, 1.0, 0), (-0.42, 1.0, 1)
+    label = tr("the chosen output: drag to choose another output")
     marks += [
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
-        Grip(
-            column + 0.42,
-            row + 0.42,
-            ("column", "row"),
-            ((-0.42, 1.0, 0), (-0.42, 1.0, 1)),
-            tr("the chosen output: drag to choose another output"),
-            MOVED,
-        ),
+        Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),
     ]
     across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
     square = 0.3 <= tall / (far + wide) <= 0.6

@@ -138,14 +138,14 @@ def _slices(xp, found: Volume) -> Panel:
     for k in range(found.weights.size):
         weight = choose(side[k] > 0.2, "", written(found.weights[k], ".2f"))
         marks.append(Box(*(end[k] for end in ends), weight, READ, 0.85))
-    # from the point along the depth to each slice that is read
-    marks.append(Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0))
-    marks.append(Dots(*seen(x, y, cz), MOVED, "", 3.0))
     dot, rail, ends = seen(x, y, z), seen(*edge, z), seen(*edge, np.array([-0.5, depth - 0.5]))
     (ox, fx), (oy, fy), (oz, fz) = found.scales
     here = (ox - fx * right * z, fx, 0), (oy - fy * up * z, fy, 1)
     unit = oz - fz * edge[0] / right, fz / right, 0
     marks += [
+        # from the point along the depth to each slice that is read
+        Line(*seen(x, y, xp.concat([point(z), cz])), MOVED, "", 1.0),
+        Dots(*seen(x, y, cz), MOVED, "", 3.0),
         Line(*ends, PALE, "", 4.0),
         *_arrows(xp, found, seen, dot),
         *_named(found, seen),
