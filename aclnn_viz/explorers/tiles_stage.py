@@ -325,8 +325,8 @@ def timeline(scene: Scene) -> Panel:
         bottom += 1.6
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
-        *_chain(scene),
         Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
+        *_chain(scene),  # whose square lies before the head where both are at one moment
     ]
     label = (
         tr("µs, from published rates, not measured")
