@@ -399,16 +399,16 @@ def _padded(data: Data):
         which = xp.where(near, 3, hops)
         texts = (
             message(
-                "The mirror folds the point back to [5:row {row}]. [b:Move the point down, and the row moves up.]"
+                "The mirror folds it back to [5:row {row}]. [b:Move it down, and the row moves up.]"
             ),
             message(
-                "The mirror folds the point back to [5:column {column}]. [b:Move the point right, and the column moves left:] slope {slope}."
+                "The mirror folds it back to [5:column {column}]. [b:Move it right, and the column moves left:] slope {slope}."
             ),
             message(
-                "Two mirrors fold the point back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
+                "Two mirrors fold it back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
             ),
             message(
-                "The point is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
+                "It is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
             ),
         )
     return told(
