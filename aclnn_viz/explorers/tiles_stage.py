@@ -184,7 +184,7 @@ def machine(scene: Scene) -> Panel:
         Axis("", -0.002, 1.006, ticks=()),
         down,
         13,
-        int(27 * place.bottom),
+        int(min(27 * place.bottom, 283)),
         below="timeline",
     )
 

@@ -63,6 +63,8 @@ def assert_fits(shown: Picture):
             heights[row] = max(heights.get(row, 0), panel.height)
     rows = range(max(taken)[0] + 1)  # of some, all panels go on below
     assert taken == {(row, column) for row in rows for column in range(20)}, "rows are not filled"
+    for column in range(20):  # as well where a row has tall panels alone
+        assert sum(p.height for p, _, k in placed if k <= column < k + p.span) <= 560, column
     # responses, one sentence per output, and the origin
     assert sum(heights.values()) <= 560 and 1 <= len(shown.headline) <= 6
     assert all(sentence in shown.text for sentence in shown.headline)
