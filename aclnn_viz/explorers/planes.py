@@ -24,6 +24,7 @@ from aclnn_viz.words.messages import message, tr
 KNOWN = 400  # most outputs whose windows are computed
 GAP, WEIGHED = 2, 6  # cells between the matrices; most rows that show their weights
 LOW, TALL = 210, 390  # heights of panels in pixels
+HELD = (-0.42, 1.0, 0), (-0.42, 1.0, 1)  # an output by the corner of its frame
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -181,8 +182,8 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
         return sheet(XP, made.reshape(arranged.results[op.main].documented_shape), state)
 
     own = sheet(XP, np.arange(whole.size).reshape(given[upstream].shape), state)
-    weights = [brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]]
-    weights, arrived = np.stack(weights), brought(whole)
+    weights = np.stack([brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]])
+    arrived = brought(whole)
     read = weights != 0.0
     low, high = _ends(read, np.indices(arrived.shape)[::-1, None])
     windows = np.vstack([low - 0.5, high + 0.5]).T
@@ -210,9 +211,7 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
 
 
 def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
-    """Return the incoming gradients, where the outputs `who` have a frame, and the gradients from output `k` to the elements
-    that it read; the one at `shared`, which the other panel adds up, has a frame.
-    """
+    """Return both matrices of gradients, with frames about output `k`, the outputs `who`, and the element at `shared`."""
     (height, columns), (rows, wide) = found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
@@ -255,11 +254,10 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     r, c = np.array(known, float).T
     texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known]
     sets = [(("row", y), ("column", x)) for y, x in known]
-    units = (-0.42, 1.0, 0), (-0.42, 1.0, 1)
     label = tr("the chosen output: drag to choose another output")
     marks += [
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
-        Grip(column + 0.42, row + 0.42, ("column", "row"), units, label, MOVED),
+        Grip(column + 0.42, row + 0.42, ("column", "row"), HELD, label, MOVED),
     ]
     across = [(x + start, f"{x}") for start, n in ((0.0, columns), (far, wide)) for x in range(n)]
     square = 0.3 <= tall / (far + wide) <= 0.6
@@ -272,6 +270,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         13,
         0 if square else TALL,
         square=square,
+        folds=far,
     )
 
 
@@ -281,8 +280,11 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
 
     def place(at, matrix):
         columns = matrix.shape[1]
-        row, column = written(at // columns, "d"), written(at % columns, "d")
-        return tr("{row}, {column}", row=row, column=column)
+        return tr(
+            "{row}, {column}",
+            row=written(at // columns, "d"),
+            column=written(at % columns, "d"),
+        )
 
     named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
     marks = (

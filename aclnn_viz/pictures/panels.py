@@ -39,7 +39,8 @@ class Panel:
     `square`, units are equal on both axes. A panel may extend over several `rows` of panels beside it. Below `least` pixels
     of width, the browser scrolls it sideways. `below` names a panel above it with an aligned x axis; a `height` of 0 fits a
     square panel of its span. A panel that is `near` stays beside the first one, or below it, in a narrow window. A panel with `more` is folded away. `opens` is (depth, x0, y0, x1, y1): the picture of the next
-    depth opens from this place. On a narrow page, only the share `narrow` of the x axis, in its middle, is drawn.
+    depth opens from this place. On a narrow page, only the share `narrow` of the x axis, in its middle, is drawn, and of two matrices that which begins at
+    x = `folds` stands below the other.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Panel:
     more: bool = False
     opens: tuple = ()
     narrow: float = 1.0
+    folds: int = 0
 
 
 def limits(panel: Panel) -> tuple[tuple[float, float], tuple[float, float]]:

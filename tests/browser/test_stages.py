@@ -104,11 +104,15 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
     assert held(page)[0] == "2"
 
 
-def test_a_tag_leaves_a_small_cell_its_gradient(opened):
-    page, _ = opened("max_pool_with_indices", 390)
+def test_a_phone_shows_one_matrix_above_the_other(opened):
+    page, data = opened("max_pool_with_indices", 390)
     with legible.listening(page):
         page.locator(".ae-grip[role=slider]").press("ArrowUp")
         assert "planes:" not in str(legible.faults(page))
+    sent, got = data.answer.gradient, data.answer.arrived
+    below = [[c, len(sent) + 1 + r] for r, c in np.ndindex(got.shape)]
+    said = page.evaluate(HINTS, ["planes", below])
+    np.testing.assert_allclose([float(one.split()[-1]) for one in said], got.ravel(), 1e-3)
 
 
 def held(page):

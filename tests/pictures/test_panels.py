@@ -57,11 +57,9 @@ def test_room_on_a_log_axis_is_a_share_of_its_decades_and_what_has_no_logarithm_
 
 
 def test_a_heat_map_has_its_rows_downwards_and_no_margin():
-    assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0)) == ((-0.5, 4.5), (2.5, -0.5))
-    assert ends(Heat(np.zeros((3, 5)), "grey", 0.0, 1.0), y=Axis(low=-0.5, high=2.5))[1] == (
-        -0.5,
-        2.5,
-    )
+    heat = Heat(np.zeros((3, 5)), "grey", 0.0, 1.0)
+    assert ends(heat) == ((-0.5, 4.5), (2.5, -0.5))
+    assert ends(heat, y=Axis(low=-0.5, high=2.5))[1] == (-0.5, 2.5)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const letters = {};  // their widths
-const FOOT = 10;  // pixels: height of small words at the foot of a cell
+const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
 
@@ -148,7 +148,7 @@ class Marks {
       context.stroke();
     }
     for (let k = 0; k < values.length; k += 1) {
-      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? Math.max(FOOT + 6 - h / 2, 0) : 0);
+      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? Math.max(footOf(h) + 6 - h / 2, 0) : 0);
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
@@ -296,16 +296,16 @@ class Marks {
     }
     const bare = label.replace(/^[^-\d]+| .*$/g, ""), ways = [[label, TEXT], [label, SMALLEST], [bare, TEXT]];
     const [short, sized] = tall > LINE && ways.find(([text, size]) => widthOf(context, text, size) + 4 < wide) || [];
-    if (filled === 1 && !short) {  // without room: at the foot of its cell its first word or its weight, or a line
+    if (filled === 1 && !short) {  // without room: at the foot of its cell what has room, its first word or its weight, or a line
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)], foot = this.sy(row + 0.5) - 1;
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
       const [word] = label.split(" "), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
-      const text = [word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 2 <= w);
-      if (word === bare) return;  // a number that is no weight has no sign of its own
-      const high = text && h > 2 * FOOT + 4 ? FOOT : 3;
+      const text = [label, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 2 <= w);
+      if (word === bare && text !== label) return;  // a number that is no weight has no sign of its own
+      const high = text && h > 2 * footOf(h) + 4 ? footOf(h) : 3;
       context.fillStyle = colour;
       context.fillRect(this.sx(column - 0.5) + 1, foot - high, w - 2, high);
-      if (high === FOOT) write(context, text, this.sx(column), foot - FOOT / 2 + 0.5, this.kit.theme.back, SMALLEST);
+      if (high > 3) write(context, text, this.sx(column), foot - high / 2 + 0.5, this.kit.theme.back, SMALLEST);
       return;
     }
     if (filled) {

@@ -1,6 +1,7 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
+const BESIDE = 8, FINGER = 44, HIGHEST = 500;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -13,6 +14,38 @@ function fixed(node, text, wide) {
 function cropped(panel) {
   const { narrow, x } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
   return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
+}
+
+// Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the row between them is
+// crossed by the link, which runs along borders of cells to the box that follows it. Adds to the arrays those of its own.
+function folded(panel, arrays) {
+  const { folds, x, y, marks } = panel;
+  if (!folds || x.high - x.low <= BESIDE) return panel;
+  const { values } = marks.find(({ mark }) => mark === "Heat"), { data, shape: [, columns] } = arrays[values];
+  const known = [...data.keys()].filter((k) => !Number.isNaN(data[k])).map((k) => [k % columns, Math.floor(k / columns), data[k]]);
+  const deep = (second) => Math.max(...known.map(([u, v]) => (second === u >= folds ? v + 1 : 0)));
+  const [upper, lower] = [deep(false), deep(true)], drop = upper + 1, down = drop + lower;
+  const ticks = [x.ticks.filter(([at]) => at < folds), x.ticks.filter(([at]) => at >= folds).map(([at, text]) => [at - folds, text])].sort((a, b) => b.length - a.length)[0];
+  const second = (u) => u >= folds - 0.5, across = ticks.length, cells = new Float32Array(across * down).fill(NaN);
+  for (const [u, v, value] of known) cells[second(u) ? (v + drop) * across + u - folds : v * across + u] = value;
+  const add = (name, made, shape) => {
+    arrays[`${name} folded`] = { data: made, shape };
+    return `${name} folded`;
+  };
+  const moved = (one, k) => {
+    if (one.mark === "Heat") return { ...one, values: add(values, cells, [down, across]) };
+    if (one.mark === "Line") {
+      const { x0, x1, y0 } = marks[k + 1], [right] = arrays[one.x].data, bottom = arrays[one.y].data[5], away = x0 === null ? NaN : 0;
+      const between = [upper - 0.4, drop - 0.6], along = [right - 1, right - 1, x0 - folds, x0 - folds, NaN, right, right, x1 - folds, x1 - folds];
+      return { ...one, x: add(one.x, along.map((at) => at + away), [9]), y: add(one.y, [bottom, ...between, y0 + drop, NaN, bottom, ...between, y0 + drop], [9]) };
+    }
+    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: down - 0.15, align: "left" } : one;
+    if (!second(one.x0 ?? one.x)) return one;
+    return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
+  };
+  const rows = [...y.ticks.slice(0, upper), ...y.ticks.slice(0, lower).map(([at, text]) => [at + drop, text])], low = down + 0.2, all = low - y.high;
+  return { ...panel, marks: marks.map(moved), square: false, height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
+    x: { ...x, high: across - 0.5, ticks }, y: { ...y, low, ticks: rows } };
 }
 
 // Drawings that stand in one row, where each leaves as much room as the legend that has the most lines.
@@ -323,8 +356,8 @@ function buildPanels(kit) {
   return {
     main: () => drawings.values().next().value,
     // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
-    draw({ panels: given }, arrays) {
-      const panels = kit.crops ? given.map(cropped) : given;
+    draw({ panels: given }, held) {
+      const arrays = kit.crops ? Object.create(held) : held, panels = kit.crops ? given.map((one) => folded(cropped(one), arrays)) : given;
       arrange(panels);
       kit.waiting = [];
       for (const spec of panels) {
