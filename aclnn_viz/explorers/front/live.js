@@ -2,6 +2,13 @@
 
 // The first `count` digits of a positive number and its power of ten; halves go to the even digit, as in Python.
 function digitsOf(size, count) {
+  if (count > 0 && count < 100) {  // the browser's own are quick, and differ where it may be a half
+    const next = size.toExponential(count);
+    if (Number(next) !== size || next[next.indexOf("e") - 1] !== "5") {
+      const [mantissa, power] = size.toExponential(count - 1).split("e");
+      return [mantissa.replace(".", ""), Number(power)];
+    }
+  }
   const [mantissa, power] = size.toExponential(Math.min(100, Math.max(count, 0) + 30)).split("e");
   if (count < 0) return ["", Number(power)];
   const all = mantissa.replace(".", ""), kept = all.slice(0, count) || "0", rest = all.slice(count);
