@@ -42,16 +42,33 @@ function formatted(value, form) {
   return sign + (digits.length > power + 1 ? trimmed(`${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`) : digits);
 }
 
-// A description with its numbers in place.
-function filled(part, found) {
-  if (Array.isArray(part)) return part.map((one) => filled(one, found));
-  if (part === null || typeof part !== "object") return part;
-  const number = (one) => (one?.$ ? (typeof found[one.$] === "object" ? found[one.$][0] : found[one.$]) : one ?? NaN);
-  if ("$" in part) return Number.isFinite(number(part)) ? number(part) : null;
-  if ("#" in part) return formatted(number(part["#"]) + 0, part.form);
-  if ("?" in part) return filled(part.options[Number(number(part["?"]))], found);
-  if ("%" in part) return part["%"].replace(/\{(\w+)\}/g, (place, name) => filled(part.values[name], found));
-  return Object.fromEntries(Object.entries(part).map(([name, one]) => [name, filled(one, found)]));
+// What puts its numbers into a description; null where it has none.
+function filling(part) {
+  if (part === null || typeof part !== "object") return null;
+  const number = (one) => (one?.$ ? (found) => (typeof found[one.$] === "object" ? found[one.$][0] : found[one.$]) : () => one ?? NaN);
+  const filled = (one) => filling(one) ?? (() => one);
+  if ("$" in part) {
+    const value = number(part);
+    return (found) => (Number.isFinite(value(found)) ? value(found) : null);
+  }
+  if ("#" in part) {
+    const value = number(part["#"]);
+    return (found) => formatted(value(found) + 0, part.form);
+  }
+  if ("?" in part) {
+    const value = number(part["?"]), options = part.options.map(filled);
+    return (found) => options[Number(value(found))]?.(found);
+  }
+  if ("%" in part) {
+    const pieces = part["%"].split(/\{(\w+)\}/).map((text, k) => (k % 2 ? filled(part.values[text]) : () => text));
+    return (found) => pieces.map((piece) => piece(found)).join("");
+  }
+  const moving = Object.entries(part).map(([name, one]) => [name, filling(one)]).filter(([, fill]) => fill);
+  return moving.length ? (found) => {
+    const made = Array.isArray(part) ? [...part] : { ...part };
+    for (const [name, fill] of moving) made[name] = fill(found);
+    return made;
+  } : null;
 }
 
 // The names of the numbers in a description.
@@ -64,10 +81,10 @@ function namesIn(part, names = new Set()) {
 
 // A part of the pool with its numbers in place: that of the picture before, where they are the same.
 function placed(page, k, found) {
-  const part = page.parts[k] ??= { names: [...namesIn(page.pool[k])] };
+  const part = page.parts[k] ??= { names: [...namesIn(page.pool[k])], fill: filling(page.pool[k]), made: page.pool[k] };
   const numbers = part.names.map((name) => found[name]);
   const same = part.call === page.calls - 1 && numbers.every((one, j) => Object.is(one, part.numbers[j]));
-  if (!("made" in part) || numbers.length && !same) part.made = filled(page.pool[k], found);
+  if (part.fill && !same) part.made = part.fill(found);
   [part.call, part.numbers] = [page.calls, numbers];
   return part.made;
 }
