@@ -309,10 +309,10 @@ function explorer(build) {
       }
       problem.textContent = Object.keys(wrong).filter((field) => !(field in inputs)).map((field) => wrong[field]).join(" ");
       const picture = shown ?? model.get("picture");
-      if (!picture.index || (kit.all.length && !kit.all.some((panel) => panel.width))) { done(); return; }
+      if (!picture.panels || (kit.all.length && !kit.all.some((panel) => panel.width))) { done(); return; }
       glide?.();
       glide = null;
-      const before = last, now = last = { panels: picture.panels, arrays: unpacked(picture), modes: modes() };
+      const before = last, now = last = { panels: picture.panels, arrays: picture.numbers ?? unpacked(picture), modes: modes() };
       player.offer(picture.plays ?? []);
       const [from, to] = [before, now].map((one) => one?.panels[0].opens), deep = to.length && from?.length && from[0] !== to[0];
       if (!before || before.modes === now.modes || player.playing && !deep || still.matches) {

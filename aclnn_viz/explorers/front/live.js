@@ -182,7 +182,14 @@ function heldNear(page, values, before) {
   return [page.variants[found.join()], { ...values, ...Object.fromEntries(fields.map((field, k) => [field, page.options[field][found[k]]])) }];
 }
 
-// The picture of a state: described panels, arrays by name as {data, shape}, the headline; and the state, if it is another one.
+// The numbers in float32, as the kernel sends them: the same object, where they are those of `before`.
+function narrowed(data, before) {
+  const made = new Float32Array(data), same = before?.length === made.length && made.every((value, k) => Object.is(value, before[k]));
+  return same ? before : made;
+}
+
+// The picture of a state: described panels, arrays by name as {data, shape}, `numbers` of them for marks, the headline; and the
+// state, if it is another one.
 function pictureOf(page, asked, language, before = asked) {
   const [variant, values] = heldNear(page, asked, before), given = { ...values }, arrays = Object.create(page.drawn);
   if (variant.dragged) {
@@ -196,35 +203,18 @@ function pictureOf(page, asked, language, before = asked) {
   }
   const found = S.run(page.functions[variant.compute], given), { panels, headline, caption, plays } = variant.pictures[language];
   page.calls += 1;
+  const last = page.numbers, numbers = page.numbers = Object.create(page.drawn);
   for (const [name, shape] of Object.entries(variant.shapes)) {
-    arrays[name] = { data: typeof found[name] === "object" ? found[name] : [found[name]], shape };
+    const data = typeof found[name] === "object" ? found[name] : [found[name]];
+    arrays[name] = { data, shape };
+    numbers[name] = { data: narrowed(data, last?.[name]?.data), shape };
   }
   const drawn = panels.map((k) => {
     const panel = placed(page, k, found);
     return withAxes({ ...panel, marks: panel.marks.map((mark) => placed(page, mark, found)) }, arrays);
   });
-  return { values, panels: drawn, arrays, caption: placed(page, caption, found), plays: placed(page, plays, found),
+  return { values, panels: drawn, arrays, numbers, caption: placed(page, caption, found), plays: placed(page, plays, found),
     headline: headline.map((k) => placed(page, k, found)).filter(Boolean) };
-}
-
-// Arrays that marks name, in one buffer of float32, as the kernel sends them.
-function packed({ panels, arrays }) {
-  const index = {}, numbers = [];
-  let at = 0;
-  for (const { marks } of panels) {
-    for (const mark of marks) {
-      for (const name of Object.values(mark)) {
-        if (typeof name !== "string" || !(name in arrays) || name in index) continue;
-        const { data, shape } = arrays[name];
-        index[name] = [at, shape];
-        numbers.push([at, data]);
-        at += data.length;
-      }
-    }
-  }
-  const all = new Float32Array(at);
-  for (const [start, data] of numbers) all.set(data, start);
-  return { index, buffer: new DataView(all.buffer) };
 }
 
 // The values, where a number that a control does not take gives way to its last good one, and what is said of it.
@@ -251,8 +241,7 @@ function computedHere({ values: traced, moving, content, functions }, language) 
     || JSON.stringify(value) === JSON.stringify(values[field]));
   const picture = (values, controls) => {
     if (!page.places.length || !fits(values) || Object.keys(fitting(controls, values, values)[1]).length) return null;
-    const made = pictureOf(page, values, language);
-    return { ...made, ...packed(made) };
+    return pictureOf(page, values, language);
   };
   return { fits, picture };
 }
@@ -314,7 +303,7 @@ function openLive(el, written, alone = true) {
         kept.values = { ...good, ...Object.fromEntries(Object.keys(wrong).map((field) => [field, kept.values[field]])) };
         notify("change:values");
       }
-      kept.picture = { ...made, for: kept.values, ...packed(made) };
+      kept.picture = { ...made, for: kept.values };
       const shown = made;  // in words only when somebody reads it: that takes as long as to draw it
       kept.words = { ...made, for: kept.values, get text() { return inWords(shown); }, notices: [...texts.notices, texts.notice] };
     }
