@@ -124,7 +124,7 @@ class Drawing extends Frame {
     const placed = (mark) => PLACES.every((name) => mark[name] !== null);  // else it is not there in this state
     this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...mark, ...this.series(mark.kind ?? 0) };
-      for (const [field, value] of Object.entries(mark)) if (arrays[value]) made[field] = arrays[value].data;
+      for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
       return made;

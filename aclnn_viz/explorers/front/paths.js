@@ -20,7 +20,13 @@ function widthOf(context, text, size = TEXT) {
   return widths.get(key);
 }
 
-const scaling = ({ low, high, scale }, from, to) => (scale === "log" ? d3.scaleLog : d3.scaleLinear)([low, high], [from, to]);
+// From the values of an axis to pixels; `invert` leads back.
+function scaling({ low, high, scale }, from, to) {
+  const log = scale === "log", [start, end] = log ? [Math.log(low), Math.log(high)] : [low, high], unit = (to - from) / (end - start || 1);
+  const place = log ? (value) => from + (Math.log(value) - start) * unit : (value) => from + (value - start) * unit;
+  place.invert = log ? (at) => Math.exp(start + (at - from) / unit) : (at) => start + (at - from) / unit;
+  return place;
+}
 
 // The box shrunk from its left end, and about its middle, until a unit is as long on both axes.
 function squared(box, across, down) {
