@@ -243,11 +243,11 @@ function explorer(build) {
       const made = here?.picture(values, model.get("controls"));
       if (!made) return false;
       shown = made;
+      parts.say({ ...made, notices: model.get("words").notices ?? [] });
       finish();
       clearTimeout(asking);
       asking = setTimeout(ask, REST);
       if (!el.hasAttribute("data-moving")) el.setAttribute("data-moving", "");
-      parts.say({ ...made, notices: model.get("words").notices ?? [] });
       return true;
     };
     const traced = ({ traced: sent }) => {
@@ -276,9 +276,8 @@ function explorer(build) {
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
         lifts.outdated();
-        const drawn = drawnHere();  // before other nodes change: text on a canvas brings the page's layout up to date first
         for (const [field, made] of Object.entries(inputs)) made.write(values[field], values);
-        if (drawn) return;
+        if (drawnHere()) return;
         ask();
         parts.overlay(changes);
       },

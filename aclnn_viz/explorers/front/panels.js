@@ -103,14 +103,15 @@ class Drawing extends Frame {
     return true;
   }
 
-  say(title) {
+  say({ title, marks }) {
     fixed(this.panel.caption, title, this.panel.seen);  // the window may have become narrower
     if (this.title === title) return;
     this.title = title;
     this.panel.say(title);
-    this.panel.top.setAttribute("aria-label", this.handle
+    const handle = marks.find(({ mark }) => mark === "Handles");
+    this.panel.top.setAttribute("aria-label", handle
       ? tr("{title}; {points}: arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; Home puts it back",
-        { title, points: this.handle.label }) : title);
+        { title, points: handle.label }) : title);
   }
 
   series(kind) {
@@ -289,7 +290,7 @@ function buildPanels(kit) {
   const { head } = kit, drawings = new Map();
   let said = "", longest = 0, arranged = "";
 
-  function say({ caption, headline, notices }) {  // when all canvases are drawn: what is laid out anew is so once
+  function say({ caption, headline, notices }) {
     if (said !== caption) {
       kit.caption.replaceChildren(element("span", {}, ...worded(said = caption)));
       if (caption.length > longest) {  // what is below stays; a longer one alone is measured, which lays the page out
@@ -355,10 +356,11 @@ function buildPanels(kit) {
 
   return {
     main: () => drawings.values().next().value,
-    // Text on a canvas brings the page's layout up to date first, so texts in the page wait until all canvases are drawn.
+    // Text on a canvas brings the page's layout up to date first: once, for all texts in the page are changed before.
     draw({ panels: given }, held) {
       const arrays = kit.crops ? Object.create(held) : held, panels = kit.crops ? given.map((one) => folded(cropped(one), arrays)) : given;
       arrange(panels);
+      for (const spec of panels) drawings.get(spec.name).say(spec);
       kit.waiting = [];
       for (const spec of panels) {
         const drawing = drawings.get(spec.name);
@@ -369,7 +371,6 @@ function buildPanels(kit) {
       for (const drawing of alike) if (drawing.led !== most) drawing.draw(drawing.spec, arrays);  // those before the one with the most
       kit.waiting.forEach((change) => change());
       kit.waiting = null;
-      for (const spec of panels) drawings.get(spec.name).say(spec.title);
     },
     say,
     overlay(changes) {  // a handle follows the hand at once

@@ -125,9 +125,10 @@ class Player {
   }
 
   halt() {
-    this.stop?.();
+    if (!this.stop) return;
+    this.stop();
     this.stop = null;
-    this.buttons?.forEach((button, k) => { button.textContent = `▶ ${this.plays[k].label}`; });
+    this.buttons.forEach((button, k) => { button.textContent = `▶ ${this.plays[k].label}`; });
   }
 
   step(by) {
