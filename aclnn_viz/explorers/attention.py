@@ -233,7 +233,7 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
         "First forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
     )
     up = Axis(tr("score"), -high, high)
-    over = Axis(tr("key"), -0.6, n - 0.4, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
+    over = Axis(tr("key"), -1.0, n, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
     return Panel("scores", title, marks, over, up, WIDE, 190, ("column",))
 
 
@@ -297,7 +297,7 @@ def _backward(xp, found: Attention) -> Panel:
         "Then backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
         row=written(found.row, "d"),
     )
-    over = Axis(tr("P, the width of a column"), 0.0, 1.0)
+    over = Axis(tr("P, the width of a column"), -0.03, 1.03)
     return Panel(
         "backward",
         title,

@@ -162,7 +162,8 @@ class Drawing extends Frame {
       if (wanted && !clipped) {
         context.save();
         context.beginPath();
-        context.rect(box.left, box.top, box.right - box.left, box.bottom - box.top);
+        const edge = this.cells ? 1.5 : 0;  // of a frame about the outermost cells
+        context.rect(box.left - edge, box.top - edge, box.right - box.left + 2 * edge, box.bottom - box.top + 2 * edge);
         context.clip();
       } else if (clipped && !wanted) context.restore();
       clipped = wanted;
