@@ -173,10 +173,11 @@ def _columns(xp, found: Softmax) -> Panel:
             start,
             ends,
             high,
-            message("element {k}\nprobability {p}\narrives {a}\ncomes back {g}"),
+            message("element {k}\nprobability {p}\narrives {a}\ntaken away {t}\ncomes back {g}"),
             k=np.arange(n),
             p=found.share,
             a=found.arriving,
+            t=found.level,
             g=found.gradient,
         ),
     )
