@@ -5,7 +5,7 @@ The data and the panels of an explorer are functions over a namespace `xp`. Mova
 it, never converted to Python numbers; choices and sizes of the state are fixed in a picture.
 """
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -66,17 +66,14 @@ def only(xp, there, mark) -> tuple:
     """
     if isinstance(there, STILL):
         return (mark,) if there else ()
-    names = {entry.name for entry in fields(mark)}
     hidden = {
         name: xp.where(there, getattr(mark, name) + 0.0, np.nan)
         for name in ("x", "y", "at", "x0", "y0", "x1", "y1")
-        if name in names
+        if hasattr(mark, name)
     }
-    return (
-        replace(
-            mark, **hidden, **({"label": choose(there, "", mark.label)} if "label" in names else {})
-        ),
-    )
+    if hasattr(mark, "label"):
+        hidden["label"] = choose(there, "", mark.label)
+    return (replace(mark, **hidden),)
 
 
 def placed(moved, shape: tuple):

@@ -33,8 +33,9 @@ def fields_with(op, others: list) -> list[tuple]:
     # image upsampling reads fewer elements than within
     last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1
     last -= "outputSize" in op.attributes
-    tried = [(name, _tried(made)) for name, made in others]
-    return tried + listed("planes", column={"start": last})
+    return [(name, _tried(made)) for name, made in others] + listed(
+        "planes", column={"start": last}
+    )
 
 
 def options(op, state) -> dict:
@@ -96,7 +97,8 @@ class Plane:
         sends = np.where(self.senders < 0, 0.0, sent)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
-        high = 1.15 * np.abs([*sends, *sends.cumsum(axis=1)]).max() or 1.0
+        most_of = np.abs([*sends.T, *sends.cumsum(axis=1).T]).max(axis=0)
+        high = element(xp, 1.1 * 2.0 ** np.frexp(most_of)[1], k)  # a round number above them
         return [
             _both(xp, self, k, who, arrived, shared, most or 1.0),
             _adds(xp, self, who, parts, shared, high),

@@ -279,8 +279,7 @@ def _panels(xp, found: Slope) -> list[Panel]:
     under, share = replace(under, below="forward"), _share(xp, found)
     if found.place["jumps"]:
         return [curve, _lens(xp, found), under, share]
-    curve, under = (replace(panel, span=15) for panel in (curve, under))
-    return [curve, replace(share, span=5, rows=2), under]
+    return [replace(curve, span=15), replace(share, span=5, rows=2), replace(under, span=15)]
 
 
 def _height(xp, found: Slope, label: str) -> Axis:
