@@ -83,30 +83,31 @@ class Panel {
   }
 }
 
-const sheets = new Map();  // one small canvas a size, reused by every heat map of that size
+const sheets = new Map(), ALIKE = 4;  // small canvases by their size, at most so many a size
 
-// Paint values (rows x columns) through a colour map; nan stays transparent. Returns the small canvas.
+// Paint values (rows x columns) through a colour map; nan stays transparent. Returns a small canvas, or null where all are nan.
 function sheet(values, rows, columns, table, low, high) {
   const key = `${rows}x${columns}`;
-  if (!sheets.has(key)) {
-    if (sheets.size > 40) sheets.clear();
-    const canvas = new OffscreenCanvas(columns, rows);
-    const context = canvas.getContext("2d", { willReadFrequently: true });
-    const image = context.createImageData(columns, rows);
-    sheets.set(key, { canvas, context, image, pixels: image.data });
-  }
-  const { canvas, context, image, pixels } = sheets.get(key);
-  const factor = high > low ? 255 / (high - low) : 0;
+  if (sheets.size > 40) sheets.clear();
+  if (!sheets.has(key)) sheets.set(key, []);
+  const all = sheets.get(key), at = all.findIndex((each) => each.values === values && each.table === table && each.low === low && each.high === high);
+  const [made] = at >= 0 ? all.splice(at, 1) : all.length < ALIKE ? [{ canvas: new OffscreenCanvas(columns, rows) }] : all.splice(0, 1);
+  all.push(made);  // the first is the one that was not asked for the longest
+  if (at >= 0) return made.shown;
+  made.context ??= made.canvas.getContext("2d", { willReadFrequently: true });
+  made.image ??= made.context.createImageData(columns, rows);
+  const { image, image: { data: pixels } } = made, factor = high > low ? 255 / (high - low) : 0;
+  let seen = 0;
   for (let k = 0, at = 0; k < values.length; k += 1, at += 4) {
     const share = (values[k] - low) * factor;
     const from = 3 * (share >= 255 ? 255 : share > 0 ? (share + 0.5) | 0 : 0);
     pixels[at] = table[from];
     pixels[at + 1] = table[from + 1];
     pixels[at + 2] = table[from + 2];
-    pixels[at + 3] = Number.isNaN(values[k]) ? 0 : 255;
+    seen |= pixels[at + 3] = Number.isNaN(values[k]) ? 0 : 255;
   }
-  context.putImageData(image, 0, 0);
-  return canvas;
+  made.context.putImageData(image, 0, 0);
+  return Object.assign(made, { values, table, low, high, shown: seen ? made.canvas : null }).shown;
 }
 
 const tables = new WeakMap();

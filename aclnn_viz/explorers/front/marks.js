@@ -121,13 +121,16 @@ class Marks {
   image(context, { values, rows, columns, map, low, high, x = 0, y = 0, opacity = 1 }) {
     const table = colourTable(this.kit.theme, map), [x0, y0] = [this.sx(x - 0.5), this.sy(y - 0.5)];
     const [w, h] = [(this.sx(x + columns - 0.5) - x0) / columns, (this.sy(y + rows - 0.5) - y0) / rows];
-    context.save();
-    context.imageSmoothingEnabled = false;
-    context.globalAlpha = opacity;
-    context.translate(x0, y0);
-    context.scale(w, h);
-    context.drawImage(sheet(values, rows, columns, table, low, high), 0, 0);
-    context.restore();
+    const pixels = sheet(values, rows, columns, table, low, high);
+    if (pixels) {
+      context.save();
+      context.imageSmoothingEnabled = false;
+      context.globalAlpha = opacity;
+      context.translate(x0, y0);
+      context.scale(w, h);
+      context.drawImage(pixels, 0, 0);
+      context.restore();
+    }
     return [x0, y0, w, h, table];
   }
 
