@@ -23,7 +23,7 @@ QUIET = re.compile(
     r"(?<![=\w])(?:WARN(?!.*\brc ?[=:] ?-?[1-9])|WARNING|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})|(?<!\[)\b[IW]\d{4,8} \d\d:\d\d:(?!.*(?:\bE[A-Z\d]\d{4}\b|time ?out))"
 )
 WRAPPED = re.compile(
-    r"((?:eason|Error):|: error: no matching|CMake Error at \S+ \(\w+\):|could not find (?:load|requested) file:|\bis:|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
+    r"((?:eason|Error):|: error: no matching|\x22result\x22: \x22failed\x22,|CMake Error at \S+ \(\w+\):|could not find (?:load|requested) file:|\bis:|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
 )
 LINE = re.compile(r"[^\r\n]{1,4000}")
 # causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
@@ -48,10 +48,10 @@ FRAME = re.compile(
     r'File "(?!.*/torch/nn/modules/)(?:.*-packages/|[^"]*?)((?:[^/"]+/){0,4}[^/"]+", line \d+)'
 )
 RAISED = re.compile(  # errors of Python code, not of the machine
-    r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\."
+    r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\.(?!_C\b|.*is not a package)"
 )
 WORD = re.compile(
-    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|fault|abort|\bunable to|\brc ?[=:] ?-?[1-9]|错误|失败)",
+    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|(?<!de)fault|abort|\bunable to|\brc ?[=:] ?-?[1-9]|错误|失败)",
     re.I,
 )
 STATED = re.compile(
@@ -99,7 +99,7 @@ class Meaning:
             yield tr("  the system's number of the error says: {what}", what=strerror(number))
         if self.place:
             yield tr(
-                "  raised in: {place}; if no file of yours stands above that place, the package there has a defect, or does not fit the versions of the other packages: install the version that belongs to them, or a newer one",
+                "  raised in: {place}; if no file of yours stands above that place, the package there most often does not fit the versions of the other packages, or has a defect: install versions that belong together, or a newer one",
                 place=printable(self.place),
             )
         yield tr("  ({source})", source=self.source)
@@ -114,7 +114,7 @@ class Meaning:
         if self.advice:
             yield tr("try: {advice} ({source})", advice=self.advice, source=self.source)
         if self.command:
-            yield tr("try: {command} reproduces the failure without a device", command=self.command)
+            yield tr("try: {command} shows such a failure without a device", command=self.command)
 
 
 @dataclass(frozen=True)
@@ -150,15 +150,16 @@ class Why:
             )
             if line not in own
         ]
+        sure = all(one.sure for one in first)
         # what a line may mean stands behind the first error of the log
-        at = own != [*self.unknown[:1]] and not all(one.sure for one in first)
+        at = own != [*self.unknown[:1]] and not sure
         yield from lines[:at] + told + lines[at:]
         if rest:
             yield tr("what the log says besides, most of it because of that:")
         for meaning in rest:
             yield tr("  {meaning} ({source})", meaning=meaning.said, source=meaning.source)
         if self.operator:
-            yield tr("operator: {name}", name=self.operator)
+            yield tr("operator that the log names: {name}", name=self.operator)
         for text in self.conditions:
             yield tr("  what the code says in this call: {text}", text=text)
         if self.repeated:
@@ -167,7 +168,7 @@ class Why:
                 answer=self.repeated,
             )
         for meaning in self.meanings:
-            if meaning.level == first[0].level:
+            if meaning.level == first[0].level and meaning.sure >= sure:
                 yield from meaning.tries()
         for note in self.notes:
             yield tr("try: {note}", note=note)
@@ -260,7 +261,9 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
     # a user of a framework has no kernel to run again
-    if re.search(r"\bERR\d{5} PTA\b|vllm|sglang|mindspeed|lmdeploy|MindIE", text):
+    if re.search(
+        r"\bERR\d{5} PTA\b|vllm|sglang|mindspeed|lmdeploy|MindIE|triton|MLIR|tilelang", text
+    ):
         meanings = tuple(replace(one, command="") for one in meanings)
     kit, repeated = {op.aclnn_name: op for op in operators()}, ""
     # the first function that is an operator of the kit, else the first
@@ -283,8 +286,9 @@ def _lines(text: str):
     times, time = {}, ""
     for at in LINE.finditer(text):
         line = GUESS.sub("", at[0]).strip()
-        when = TIME.search(line)
-        time, key = when[0] if when else time, hash(VARIES.sub("", line))
+        if when := TIME.search(line):
+            time = when[0]
+        key = hash(VARIES.sub("", line))
         if line and time < times.get(key, "~"):
             times[key] = time
             yield time, at.start(), line
@@ -331,7 +335,8 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
             level += 0.5 * ((level == 1 and "texts" in entry) + ("weak" in entry))
             sure |= not level  # a cause, and in no warning
             hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
-        place = "" if raised else place
+        if raised:
+            place = ""
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
         levels = {known[name]["level"] for name in here}
@@ -356,13 +361,12 @@ def _notes(op, hits: dict, text: str):
         )
 
     def named(package):
-        form = r"(?:_VERSION)?[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
-        return _named(str, r"(?<![\w-])" + package.replace("_", "[_-]") + form, text, "")
+        form = r"(?<![\w-])%s(?:_VERSION)?[\s:=|-]{1,60}v?(\d+\.\d+\.(?:RC)?\d+(?:\.post\d+)?)(?!\.dev)"
+        return _named(str, form % package.replace("_", "[_-]"), text, "")
 
     for package, other in ("torch_npu", "CANN"), ("torch_npu", "torch"), ("vllm_ascend", "vllm"):
         version, there = named(package), named(other)
-        cann = _table()["versions"].get(version)
-        right = cann if other == "CANN" else version.split(".post")[0]
+        right = _table()["versions"].get(version) if other == "CANN" else version.split(".post")[0]
         if right and there and there != right:
             yield tr(
                 "{package} {version} belongs to {other} {right}, and the log names {named} (the table of its versions)",
