@@ -101,6 +101,16 @@ def test_versions_libraries_places_and_what_nobody_says_are_named():
     assert "cpp check" in str(av.why(beyond)) and "cpp check" not in str(av.why(f"vllm {beyond}"))
     frame = 'File "/py/site-packages/a/b.py", line 3, in f\n'
     assert "raised in: a/b.py, line 3;" in str(av.why(f"{frame}TypeError: None"))
+    assert "raised in" not in str(av.why(f"{frame}No module named 'torch_npu._C'"))
+    overflow = "error: ub overflow, requires 9 bits while 1 bits available!"
+    assert "cpp check" in str(av.why(overflow)) and "cpp check" not in str(
+        av.why(f"triton {overflow}")
+    )
+    certain = str(av.why(f"{overflow}\nloc(x): error: failed to legalize"))
+    assert "compiler of kernels" in certain and "smallest kernel" not in certain
+    assert "smallest kernel" in str(av.why("loc(x): error: failed to legalize"))
+    default = "Default: twelve things\nError: y is 3"
+    assert av.why(default).unknown[0] == "Error: y is 3"
     assert "a/b.py" not in str(av.why(f"{frame}RuntimeError: out of memory"))
 
 
