@@ -29,6 +29,14 @@ def element(xp, values, index, axis: int = 0):
     return xp.squeeze(xp.take(values, xp.reshape(index, (1,)), axis=axis), axis=axis)
 
 
+def first(xp, *conditions):
+    """Return the number of the first condition that holds; of none, their count."""
+    which = len(conditions)
+    for k, holds in reversed([*enumerate(conditions)]):
+        which = xp.where(holds, k, which)
+    return which
+
+
 def double(xp, values):
     return xp.astype(values, xp.float64)
 

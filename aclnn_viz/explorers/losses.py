@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, only, placed, strokes, sweep
+from aclnn_viz.explorers.arrays import double, element, first, only, placed, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import bars, reach, said
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell, record
@@ -128,38 +128,47 @@ class Loss:
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
         off = xp.abs(xp.sum(away)) > NEAR
-        which = xp.where(getattr(self.state, "labelSmoothing", 0.0) > 0.0, 8, 0)
-        which = xp.where(own > 0.0, 1, which)
-        which = xp.where(xp.max(xp.abs(away)) < NEAR, 2, which)
-        which = 6 if self.own else xp.where(off, 3, which)
         fewer = (self.state.ignored > 0.0) & (self.state.reduction in ("mean", 1))
-        which = xp.where(strength == 0.0, 4, xp.where(fewer, 7, which))
+        still, smooth = (
+            xp.max(xp.abs(away)) < NEAR,
+            getattr(self.state, "labelSmoothing", 0.0) > 0.0,
+        )
         return told(
-            xp.where(xp.isnan(strength), 5, which),
-            message(
-                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
-            ),
-            message(
-                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
-            ),
-            message(
-                "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0."
-            ),
-            message(
-                "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
-            ),
-            message(
-                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
+            first(
+                xp,
+                xp.isnan(strength),
+                strength == 0.0,
+                fewer,
+                self.own,
+                off,
+                still,
+                own > 0.0,
+                smooth,
             ),
             message("No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"),
             message(
-                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
+                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
             ),
             message(
                 "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}."
             ),
             message(
+                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
+            ),
+            message(
+                "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
+            ),
+            message(
+                "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0."
+            ),
+            message(
+                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
+            ),
+            message(
                 "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is the distance still to go:] what these gain the rest lose."
+            ),
+            message(
+                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
             ),
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),

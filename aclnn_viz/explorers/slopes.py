@@ -14,7 +14,7 @@ import numpy as np
 
 from aclnn_viz.cases import case
 from aclnn_viz.cases.default import kinks_of
-from aclnn_viz.explorers.arrays import XP, double, paged, point, sweep
+from aclnn_viz.explorers.arrays import XP, double, first, paged, point, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.pictures.marks import Bars, Dots, Grip, Line, Rule, record
@@ -121,18 +121,18 @@ class Slope:
     def caption(self, xp):
         x, _, slope = self.here
         said = told(
-            xp.where(slope == 0.0, 0, xp.where(slope < 0.0, 3, xp.where(slope > 1.005, 2, 1))),
+            first(xp, slope == 0.0, slope < 0.0, slope > 1.005),
             message(
                 "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
             ),
             message(
-                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]"
+                "Move the [7:dot] to the right by a step, and the output falls by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back, with the other sign.]"
             ),
             message(
                 "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]"
             ),
             message(
-                "Move the [7:dot] to the right by a step, and the output falls by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back, with the other sign.]"
+                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]"
             ),
             share=written(100.0 * xp.abs(slope), ".3g"),
         )

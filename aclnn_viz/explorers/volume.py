@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import point, strokes, sweep
+from aclnn_viz.explorers.arrays import first, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Dots, Grip, Heat, Image, Line, Note, Spots
@@ -54,7 +54,7 @@ class Volume:
     def caption(self, xp):
         n, total = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), xp.sum(self.weights)
         return told(
-            xp.where(n == 0.0, 0, xp.where(total < 1.0 - 1e-9, 1, 2)),
+            first(xp, n == 0.0, total < 1.0 - 1e-9),
             message(
                 "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
             ),

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, only, point
+from aclnn_viz.explorers.arrays import double, first, only, point
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -334,14 +334,14 @@ def caption(data: Data):
         )
     if state.paddingMode == ZEROS:
         rest = choose(
-            xp.where(lost == 0.0, 0, xp.where(share > 99.99, 2, 1)),
+            first(xp, lost == 0.0, share > 99.99),
             rest,
+            tr(
+                "[b:All pixels around the point lie outside the image.] So out is 0, and no [8:gradient] comes back."
+            ),
             tr(
                 "[b:{share} % of what the point reads lies off the image] and counts as 0.",
                 share=written(share, ".0f"),
-            ),
-            tr(
-                "[b:All pixels around the point lie outside the image.] So out is 0, and no [8:gradient] comes back."
             ),
         )
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
