@@ -12,8 +12,8 @@ from math import prod, sqrt
 import numpy as np
 
 from aclnn_viz.arrays.driver import place_of
-from aclnn_viz.explorers.arrays import double, element, placed, point, strokes, sweep
-from aclnn_viz.explorers.fields import listed
+from aclnn_viz.explorers.arrays import double, element, first, placed, point, strokes, sweep
+from aclnn_viz.explorers.fields import TABLES, listed
 from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line, Rule, Spots, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -34,8 +34,8 @@ def epsilon_of(op):
     """Return the epsilon of forward, its first float parameter with a default between
     0 and 0.01; None if there is none.
     """
-    found = [p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01]
-    return found[0] if found else None
+    small = (p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01)
+    return next(small, None)
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -75,8 +75,8 @@ def part_of(op, arranged, arrays: dict, state) -> dict:
 
 
 def in_hand(op, state, given: dict, name: str, xp):
-    """Return a function (tensor, column, values) that returns `values`, changed where the user dragged elements of the
-    shown block; `tensor` has the shape of `name`.
+    """Return a function (tensor, column) that returns a tensor, changed where the user dragged elements of the shown
+    block; it has the shape of `name`.
     """
     arranged = op.arrange_backward(**given)
     array = arranged.arrays[name]
@@ -87,26 +87,24 @@ def in_hand(op, state, given: dict, name: str, xp):
     places = xp.reshape(placed(state.moved, (1, own.size, 2)), (own.size, 2))
     hands = xp.take(xp.concat([places, np.full((1, 2), np.nan)]), where, axis=0)
 
-    def held(tensor, column, values):
-        hand = xp.reshape(hands[:, column], given[tensor].shape)
-        return xp.round_to(xp.where(xp.isnan(hand), values, hand), given[tensor].dtype)
+    def held(tensor, column):
+        values = given[tensor]
+        hand = xp.reshape(hands[:, column], values.shape)
+        return xp.round_to(xp.where(xp.isnan(hand), double(xp, values), hand), values.dtype)
 
     return held
 
 
 def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
-    """Return the inputs with what the user dragged in the shown block, and `pull` times forward's output added to the
-    gradient. Saved tensors are recomputed.
-    """
+    """Return the inputs with what the user dragged in the shown block. Saved tensors are recomputed."""
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
     held = in_hand(op, state, given, x, xp)
-    given = given | {x: held(x, 0, double(xp, given[x]))}
+    given = given | {x: held(x, 0)}
     known = known | {x: given[x]}
     made = forward(**{name: known[name] for name in op.takes if name in known})
-    pulled = double(xp, given[upstream]) + state.pull * double(xp, made[op.upstream[upstream]])
     return (
         given
-        | {upstream: held(upstream, 1, pulled)}
+        | {upstream: held(upstream, 1)}
         | {name: made[output] for name, output in op.saved.items()}
     )
 
@@ -127,7 +125,7 @@ class Norm:
     xhat: np.ndarray
     # gradient of x-hat per incoming gradient: gamma, times the slope of an activation after it
     weights: np.ndarray
-    arriving: np.ndarray
+    arriving: np.ndarray  # with `pull` times x-hat
     taken: np.ndarray
     line: tuple  # the removed part as a line over x-hat: height at 0, slope
     rstd: np.ndarray
@@ -151,36 +149,25 @@ class Norm:
         """Return the factor by which the drawn line is too steep: n if the state sets `wrong`, else 1."""
         return self.n if self.state.wrong else 1
 
+    @property
+    def ends(self) -> tuple:
+        """Return how far up and down each element comes while `pull` moves, so that no scale changes with it."""
+        still = self.arriving - self.state.pull * self.xhat
+        most = TABLES["norms"]["pull"]["high"] * self.xp.abs(self.xhat)
+        return most + still, most - still
+
     def panels(self, xp) -> list[Panel]:
         return [_scatter(xp, self), *_bars(xp, self)]
 
-    def plays(self) -> tuple[dict, ...]:
-        return take_away()
+    plays = staticmethod(take_away)
 
     def caption(self, xp):
         state, share = self.state, self.epsilon * self.rstd**2
         # less than that may be the rounding of 16 bits
         most = xp.max(xp.abs(self.taken)) > 5e-3 * xp.max(xp.abs(self.arriving))
-        loudest = xp.argmax(xp.abs(self.xhat))
         loud = xp.max(self.xhat**2) > LOUD * self.n
-        which = xp.where(
-            ~most,
-            1,
-            xp.where(
-                (state.taken > 0.0) & (not state.wrong),
-                2,
-                xp.where(share > 0.1, 3, xp.where(loud, 4, 0)),
-            ),
-        )
         return told(
-            which,
-            message(
-                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n."
-            )
-            if state.wrong
-            else message(
-                "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x."
-            ),
+            first(xp, ~most, (state.taken > 0.0) & (not state.wrong), share > 0.1, loud),
             message("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
             message(
                 "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x."
@@ -190,6 +177,13 @@ class Norm:
             ),
             message(
                 "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains."
+            ),
+            message(
+                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n."
+            )
+            if state.wrong
+            else message(
+                "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x: adding x̂ turns the line, and the sticks stay."
             ),
             n=self.n,
             stretched=told(
@@ -202,7 +196,7 @@ class Norm:
                 activation=self.names[2].capitalize(),
             ),
             kept=written(100.0 * share, ".0f"),
-            k=written(loudest, "d"),
+            k=written(xp.argmax(xp.abs(self.xhat)), "d"),
         )
 
 
@@ -240,8 +234,12 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     xhat = each(of_scale) / xp.where(slope == 0.0, 1.0, slope)
     gamma = _scaled(xp, op, arranged.attributes, known, scale, upstream)[:size]
     weights, bent = slope * gamma, xp.any(slope != 1.0)
-    gradient, arrives = flat(run(page.backward, known)[output]), flat(known[upstream])
-    rstd, arriving = flat(known[[*op.saved][-1]])[0], weights * arrives
+    arrives, rstd = flat(known[upstream]), flat(known[[*op.saved][-1]])[0]
+    # what arrives at x-hat as `pull` times x-hat; part of a block has no such gradient
+    more = state.pull * (size == known[upstream].size) * xhat
+    more = more / xp.where(weights == 0.0, np.inf, weights)
+    arriving, answers = weights * (arrives + more), xp.stack([flat(one[output]) for one in ones])
+    gradient = flat(run(page.backward, known)[output]) + xp.sum(more[:, None] * answers, axis=0)
     taken = arriving - gradient / rstd
     middle, off = xp.mean(taken), xhat - xp.mean(xhat)
     spread = xp.mean(off * off)
@@ -295,10 +293,7 @@ def _scatter(xp, found: Norm) -> Panel:
     k, t = found.chosen, found.state.taken
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
     wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
-    high, deep = (
-        reach(xp, 3.2, xp.maximum(s * xp.concat([found.arriving, found.taken]), 0.0))
-        for s in (1.0, -1.0)
-    )
+    high, deep = (reach(xp, 3.2, xp.maximum(end, 0.0)) for end in found.ends)
     flat = 1.0 - t
     (start, steep), taken = found.line, found.taken * found.times
     ends = xp.stack([-wide, wide])
@@ -366,12 +361,14 @@ def said(start, end, high, text: str, **values) -> Spots:
 def _bars(xp, found: Norm) -> list[Panel]:
     upstream, scale, activation = found.names
     product = f"{upstream} × {scale}"
+    pull = found.state.pull
     sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
+    title = choose(found.bent, product, sloped) + choose(pull < 0.0, " + ", " − ")
     taken = found.taken * found.times
     left = found.arriving - taken
-    high = 1.1 * _most(xp, xp.concat([found.before, found.arriving, taken, left])) + 1e-30
+    high = 1.1 * _most(xp, xp.concat([found.before, taken, left, *found.ends])) + 1e-30
     rows = (
-        ("arrives", choose(found.bent, product, sloped), found.arriving, INK),
+        ("arrives", title + number(xp.abs(pull)) + " × x̂", found.arriving, INK),
         ("taken", tr("− taken away: what lies on the line"), taken, READ),
         (
             "remains",

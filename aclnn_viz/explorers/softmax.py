@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, point, strokes
+from aclnn_viz.explorers.arrays import element, first, point, strokes
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import HANDS, ZERO, bars, in_hand, part_of, reach, said, take_away
 from aclnn_viz.pictures.marks import Box, Handles, Line, record
@@ -46,7 +46,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     made = forward(**{one: known[one] for one in op.takes})
     saved = {one: made[output] for one, output in op.saved.items()}
     held = in_hand(op, state, given, name, xp)
-    return given | saved | {name: held(name, 1, double(xp, given[name]))}
+    return given | saved | {name: held(name, 1)}
 
 
 @record
@@ -71,8 +71,7 @@ class Softmax:
     def panels(self, xp) -> list[Panel]:
         return [_columns(xp, self), *_bars(xp, self)]
 
-    def plays(self) -> tuple[dict, ...]:
-        return take_away()
+    plays = staticmethod(take_away)
 
     def caption(self, xp):
         k, t = xp.argmax(self.share), self.state.taken
@@ -90,10 +89,7 @@ class Softmax:
         most = xp.max(self.share)
         even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))
         return told(
-            xp.where(t > 0.0, 1, xp.where(even, 2, xp.where(most > LOUD, 3, 0))),
-            message(
-                "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
-            ),
+            first(xp, t > 0.0, even, most > LOUD),
             message(
                 "Equal gradients can move no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]"
             ),
@@ -102,6 +98,9 @@ class Softmax:
             ),
             message(
                 "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]"
+            ),
+            message(
+                "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
             ),
             k=written(k, "d"),
             share=written(100.0 * most, ".0f"),

@@ -23,6 +23,8 @@ EVERY = pytest.mark.parametrize("name", NORMS)
 
 # float64 rounds nothing
 opened = partial(stage, dtype="float64")
+# the slope of swish is a difference; rstd is saved in float32 by some
+near = partial(np.testing.assert_allclose, atol=5e-6)
 
 
 def group(name, given) -> tuple:
@@ -46,9 +48,9 @@ def silu(z):
     return z / (1.0 + np.exp(-z))
 
 
-def by_hand(name, given, epsilon) -> tuple:
+def by_hand(name, data, epsilon) -> tuple:
     """Return x-hat, the gradient at it, and the rest: dx / rstd."""
-    x, grad, gamma, beta = group(name, given)
+    x, grad, gamma, beta = group(name, data.inputs)
     centred = name != "rms_norm"
     mean = centred * x.mean()
     root = sqrt(np.mean((x - mean) ** 2) + epsilon)
@@ -56,7 +58,7 @@ def by_hand(name, given, epsilon) -> tuple:
     if name == "group_norm_swish":
         z = xhat * gamma + beta
         slope = (silu(z + 1e-5) - silu(z - 1e-5)) / 2e-5
-    arriving = grad * gamma * slope
+    arriving = grad * gamma * slope + data.state.pull * xhat
     rest = arriving - centred * arriving.mean() - xhat * np.mean(arriving * xhat)
     return xhat, arriving, rest, root
 
@@ -66,15 +68,13 @@ def by_hand(name, given, epsilon) -> tuple:
 def test_the_stage_shows_what_the_definition_says(name, epsilon):
     field = norms.epsilon_of(av.operator(name)).name
     subject, data, found = opened(name, **{field: epsilon})
-    xhat, arriving, remains, root = by_hand(name, data.inputs, 10.0**epsilon)
-    # the slope of swish is a difference; rstd is saved in float32 by some
-    close = 1e-6
-    np.testing.assert_allclose(found.xhat, xhat, atol=close)
-    np.testing.assert_allclose(found.arriving, arriving, atol=5 * close)
-    np.testing.assert_allclose(found.arriving - found.taken, remains, atol=5 * close)
-    np.testing.assert_allclose(found.rstd, 1 / root, rtol=close)
+    xhat, arriving, remains, root = by_hand(name, data, 10.0**epsilon)
+    near(found.xhat, xhat, atol=1e-6)
+    near(found.arriving, arriving)
+    near(found.arriving - found.taken, remains)
+    np.testing.assert_allclose(found.rstd, 1 / root, rtol=1e-6)
     start, steep = found.line
-    np.testing.assert_allclose(found.taken, start + steep * found.xhat, atol=5 * close)
+    near(found.taken, start + steep * found.xhat)
     shown = subject.show(data)
     (dots, *_), (line,) = marks(shown, "norm", Dots), marks(shown, "norm", Line)[1:2]
     np.testing.assert_array_equal(dots.y, found.arriving)
@@ -85,7 +85,14 @@ def test_the_stage_shows_what_the_definition_says(name, epsilon):
     np.testing.assert_allclose(before.y, grad * gamma if swish else grad)
     assert ("slope of swish" in panel(shown, "arrives").title) == swish
     for bars, values in ((after, arriving), (mark(shown, "remains", Bars), remains)):
-        np.testing.assert_allclose(bars.y, values, atol=5 * close)
+        near(bars.y, values)
+
+
+@EVERY
+def test_x_hat_that_is_added_leaves_what_remains(name):
+    low, high = (opened(name, pull=pull)[2] for pull in (-1.0, 1.0))
+    near(high.arriving - low.arriving, 2.0 * low.xhat)
+    near(high.taken - low.taken, 2.0 * low.xhat, atol=1e-3)  # epsilon keeps less than this
 
 
 @EVERY
@@ -115,13 +122,13 @@ def test_an_element_that_outweighs_the_others_is_named(name):
 def test_a_hand_moves_one_element_and_the_statistics_with_it(name):
     op = av.operator(name)
     x, upstream = op.gradient_of[op.main], next(iter(op.upstream))
-    _, before, _ = opened(name, pull=0.0)
-    _, after, found = opened(name, pull=0.0, moved=[(0, 1, 3.0, -2.0)])
+    _, before, _ = opened(name)
+    _, after, found = opened(name, moved=[(0, 1, 3.0, -2.0)])
     assert (found.x[1], found.upstream[1]) == (3.0, -2.0)
     for key in (x, upstream, [*op.saved][-1]):
         assert (before.inputs[key] != after.inputs[key]).sum() == 1
-    xhat, *_ = by_hand(name, after.inputs, found.epsilon)
-    np.testing.assert_allclose(found.xhat, xhat, atol=1e-6)
+    xhat, *_ = by_hand(name, after, found.epsilon)
+    near(found.xhat, xhat, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["rms_norm", "group_norm_swish"])
