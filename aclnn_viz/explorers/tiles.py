@@ -3,6 +3,7 @@ measured) time, the hazards.
 """
 
 from aclnn_viz.explorers import tiles_stage
+from aclnn_viz.explorers.arrays import sweep
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_core import compute, data, gathered
@@ -31,11 +32,14 @@ def panels(data: Data) -> list[Panel]:
 
 
 def caption(data: Data):
-    return tiles_stage.caption(Scene(data.xp, data))
+    if data.hazards or not data.fault:
+        return tiles_stage.caption(Scene(data.xp, data))
+    wrong, fault = any(part.wrong.any() for part in data.work.owned), headline(data)[-1]
+    return tr("[11:✗ {hazard}] The stripes show where.", hazard=fault) if wrong else fault
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    return ({"label": tr("play"), "seconds": 14.0, "frames": [{"at": 0.0}, {"at": 1.0}]},)
+    return sweep(tr("play"), "at", 14.0)
 
 
 def headline(data: Data) -> list[str]:

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import numpy as np
 from numpy import inf, nan
 
-from aclnn_viz.explorers.arrays import element, point
+from aclnn_viz.explorers.arrays import element, first, point
 from aclnn_viz.explorers.tiles_core import Core
 from aclnn_viz.explorers.tiles_data import Data, pipe_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots
@@ -36,8 +36,9 @@ FEWEST, LETTERS = 16, 48
 LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
 GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
 ROOM = 0.2  # most delay that a reader can give the copy, as a share of the run's time
+WIDE = 1.02  # end of the axis of time, as a share of the longest run's time
 HALF = 0.3  # half of a bar's height, as a share of a row
-ROUND = 0.04  # room beside the chain for a finger, as a share of the panel's width
+ROUND = 0.05  # room beside the chain for a finger, as a share of the panel's width
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
 IDLE = (
     message("core {core} gets nothing to do"),
@@ -317,8 +318,8 @@ def timeline(scene: Scene) -> Panel:
             Blocks(
                 start, low, end, low + 0.36, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55
             ),
-            Note(1.08, 2.0, scene.time(scene.done), "right"),
-            Note(1.08, bottom + 0.85, scene.time(other.span), "right"),
+            Note(WIDE, 1.5, scene.time(scene.done), "right"),
+            Note(WIDE, bottom + 0.38, scene.time(other.span), "right"),
         ]
         lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
         rows.append((bottom + 0.85, lane))
@@ -344,8 +345,8 @@ def timeline(scene: Scene) -> Panel:
         Axis(
             label,
             0.0,
-            1.08,
-            ticks=tuple((value / span, text) for value, text in ticks(Axis(), 0.0, span)),
+            WIDE,
+            ticks=tuple((at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)),
         ),
         Axis("", bottom, -1.35, ticks=tuple(rows)),
         13,
@@ -399,9 +400,10 @@ def _chain(scene: Scene):
     links = np.array([0.0, 0.5, 1.0] if wait else [0.0, 0.25, 0.75, 1.0])
     # the parts of a broken one lie apart
     x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.36 + 0.28 * links
-    yield scene.frames((x - 0.01, y - 0.06, x + 0.01, y + 0.06), READ if wait else WRONG)
-    yield Note(scene.xp.max(x) + 0.02, 0.5, "✗ " * (not wait) + tr("wait"), "left")
-    yield Note(end + 0.025, -0.62, tr("end of the copy"), "left")
+    yield scene.frames((x - 0.013, y - 0.06, x + 0.013, y + 0.06), READ if wait else WRONG)
+    name = tr("chain: V waits") if wait else tr("✗ chain broken")
+    yield Note(scene.xp.max(x) + 0.03, 0.5, name, "left")
+    yield Note(end + 0.035, -0.62, tr("copy ends"), "left")
     says = (
         message("the wait: V begins when this copy has landed; click to break it")
         if wait
@@ -409,7 +411,7 @@ def _chain(scene: Scene):
     )
     # as large as a finger needs, below the handle
     left, right = scene.xp.minimum(x[:1], x[-1:]) - ROUND, scene.xp.maximum(x[:1], x[-1:]) + ROUND
-    top = np.full(1, 0.26)
+    top = np.full(1, 0.2)
     yield Spots(left, top, right, 1.0 - top, (tr(says),), ((("wait", not wait),),))
     unit = -max(core.end[0][core.copy], core.end[1][core.copy]) / scene.room, span / scene.room, 0
     label = tr(
@@ -429,8 +431,26 @@ def _sentences(data: Data, core: Core) -> list[str]:
     """Return the sentences that may describe a moment."""
     one = data.state.buffers == 1 and data.other is not None
     return [
-        message("At this moment no pipe works."),
-        message("Tile {z} is copied out. [b:Neither V nor the copy in has work.]"),
+        message(
+            "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see what happens without the wait."
+        ),
+        message("Done after {time}. With two buffers the program takes {other}.")
+        if one
+        else message("Done after {time}. With one buffer the program takes {other}.")
+        if data.other
+        else message("Done after {time}."),
+        message("V works on tile {v} while more of the same tile arrives."),
+        message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
+        if not one and (data.other is None or data.other.span > GAIN * core.span)
+        else message(
+            "V works on tile {v} while tile {a} arrives: [b:its slot was free again, one buffer is enough.]"
+        ),
+        message("V works on tile {v}. All tiles have come."),
+        message(
+            "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."
+        )
+        if one
+        else message("V works on tile {v}. [b:No tile can arrive,] because no slot is free."),
         message(
             "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
         )
@@ -438,33 +458,15 @@ def _sentences(data: Data, core: Core) -> list[str]:
         else message(
             "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}."
         ),
-        message(
-            "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."
-        )
-        if one
-        else message("V works on tile {v}. [b:No tile can arrive,] because no slot is free."),
-        message("V works on tile {v} while more of the same tile arrives."),
-        message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
-        if not one and (data.other is None or data.other.span > GAIN * core.span)
-        else message(
-            "V works on tile {v} while tile {a} arrives: [b:its slot was free again, one buffer is enough.]"
-        ),
-        message("Done after {time}. With two buffers the program takes {other}.")
-        if one
-        else message("Done after {time}. With one buffer the program takes {other}.")
-        if data.other
-        else message("Done after {time}."),
-        message(
-            "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see what happens without the wait."
-        ),
+        message("Tile {z} is copied out. [b:Neither V nor the copy in has work.]"),
+        message("At this moment no pipe works."),
         message(
             "The wait for tile {k} is missing, but its copy lands in time. [b:The result is right by luck.] Drag the [7:end of the copy] to the right."
         ),
+        message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
         message(
             "V does not wait: it works on tile {k} [11:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
         ),
-        message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
-        message("V works on tile {v}. All tiles have come."),
     ]
 
 
@@ -480,9 +482,8 @@ def caption(scene: Scene):
     names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
     names["idle"] = scene.time(scene.idle)
     names["other"] = scene.time(data.other.span if data.other else core.span)
-    said = _sentences(data, core)
-    options = [tr(text, **names) for text in said]
-    options[5] = tr("{what} {then}", what=options[5], then=options[6])
+    options = [tr(text, **names) for text in _sentences(data, core)]
+    options[3] = tr("{what} {then}", what=options[3], then=options[1])
     for each in core.off:
         n, outputs = f"{sum(each.values()):,}", tr(", ").join(name for name, n in each.items() if n)
         options.append(
@@ -492,16 +493,19 @@ def caption(scene: Scene):
                 outputs=outputs,
             )
         )
-    both = xp.where(comes == works, 4, 5)
-    come = scene.count(scene.end[scene.work[MTE2][0]] > now) == 0
-    single = xp.where(
-        works > 0, xp.where(come, 11, 3), xp.where(comes > 0, 2, xp.where(goes > 0, 1, 0))
-    )
-    which = xp.where(now >= scene.done, 6, xp.where((comes > 0) & (works > 0), both, single))
-    if not core.readers:
-        return choose(which, *options)
-    ends, begins = scene.end[core.copy], scene.start[core.readers[0]]
     if data.unguarded:
-        late = xp.where(now < begins, 10, xp.where(now < ends, 9, len(said) + scene.early))
-        return choose(xp.where(scene.early == 0, 8, late), *options)
-    return choose(xp.where(scene.late > 0.0, 7, which), *options)
+        begins, ends = scene.start[core.readers[0]], scene.end[core.copy]
+        which = first(xp, scene.early == 0, now < begins, now < ends)
+        return choose(which, *options[9:12], choose(scene.early, *options[12:]))
+    which = first(
+        xp,
+        scene.late * len(core.readers) > 0.0,
+        now >= scene.done,
+        (comes > 0) & (comes == works),
+        (comes > 0) & (works > 0),
+        (works > 0) & (scene.count(scene.end[scene.work[MTE2][0]] > now) == 0),
+        works > 0,
+        comes > 0,
+        goes > 0,
+    )
+    return choose(which, *options)

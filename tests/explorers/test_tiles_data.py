@@ -113,7 +113,7 @@ def test_slots_hold_what_was_written_last(at):
                     hold[span.start] = int(tile)
     shown = next(
         mark
-        for mark in marks(subject().show(found.data), "machine", Blocks)
+        for mark in marks(show(found.data), "machine", Blocks)
         if len(mark.x0) == len(found.core.held)
     )
     seen = {

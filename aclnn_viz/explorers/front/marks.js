@@ -362,11 +362,11 @@ class Marks {
       context.globalAlpha = 1;
       const [, lead = "", bare = "", unit = ""] = /^(.* )?(\d\S*)( \S+)?$/.exec(words[k]) ?? [];  // what, how much, unit
       const has = (one, room, size) => one && wide >= widthOf(context, one, size) + room, what = lead.trim();
-      const line = [words[k], lead + bare, bare + unit, bare].find((one) => has(one, one === words[k] ? 4 : 2));
+      const line = [words[k], lead + bare, bare + unit, bare].find((one) => has(one, frame ? 8 : one === words[k] ? 4 : 2));
       const two = what && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
       const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 1, SMALLEST));
       const [rows, size] = two ? [[what, bare], SMALLEST] : line ? [[line], TEXT] : [short ? [short] : [], SMALLEST];
-      if (!rows.length || d - b < 12 || wide < 14) continue;
+      if (!rows.length || d - b < 12 || wide < (this.kit.crops ? 7 : 14)) continue;
       const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const ink = frame || wrong[k] ? theme.text : bright ? theme.cell.dark : theme.cell.light;
       if (wrong[k]) for (const row of rows) this.ground(context, (a + c - widthOf(context, row, size)) / 2, (b + d) / 2, widthOf(context, row, size), 1);

@@ -155,6 +155,7 @@ class Drawing extends Frame {
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
     this.axes(context, spec, box, upright, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
+    this.panel.lined = spec.name === "source" && ((y) => this.sy(Math.round(this.sy.invert(y))));  // a hint lies over its own line
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {
