@@ -63,15 +63,6 @@ def panels(data: Data) -> list[Panel]:
     return [swarm(data), *glass(data)]
 
 
-def _of_pile(k: int, n: int, place: float) -> str:
-    """Return the hint of a pile; the last one holds all errors beyond it."""
-    return tr(
-        "{n} elements at {share} of the bound",
-        n=n,
-        share=tr("10,000 or more") if k == PILES - 1 else number(10.0**place),
-    )
-
-
 def swarm(data: Data) -> Panel:
     """Return the panel with the elements piled up by the share of the bound that their errors
     use; the wall is the bound.
@@ -108,29 +99,28 @@ def swarm(data: Data) -> Panel:
             Dots(*where, INK, tr("element {place}, magnified", place=list(e.index(one))), 4.5)
         )
     there = np.flatnonzero(many)
-    texts = tuple(_of_pile(k, many[k], at[k]) for k in there)
+    texts = tuple(
+        tr(
+            "at {share} times the bound: {n}",
+            n=many[k],
+            # the last pile holds all errors beyond it
+            share=tr("10,000 or more") if k == PILES - 1 else number(10.0 ** at[k]),
+        )
+        for k in there
+    )
     left = at[there] - wide / 2
     spots = Spots(left, 0.0 * left, left + wide, 0.0 * left + top, texts)
-    marks = (*bars, Rule("x", 0.0, "", INK), spots)
+    says = sides[1][2] if missed else tr("nothing here: no element lies beyond the bound")
+    beyond = Spots(*map(point, (0.0, 0.0, DECADES, top * 1.15)), (says,))
+    marks = (*bars, Rule("x", 0.0, "", INK), beyond, spots)
     title = tr(
         "{output}: error of {n} elements, as a share of what rounding may do",
         output=data.output,
         n=f"{e.size:,}",
     )
-    return Panel(
-        "errors",
-        title,
-        marks,
-        Axis(
-            tr("error / bound"),
-            -DECADES,
-            DECADES,
-            ticks=tuple((at, tr(text)) for at, text in SHARES),
-        ),
-        Axis(tr("elements"), 0.0, top * 1.15),
-        20,
-        PILED,
-    )
+    shares = tuple((at, tr(text)) for at, text in SHARES)
+    over = Axis(tr("error / bound"), -DECADES, DECADES, ticks=shares)
+    return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.15), 20, PILED)
 
 
 def glass(data: Data) -> list[Panel]:

@@ -146,17 +146,20 @@ def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
     element = mark(shown, "errors", Dots)
     assert element.label == f"element {list(e.index(one))}, magnified" and element.kind == INK
     assert not missed.any() or missed[one]
-    spots = mark(shown, "errors", Spots)
-    counts = [int(text.split()[0]) for text in spots.texts]
+    beyond, spots = marks(shown, "errors", Spots)
+    n = missed.sum()
+    assert beyond.texts == (
+        f"✗ a bug: {n:,}" if n else "nothing here: no element lies beyond the bound",
+    )
+    counts = [int(text.split()[-1]) for text in spots.texts]
     assert sum(counts) == e.size and min(counts) > 0
     for text, start, end in zip(spots.texts, spots.x0, spots.x1):
         share = f"{10 ** ((start + end) / 2):.4g}" if end < 3.99 else "10,000 or more"
-        assert text.endswith(f" elements at {share} of the bound")
+        assert text.startswith(f"at {share} times the bound: ")
     assert element.x[0] == pytest.approx(used[one], abs=2 * 4 / 96)
-    missed = int(missed.sum())
     said = unmarked(subject().said(data))
-    if missed:
-        assert f"{missed:,} lie behind the wall" in said and "a bug" in said
+    if n:
+        assert f"{n:,} lie behind the wall" in said and "a bug" in said
     else:
         assert "crosses the wall" in said
         assert ("these inputs do not show the bug" in said) == (data.fault is not None)
