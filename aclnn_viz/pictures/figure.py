@@ -251,21 +251,17 @@ def _colour(mark, look: Theme) -> dict:
     return {"color": SERIES[mark.kind % len(SERIES)][look.index]}
 
 
-def _dash(mark):
-    dash = SERIES[mark.kind % len(SERIES)][2]
-    return (0, dash) if dash else "-"
-
-
 def _ground(look: Theme) -> dict:
     """Return the style of the box behind words that lie on marks."""
     return {"facecolor": look.background, "edgecolor": "none", "alpha": OPACITY["ground"], "pad": 1}
 
 
 def _line(axes, mark, look):
+    dash = SERIES[mark.kind % len(SERIES)][2]
     axes.plot(
         mark.x,
         mark.y,
-        linestyle=_dash(mark),
+        linestyle=(0, dash) if dash else "-",
         linewidth=POINT * mark.width,
         label=mark.label,
         **_colour(mark, look),
@@ -348,7 +344,7 @@ def _heat(axes, mark, look):
         texts = (_digits(values, wide) if texts is None else texts) if few and tall > 11 else None
     if texts is None:
         texts = (
-            np.where((values < mark.low / 128) & (mark.map == "diverging"), "−", "")
+            np.where((values < mark.low / 16) & (mark.map == "diverging"), "−", "")
             if min(wide, tall) >= 8
             else []
         )

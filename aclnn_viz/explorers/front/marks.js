@@ -158,7 +158,7 @@ class Marks {
       const rows = texts ? texts[k].split("\n") : [];
       rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light));
       if (words.length && texts || texts?.[k]) continue;
-      if (map === "diverging" && room >= 8 && values[k] < low / 128) {
+      if (map === "diverging" && room >= 8 && values[k] < low / 16) {
         context.fillStyle = light ? cell.dark : cell.light;
         context.fillRect(x - Math.min(room / 4, 3.5), y - 0.75, Math.min(room / 2, 7), 1.5);  // a minus, not a strike
       }
