@@ -66,7 +66,9 @@ class MetaCalls(State):
         elif len(strides) < len(shape):
             self.record(
                 message(
-                    "reads {n} strides from an array of {there}", n=len(shape), there=len(strides)
+                    "it reads {n} strides from an array of {there}",
+                    n=len(shape),
+                    there=len(strides),
                 )
             )
             strides += (0,) * (len(shape) - len(strides))
@@ -291,7 +293,9 @@ class Launch:
             start = self._addresses[name] + view.offset * DATA_TYPE_SIZES[view.dtype]
             complaint = self._state.memory.complaint(start, 0, size)
             if complaint:
-                self._record(message("reads {name}: {complaint}", name=name, complaint=complaint))
+                self._record(
+                    message("it reads {name}: {complaint}", name=name, complaint=complaint)
+                )
             found = self._state.memory.read(start, size)
         found = np.concatenate([found[:size], np.full(max(size - found.size, 0), POISON, np.uint8)])
         return found.view(NUMPY_DTYPES[dtype])
@@ -323,9 +327,9 @@ class Launch:
             if complaint:
                 text = {"name": name, "complaint": complaint}
                 self._record(
-                    message("writes {name}: {complaint}", **text)
+                    message("it writes {name}: {complaint}", **text)
                     if output
-                    else message("reads {name}: {complaint}", **text)
+                    else message("it reads {name}: {complaint}", **text)
                 )
             elif address % _ALIGNMENT:
                 self._record(
@@ -368,7 +372,7 @@ class Launch:
             complaint = self._state.memory.complaint(workspace, 0, size)
             if complaint:
                 self._record(
-                    message("writes {name}: {complaint}", name="workspace", complaint=complaint)
+                    message("it writes {name}: {complaint}", name="workspace", complaint=complaint)
                 )
             if isinstance(workspace, int):
                 self._regions.append(("workspace", workspace, workspace + size, True))

@@ -119,7 +119,7 @@ class ContextCalls(State):
                 self.record_queued(stream)
                 stream.queue.clear()
                 if stream is not context.default_stream:
-                    self.record(message("{handle} not destroyed", handle=repr(stream)))
+                    self.record(message("{handle} was not destroyed", handle=repr(stream)))
                 self.destroy(stream)
         self.destroy(context)
 
@@ -310,7 +310,7 @@ class ProcessCalls(State):
 
 #: For each kind of copy: whether destination and source are on the device; the missing kind
 #: allows any.
-READS, WRITES = message("reads"), message("writes")
+READS, WRITES = message("it reads"), message("it writes")
 _DIRECTIONS = {
     ACL_MEMCPY_HOST_TO_HOST: (False, False),
     ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
@@ -359,7 +359,7 @@ class TransferCalls(State):
         elif block.freed:
             wrong = message("memory freed twice ({block})", block=str(block))
         else:
-            self._record_use(address, block.size, writes=True, verb=message("frees"))
+            self._record_use(address, block.size, writes=True, verb=message("it frees"))
             self.memory.free(block)
             return
         self.record(wrong)

@@ -407,20 +407,20 @@ class State:
             self.record_queued(stream)
             stream.queue.clear()
         for block in self.memory.live:
-            self.record(message("device memory not freed ({block})", block=str(block)))
+            self.record(message("device memory was not freed ({block})", block=str(block)))
             self.memory.free(block)
         contexts = [handle for handle in self.handles if isinstance(handle, HostContext)]
         default_streams = {context.default_stream for context in contexts}
         for handle in self.streams() + contexts:
             if handle not in default_streams and handle is not self.primary:
-                self.record(message("{handle} not destroyed", handle=repr(handle)))
+                self.record(message("{handle} was not destroyed", handle=repr(handle)))
             self.destroy(handle)
         self.primary = None
 
     def release_host(self) -> None:
         """Record the descriptors and executors that the program never destroyed."""
         for handle in list(self.handles):
-            self.record(message("{handle} not destroyed", handle=repr(handle)))
+            self.record(message("{handle} was not destroyed", handle=repr(handle)))
             self.destroy(handle)
 
     def default_stream_or(self, stream) -> HostStream:

@@ -33,11 +33,13 @@ def leak(kind, p):
 
 
 COMPLAINTS = {
-    "memory": r"aclrtResetDevice: device memory not freed \(24 bytes at 0x\w+\)",
-    "tensor": r"aclFinalize: <aclTensor \d+> not destroyed",
-    "array": r"aclFinalize: <aclBoolArray \d+> not destroyed",
-    "stream": r"aclrtResetDevice: <aclrtStream \d+> not destroyed",
-    **dict.fromkeys(("executor", "repeatable"), r"aclFinalize: <aclOpExecutor \d+> not destroyed"),
+    "memory": r"aclrtResetDevice: device memory was not freed \(24 bytes at 0x\w+\)",
+    "tensor": r"aclFinalize: <aclTensor \d+> was not destroyed",
+    "array": r"aclFinalize: <aclBoolArray \d+> was not destroyed",
+    "stream": r"aclrtResetDevice: <aclrtStream \d+> was not destroyed",
+    **dict.fromkeys(
+        ("executor", "repeatable"), r"aclFinalize: <aclOpExecutor \d+> was not destroyed"
+    ),
 }
 
 
@@ -56,8 +58,8 @@ def test_a_leak_without_a_reset_is_reported_at_finalise():
     stream = acl.aclrtCreateStream()[1]
     assert acl.aclFinalize() == 0
     assert acl.misuse == [
-        "aclFinalize: device memory not freed (8 bytes at 0x12c000000000)",
-        f"aclFinalize: {stream!r} not destroyed",
+        "aclFinalize: device memory was not freed (8 bytes at 0x12c000000000)",
+        f"aclFinalize: {stream!r} was not destroyed",
     ]
 
 
@@ -85,13 +87,13 @@ def test_work_left_at_reset_is_reported():
     assert [acl.aclDestroyTensor(tensor) for tensor in program.tensors] == [0, 0, 0]
     assert acl.aclrtResetDeviceForce(0) == 0
     blocks = [
-        f"aclrtResetDeviceForce: device memory not freed (40 bytes at {a:#x})"
+        f"aclrtResetDeviceForce: device memory was not freed (40 bytes at {a:#x})"
         for a in program.blocks
     ]
     assert acl.misuse == [
         f"aclrtResetDeviceForce: {HARDSWISH} is still queued; synchronise before",
         *blocks,
-        f"aclrtResetDeviceForce: {program.stream!r} not destroyed",
+        f"aclrtResetDeviceForce: {program.stream!r} was not destroyed",
     ]
     assert [acl.aclrtGetDevice(), acl.aclFinalize()] == [(107002, None), 0]
 
