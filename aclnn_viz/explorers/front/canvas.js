@@ -77,10 +77,6 @@ class Panel {
     this.context.clearRect(0, 0, this.width, this.height);
     return this.context;
   }
-
-  say(text) {
-    if (this.caption.textContent !== text) this.caption.textContent = text;
-  }
 }
 
 const sheets = new Map(), ALIKE = 4;  // small canvases by their size, at most so many a size

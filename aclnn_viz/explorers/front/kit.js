@@ -18,6 +18,13 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
+// Another text in a node that has one: no node is made, so that nothing is styled anew.
+function put(node, text) {
+  if (node.textContent === text) return;
+  if (node.firstChild) node.firstChild.data = text;
+  else node.textContent = text;
+}
+
 // Two different letters that are drawn alike are boxes: no font here has them.
 function areBoxes(...letters) {
   const drawn = letters.map((letter) => {
@@ -81,8 +88,7 @@ function makeControl(c, id, first) {
     read = () => (input.value === "" ? null : Number(input.value));
     write = (value) => {
       if (read() !== value) input.value = value ?? "";
-      const text = c.kind === "real" ? digits(value) : "";
-      if (shown.textContent !== text) shown.textContent = text;
+      put(shown, c.kind === "real" ? digits(value) : "");
     };
   }
   input.id = id;
@@ -112,11 +118,18 @@ function makeControls(described, sight, top, folded, change) {
   return inputs;
 }
 
-// A sentence with words that are bold, [b:so], or have the colour of their marks, [3:so].
-function worded(text) {
-  return text.split(/(\[(?:\d+|b):[^\]]*\])/).map((part) => {
-    const [, kind, words] = /^\[(\d+|b):([^\]]*)\]$/.exec(part) ?? [];
-    return kind ? element("b", kind === "b" ? {} : { style: `color: var(--ae-own-${kind})` }, words) : part;
+// Write a sentence with words that are bold, [b:so], or have the colour of their marks, [3:so]; nodes of the same kinds stay.
+function worded(node, text) {
+  const parts = text.split(/(\[(?:\d+|b):[^\]]*\])/).map((part) => /^\[(\d+|b):([^\]]*)\]$/.exec(part) ?? ["", "", part]);
+  const kinds = parts.map(([, kind]) => kind).join();
+  if (node.kinds !== kinds) {
+    node.kinds = kinds;
+    node.replaceChildren(...parts.map(([, kind]) => (kind ? element("b", kind === "b" ? {} : { style: `color: var(--ae-own-${kind})` }) : "")));
+  }
+  parts.forEach(([, kind, words], k) => {
+    const part = node.childNodes[k];
+    if (kind) put(part, words);
+    else if (part.data !== words) part.data = words;
   });
 }
 
@@ -205,7 +218,7 @@ function explorer(build) {
     el.dataset.revision ??= "0";
     const top = element("div", { class: "ae-top" }), controls = element("div", { class: "ae-controls" });
     const problem = element("div", { class: "ae-problem", role: "alert" });
-    const panels = element("div", { class: "ae-panels" }), caption = element("p", { class: "caption", "aria-live": "polite" });
+    const panels = element("div", { class: "ae-panels" }), caption = element("p", { class: "caption", "aria-live": "polite", "aria-atomic": "true" }, element("span"));
     const head = element("ul", { class: "ae-headline" });
     const words = element("pre", { tabindex: "0" });
     const twin = element("details", { class: "ae-twin" }, element("summary", {}, tr("The picture in words")), words);

@@ -107,7 +107,7 @@ class Drawing extends Frame {
     fixed(this.panel.caption, title, this.panel.seen);  // the window may have become narrower
     if (this.title === title) return;
     this.title = title;
-    this.panel.say(title);
+    put(this.panel.caption, title);
     const handle = marks.find(({ mark }) => mark === "Handles");
     this.panel.top.setAttribute("aria-label", handle
       ? tr("{title}; {points}: arrow keys move the chosen one by a small step, with Shift by four; Page Up and Page Down choose another; Home puts it back",
@@ -294,7 +294,7 @@ function buildPanels(kit) {
 
   function say({ caption, headline, notices }) {
     if (said !== caption) {
-      kit.caption.replaceChildren(element("span", {}, ...worded(said = caption)));
+      worded(kit.caption.firstChild, said = caption);
       if (caption.length > longest) {  // what is below stays; a longer one alone is measured, which lays the page out
         longest = caption.length;
         kit.caption.style.minHeight = `${kit.caption.offsetHeight}px`;
@@ -304,7 +304,7 @@ function buildPanels(kit) {
     if (head.childElementCount !== texts.length) head.replaceChildren(...texts.map(() => element("li")));
     texts.forEach((text, k) => {
       const line = head.children[k];
-      if (line.textContent !== text) line.textContent = text;
+      put(line, text);
       fixed(line, text, kit.wide);
       line.classList.toggle("ae-notice", k >= headline.length);
     });
