@@ -318,8 +318,8 @@ def timeline(scene: Scene) -> Panel:
             Blocks(
                 start, low, end, low + 0.36, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55
             ),
-            Note(WIDE, 1.5, scene.time(scene.done), "right"),
-            Note(WIDE, bottom + 0.38, scene.time(other.span), "right"),
+            Note(WIDE + 0.01, 1.5, scene.time(scene.done), "right"),
+            Note(WIDE + 0.01, bottom + 0.85, scene.time(other.span), "right"),
         ]
         lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
         rows.append((bottom + 0.85, lane))
