@@ -229,11 +229,11 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
             MOVED,
         ),
     )
+    up = Axis(tr("score"), -high, high)
+    over = Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)])
     title = tr(
         "First forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
     )
-    up = Axis(tr("score"), -high, high)
-    over = Axis(tr("key"), -1.0, n, ticks=tuple((float(k), f"{k}") for k in range(0, n, 2)))
     return Panel("scores", title, marks, over, up, WIDE, 190, ("column",))
 
 
@@ -248,8 +248,8 @@ def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int,
         Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
         found.marked(-0.5, queries - 0.5),
     )
-    over, up = Axis(tr("key")), Axis(tr("query"))
-    return Panel(name, title, marks, over, up, 20 - WIDE, 210, ("column", "row"), rows=rows)
+    axes = Axis(tr("key")), Axis(tr("query"))
+    return Panel(name, title, marks, *axes, 20 - WIDE, 210, ("column", "row"), rows=rows)
 
 
 def _backward(xp, found: Attention) -> Panel:
@@ -293,16 +293,14 @@ def _backward(xp, found: Attention) -> Panel:
             look="move",
         ),
     )
-    title = tr(
-        "Then backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
-        row=written(found.row, "d"),
-    )
-    over = Axis(tr("P, the width of a column"), -0.03, 1.03)
     return Panel(
         "backward",
-        title,
+        tr(
+            "Then backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
+            row=written(found.row, "d"),
+        ),
         marks,
-        over,
+        Axis(tr("P, the width of a column"), -0.03, 1.03),
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
         290,

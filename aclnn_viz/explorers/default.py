@@ -283,10 +283,11 @@ def gathered(op, moved, xp=XP, traced=None) -> dict:
     outputs, notices = (traced or op).backward(**given | attributes), ()
     lengths = _lengths(op, state)
     if lengths and lengths != (shape := options(op, state)["shape"]):
-        said = message(
-            "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
+        notices = (
+            message(
+                "The lengths {lengths} do not fit; these are {shape}.", lengths=lengths, shape=shape
+            ),
         )
-        notices = (said,)
     answer = response.response(
         xp, traced or op, given | attributes, moved, getattr(traced, "both", None)
     )
@@ -358,8 +359,8 @@ def _tensor(data: Data, name: str, values, colours: tuple) -> Panel:
     cells = sheet(xp, double(xp, values), data.state)
     cut = tr(CUT, n=LONGEST) if max(cells.shape) > LONGEST else ""
     heat = Heat(cells[:LONGEST, :LONGEST], *colours, digits=True)
-    over, up = Axis(tr("column")), Axis(tr("row"))
-    return Panel(name, f"{name} {which}{cut}", (heat,), over, up, 5, TALL)
+    axes = Axis(tr("column")), Axis(tr("row"))
+    return Panel(name, f"{name} {which}{cut}", (heat,), *axes, 5, TALL)
 
 
 # The picture in words

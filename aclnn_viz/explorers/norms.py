@@ -336,10 +336,9 @@ def _scatter(xp, found: Norm) -> Panel:
             r=arrives - gone,
         ),
     )
-    title = tr("which part of the gradient is taken away? Drag a dot.")
     return Panel(
         "norm",
-        title,
+        tr("which part of the gradient is taken away? Drag a dot."),
         marks,
         Axis(tr("x̂, the normalised x"), -wide, wide),
         Axis(tr("gradient at x̂"), -deep, high),

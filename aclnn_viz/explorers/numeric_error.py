@@ -23,7 +23,7 @@ from aclnn_viz.pictures.error_plot import GREY
 from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Note, Rule, Spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel
 from aclnn_viz.pictures.roles import GUIDE, INK, READ, WRONG
-from aclnn_viz.pictures.text import number
+from aclnn_viz.pictures.text import number, told
 from aclnn_viz.tables import wrapped
 from aclnn_viz.words.messages import message, ntr, tr
 
@@ -118,7 +118,7 @@ def swarm(data: Data) -> Panel:
         output=data.output,
         n=f"{e.size:,}",
     )
-    shares = tuple((at, tr(text)) for at, text in SHARES)
+    shares = [(at, tr(text)) for at, text in SHARES]
     over = Axis(tr("error / bound"), -DECADES, DECADES, ticks=shares)
     return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.15), 20, PILED)
 
@@ -153,19 +153,35 @@ def glass(data: Data) -> list[Panel]:
         Dots(point(off), point(0.25), WRONG if missed else INK, tr("the kernel's number"), 6.0),
     ]
     low, high = (number(truth + end * step) for end in reach)
-    says = tr(
-        "the kernel's number {got}, the truth {truth}; rounding alone: from {low} to {high}",
-        got=number(got),
-        truth=number(truth),
-        low=low,
-        high=high,
+    marks.append(
+        Spots(
+            *map(point, (-far, 0.0, far, 1.0)),
+            (
+                tr(
+                    "the kernel's number {got}, the truth {truth}; rounding alone: from {low} to {high}",
+                    got=number(got),
+                    truth=number(truth),
+                    low=low,
+                    high=high,
+                ),
+            ),
+        )
     )
-    marks.append(Spots(*map(point, (-far, 0.0, far, 1.0)), (says,)))
-    title = tr(
-        "element {place} magnified: {error} ulp off", place=e.where(at), error=number(e.ulps[at])
-    )
-    over = Axis(tr("ulps from the truth"), -far, far)
-    return [Panel("glass", title, marks, over, UNIT, 20, 112)]
+    return [
+        Panel(
+            "glass",
+            tr(
+                "element {place} magnified: {error} ulp off",
+                place=e.where(at),
+                error=number(e.ulps[at]),
+            ),
+            marks,
+            Axis(tr("ulps from the truth"), -far, far),
+            UNIT,
+            20,
+            112,
+        )
+    ]
 
 
 def piles(ulps, bound, missed) -> np.ndarray:
@@ -231,10 +247,9 @@ def headline(data: Data) -> list[str]:
             right=f"{right:.4g}",
         )
     ]
-    text = MISSING if missed else UNDECIDED if undecided else EXPLAINED
     lines.append(
         tr(
-            text,
+            MISSING if missed else UNDECIDED if undecided else EXPLAINED,
             missed=f"{missed:,}",
             all=f"{e.size:,}",
             undecided=f"{undecided:,}",
@@ -243,25 +258,23 @@ def headline(data: Data) -> list[str]:
             plan=f"{counts['plan']:,}",
         )
     )
-    lines.append(_of_one(data))
-    lines.append(
+    lines += [
+        _of_one(data),
         tr(
             DISAGREE if split else AGREE,
             passed=_standards(split.passed),
             failed=_standards(split.failed),
-        )
-    )
+        ),
+    ]
     if data.fault:
-        fault = {
-            "name": tr(data.fault.name),
-            "story": tr(data.fault.story),
-            "needs": tr(data.fault.exposed_by),
-        }
         lines.append(
-            tr("Fault: {name}; {story}.", **fault)
-            if missed
-            else tr(
-                "Fault: {name}; {story}. Not seen here: to show, the fault needs {needs}.", **fault
+            told(
+                not missed,
+                message("Fault: {name}; {story}."),
+                message("Fault: {name}; {story}. Not seen here: to show, the fault needs {needs}."),
+                name=tr(data.fault.name),
+                story=tr(data.fault.story),
+                needs=tr(data.fault.exposed_by),
             )
         )
     return lines
@@ -297,15 +310,19 @@ def origin(data: Data) -> list[str]:
     text = tr(", ").join(tr(PIECES[name], how=tr(value)) for name, value in state.pieces.items())
     if state.plan == "kit":
         return [tr("chosen by hand: {pieces}", pieces=text)] if text else []
-    said = (
-        message(
-            "predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}"
-        )
-        if text
-        else message("predicted for {soc}, CANN {cann}: not measured on hardware")
-    )
     soc, cann = state.plan.split()
-    return [tr(said, soc=soc, cann=cann, pieces=text)]
+    return [
+        told(
+            bool(text),
+            message("predicted for {soc}, CANN {cann}: not measured on hardware"),
+            message(
+                "predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}"
+            ),
+            soc=soc,
+            cann=cann,
+            pieces=text,
+        )
+    ]
 
 
 def around(data: Data) -> tuple:
@@ -345,8 +362,13 @@ def _shapes(inputs: dict) -> str:
 
 def plays(data: Data) -> tuple[dict, ...]:
     faults = ("none", "none", "seldom", "truncated", "slight", "formula")
-    frames = [{"fault": name} for name in faults]
-    return ({"label": tr("from right to wrong"), "seconds": 10.0, "frames": frames},)
+    return (
+        {
+            "label": tr("from right to wrong"),
+            "seconds": 10.0,
+            "frames": [{"fault": name} for name in faults],
+        },
+    )
 
 
 def notices(data: Data) -> list[str]:

@@ -274,8 +274,15 @@ def _panels(xp, found: Slope) -> list[Panel]:
         Rule("x", x, kind=MOVED),
         Grip(x, y, ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"),
     )
-    title = tr("{output} over {name}: drag the dot", output=found.output, name=found.name)
-    curve = Panel("forward", title, marks, over, Axis(tr("{name}", name=found.output)), 13, TALL)
+    curve = Panel(
+        "forward",
+        tr("{output} over {name}: drag the dot", output=found.output, name=found.name),
+        marks,
+        over,
+        Axis(tr("{name}", name=found.output)),
+        13,
+        TALL,
+    )
     under, share = replace(under, below="forward"), _share(xp, found)
     if found.place["jumps"]:
         return [curve, _lens(xp, found), under, share]

@@ -180,11 +180,19 @@ def _columns(xp, found: Softmax) -> Panel:
             g=found.gradient,
         ),
     )
-    title = tr("which part of the gradient is taken away? Drag a column.")
     words = told(found.log, message("probability, the width of a column"), message("element"))
-    ticks = tuple(((j + 0.5) / n, f"{j}") for j in range(n))
+    ticks = [((j + 0.5) / n, f"{j}") for j in range(n)]
     over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
-    return Panel("columns", title, marks, over, Axis(tr("gradient"), -high, high), 13, 440, rows=3)
+    return Panel(
+        "columns",
+        tr("which part of the gradient is taken away? Drag a column."),
+        marks,
+        over,
+        Axis(tr("gradient"), -high, high),
+        13,
+        440,
+        rows=3,
+    )
 
 
 def _bars(xp, found: Softmax) -> list[Panel]:

@@ -232,8 +232,11 @@ def shown(value) -> str:
     >>> shown("x" * 1000) == "'" + 56 * "x" + "..."
     True
     """
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return brief(repr(value), 60)
+
+
+def brief(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 def _fitted(name: str, value, control: dict | None):

@@ -17,8 +17,8 @@ from numpy import inf, nan
 from aclnn_viz.explorers.arrays import element, first, point
 from aclnn_viz.explorers.tiles_core import Core
 from aclnn_viz.explorers.tiles_data import Data, pipe_name
-from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots
-from aclnn_viz.pictures.panels import UNIT, Axis, Panel, ticks
+from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots, row_spots
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
@@ -147,7 +147,7 @@ def laid(core: Core) -> SimpleNamespace:
         via=via,
         shown=range(min(len(core.slots), SLOTS)),
         shelf=shelf,
-        rows=tuple(rows),
+        rows=rows,
         lanes=(len(ins), shelf + 2.8),
         bottom=shelf + 3.9 + len(outs),
     )
@@ -172,17 +172,16 @@ def machine(scene: Scene) -> Panel:
             )
             marks.append(Spots(*corners, tuple(texts)))
     marks += [*_shelf(scene, place), *_copies(scene, place), *_vector(scene, place)]
-    title = tr(
-        "Core {core}, emulated: from global memory through the Unified Buffer and back",
-        core=scene.data.state.core,
-    )
-    rows = tuple((y, name or tr("slots")) for y, name in place.rows)
+    rows = [(y, name or tr("slots")) for y, name in place.rows]
     down = Axis("", place.bottom, 0.0, ticks=rows)
     return Panel(
         "machine",
-        title,
+        tr(
+            "Core {core}, emulated: from global memory through the Unified Buffer and back",
+            core=scene.data.state.core,
+        ),
         marks,
-        Axis("", -0.002, 1.006, ticks=()),
+        bare(-0.002, 1.006),
         down,
         13,
         int(min(27 * place.bottom, 283)),
@@ -213,7 +212,7 @@ def _shelf(scene: Scene, place):
     yield from (
         scene.frames(frames),
         scene.blocks(place.slot(slot), k, there),
-        Spots(*frames, tuple(texts)),
+        Spots(*frames, texts),
     )
     for name, group in groupby(place.shown, lambda number: labels[number]):
         first, *_, last = (*group,) * 2
@@ -283,9 +282,8 @@ def source(scene: Scene) -> Panel:
     for k, text in enumerate(texts):
         shown = text if len(text) <= LETTERS else text[:LETTERS].rpartition(",")[0] + ","
         marks.append(Note(0.045, k, "✗ " * (lines[k] in guilty) + shown, "left", 0.95))
-    edge, top = np.zeros(len(lines)), np.arange(len(lines)) - 0.5
-    marks.append(Spots(edge, top, edge + 1.0, top + 1.0, tuple(texts)))
-    numbers = tuple((k, str(line)) for k, line in enumerate(lines))
+    marks.append(row_spots(texts))
+    numbers = [(k, str(line)) for k, line in enumerate(lines)]
     down = Axis("", rows - 0.5, -0.5, ticks=numbers)
     return Panel(
         "source", tr("Lines of the program at work"), marks, UNIT, down, 7, 17 * rows, rows=2
@@ -296,11 +294,8 @@ def timeline(scene: Scene) -> Panel:
     """Return the pipes in time, for dragging, with the wait as a chain; below them the run with the other number of buffers."""
     core, span, other = scene.core, scene.span, scene.data.other
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
-    rows, bottom, now = (
-        [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)],
-        len(used) - 0.2,
-        scene.now / span,
-    )
+    rows = [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)]
+    bottom, now = len(used) - 0.2, scene.now / span
     marks = [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
@@ -346,9 +341,9 @@ def timeline(scene: Scene) -> Panel:
             label,
             0.0,
             WIDE,
-            ticks=tuple((at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)),
+            ticks=[(at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)],
         ),
-        Axis("", bottom, -1.35, ticks=tuple(rows)),
+        Axis("", bottom, -1.35, ticks=rows),
         13,
         int(42 * (bottom + 1.4)) + 34,
         pick=("at",),
@@ -367,7 +362,7 @@ def _waits(scene: Scene, used):
     yield Spots(*ends, words)
 
 
-def _said(scene: Scene) -> tuple[tuple, tuple]:
+def _said(scene: Scene) -> tuple[list, list]:
     """Return the texts that the pointer shows on instructions; a click on a copy makes that copy late."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
@@ -386,7 +381,7 @@ def _said(scene: Scene) -> tuple[tuple, tuple]:
             )
         )
         sets.append((("tile", int(scene.core.tile[k])),) if job.pipe == MTE2 else ())
-    return tuple(texts), tuple(sets)
+    return texts, sets
 
 
 def _chain(scene: Scene):

@@ -17,10 +17,10 @@ from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import Data, State, inputs, operator_of, ran
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
-from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
-from aclnn_viz.pictures.panels import UNIT, Axis, Panel
+from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots, row_spots
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare
 from aclnn_viz.pictures.roles import GUIDE, MOVED, READ, WRONG
-from aclnn_viz.pictures.text import choose
+from aclnn_viz.pictures.text import choose, told
 from aclnn_viz.words.messages import enumerated, message, ntr, tr
 
 MEANINGS = {
@@ -188,21 +188,27 @@ def program(data: Data) -> Panel:
             Note(0.03, k, text, "left", 0.78),
             Note(0.92, k, tr("handle") if status is None else str(status), "right"),
         ]
-    top = np.arange(len(listed)) - 0.5
-    clicks = tuple((("call", k),) for k in range(len(listed)))
+    clicks = [(("call", k),) for k in range(len(listed))]
     marks += [
-        Spots(0 * top, top, 0 * top + 1, top + 1, tuple(map(_said, listed)), clicks),
+        row_spots([*map(_said, listed)], clicks),
         *_line(data),
         Box(0.0, at - 0.5, 1.0, at + 0.5, kind=READ),
     ]
-    title = tr(
-        message("Calls on the emulated {soc}, CANN {cann}. Drag the square: its call moves.")
-        if _moved(data)
-        else message("Calls on the emulated {soc}, CANN {cann}"),
-        soc=data.state.soc,
-        cann=data.state.cann,
+    return Panel(
+        "calls",
+        tr(
+            message("Calls on the emulated {soc}, CANN {cann}. Drag the square: its call moves.")
+            if _moved(data)
+            else message("Calls on the emulated {soc}, CANN {cann}"),
+            soc=data.state.soc,
+            cann=data.state.cann,
+        ),
+        marks,
+        UNIT,
+        bare(low, -1.6),
+        11,
+        int(ROW * low),
     )
-    return Panel("calls", title, marks, UNIT, Axis("", low, -1.6, ticks=()), 11, int(ROW * low))
 
 
 def _said(row: Row) -> str:
@@ -273,14 +279,14 @@ def memory(data: Data) -> Panel:
         blocks(exists, 0.0, none + np.nan, none, empty, GUIDE),
         blocks(exists & full, 0.0, y, wrong + 0.0, words, WRONG),
         *(Note(k + WIDE / 2, -0.5, tr(place)) for k, place in enumerate(PLACES)),
-        Spots(x, y, x + wide, y + 1.0, tuple(_lifetime(*one, listed) for one in found.items())),
+        Spots(x, y, x + wide, y + 1.0, [_lifetime(*one, listed) for one in found.items()]),
     ]
-    ticks = tuple((k + 0.5, name) for k, name in enumerate(names))
+    ticks = [(k + 0.5, name) for k, name in enumerate(names)]
     return Panel(
         "memory",
         tr("What exists when this call has returned"),
         marks,
-        Axis("", -0.1, HANDLES + 1.0, ticks=()),
+        bare(-0.1, HANDLES + 1.0),
         Axis("", len(names) + 0.1, -1.0, ticks=ticks),
         9,
         24 * len(names) + 24,
@@ -347,8 +353,9 @@ def _sentence(data: Data, row: Row) -> str:
 
 def plays(data: Data) -> tuple[dict, ...]:
     last = len(rows(data.calls)) - 1
-    play = {"label": tr("step through the calls"), "seconds": 6.0, "steps": last}
-    return (play | {"frames": [{"call": 0}, {"call": last}]},)
+    frames = [{"call": 0}, {"call": last}]
+    label = tr("step through the calls")
+    return ({"label": label, "seconds": 6.0, "steps": last, "frames": frames},)
 
 
 def verdict(data: Data) -> str:
@@ -363,13 +370,18 @@ def verdict(data: Data) -> str:
     raw = np.ascontiguousarray(data.fetched).view(np.uint8).reshape(*data.fetched.shape, size)
     # the emulator fills fresh memory with this byte
     fresh = int((raw == POISON).all(axis=-1).sum())
-    text = message("{wrong} of {all} elements of {output} are wrong.")
-    if fresh:
-        text = message(
-            "{wrong} of {all} elements of {output} are wrong: {fresh} were never written, and show what was in the memory before."
-        )
     also = "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)
-    return tr(text, wrong=int(off.sum()), all=off.size, fresh=fresh, output=data.name + also)
+    return told(
+        fresh > 0,
+        message("{wrong} of {all} elements of {output} are wrong."),
+        message(
+            "{wrong} of {all} elements of {output} are wrong: {fresh} were never written, and show what was in the memory before."
+        ),
+        wrong=int(off.sum()),
+        all=off.size,
+        fresh=fresh,
+        output=data.name + also,
+    )
 
 
 def _wrong(data: Data) -> np.ndarray:
@@ -390,9 +402,7 @@ def storage(data: Data) -> Panel:
         offset=layout.offset,
     )
     heat = Heat(cells, "sequential", 0, rows * columns - 1, digits=True)
-    down = Axis(
-        tr("position"), ticks=tuple((k, str(k * cells.shape[1])) for k in range(len(cells)))
-    )
+    down = Axis(tr("position"), ticks=[(k, str(k * cells.shape[1])) for k in range(len(cells))])
     return Panel("storage", title, (heat,), Axis(""), down, 20, 158, more=True)
 
 
@@ -417,12 +427,15 @@ def headline(data: Data) -> list[str]:
                 len(data.misuse),
             )
         )
-    plan = (
-        message("Phase 1 gave no plan, so there is nothing for phase 2 to run.")
-        if data.workspace is None
-        else message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.")
-    )
-    return [*lines, tr(plan, n=f"{data.workspace or 0:,}")]
+    return [
+        *lines,
+        told(
+            data.workspace is None,
+            message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product."),
+            message("Phase 1 gave no plan, so there is nothing for phase 2 to run."),
+            n=f"{data.workspace or 0:,}",
+        ),
+    ]
 
 
 def around(data: Data) -> tuple:

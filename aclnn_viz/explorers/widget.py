@@ -19,7 +19,7 @@ from aclnn_viz.explorers import lift
 from aclnn_viz.explorers.device import DeviceOfState
 from aclnn_viz.explorers.packing import pack
 from aclnn_viz.explorers.scripts import LAB, script, style, wording
-from aclnn_viz.explorers.state import StateError, build, check_names, shown
+from aclnn_viz.explorers.state import StateError, brief, build, check_names, shown
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.pictures.palette import DRAWING, MAPS
 from aclnn_viz.storage.results import new_file
@@ -29,11 +29,6 @@ from aclnn_viz.words.messages import listeners, message, tr
 # sends "busy". Without the sleep, that thread would run 5 ms later and delay the picture.
 YIELD = 2e-4
 LONGEST = 1000  # most characters of a message
-
-
-def _brief(text: str) -> str:
-    """Return the shown part of a message, which foreign values may make long."""
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 class Explorer(anywidget.AnyWidget):
@@ -123,10 +118,10 @@ class Explorer(anywidget.AnyWidget):
                 }
             self._send_words(values, data)
         except StateError as error:
-            self.problem = {error.field: _brief(tr(error.said))}
+            self.problem = {error.field: brief(tr(error.said), LONGEST)}
         except Exception as error:
             # shown beside the controls, because nobody reads tracebacks in the kernel's log
-            self.problem = {"": _brief(f"{type(error).__name__}: {error}")}
+            self.problem = {"": brief(f"{type(error).__name__}: {error}", LONGEST)}
 
     def _nearest(self, values) -> tuple[object, dict[str, str]]:
         """Return the data of the values and the errors by field; a field with a wrong value keeps its last good one.
@@ -140,7 +135,7 @@ class Explorer(anywidget.AnyWidget):
             except StateError as error:
                 if taken.get(error.field) == good.get(error.field):
                     raise
-                wrong[error.field] = _brief(tr(error.said))
+                wrong[error.field] = brief(tr(error.said), LONGEST)
                 taken[error.field] = good[error.field]
             else:
                 said = message("{problem}. The picture shows {value}.")

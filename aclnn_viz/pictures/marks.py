@@ -207,6 +207,12 @@ class Spots:
     sets: tuple = ()
 
 
+def row_spots(texts, sets=()) -> Spots:
+    """Return spots from 0 to 1, one below another around 0, 1, ..."""
+    top = np.arange(len(texts)) - 0.5
+    return Spots(0 * top, top, 0 * top + 1, top + 1, texts, sets)
+
+
 @record
 class Note:
     """A few words at (x, y); `align` is "left", "center" or "right" of the point. Their width is at most `room` in units of

@@ -28,7 +28,12 @@ class Axis:
     ticks: tuple | None = None
 
 
-UNIT = Axis("", 0.0, 1.0, ticks=())  # from 0 to 1, without words
+def bare(low=None, high=None) -> Axis:
+    """Return an axis without words."""
+    return Axis("", low, high, ticks=())
+
+
+UNIT = bare(0.0, 1.0)
 
 
 @record

@@ -11,7 +11,7 @@ from aclnn_viz.errors import mistyped
 from aclnn_viz.pictures.fonts import legible
 from aclnn_viz.pictures.marks import Box, Dots, Heat, Line
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.twin import in_words
 from aclnn_viz.puzzles.detective import Detective
@@ -140,8 +140,8 @@ def _cells(name: str, values: np.ndarray, boxed: np.ndarray, kind: int) -> Panel
         name,
         words,
         (Heat(cells, *scale(cells), digits=True), *boxes),
-        Axis(ticks=()),
-        Axis(ticks=()),
+        bare(),
+        bare(),
         min(COLUMNS, max(5, cells.shape[1] + 1, ceil(len(words) / 4))),
         ROW * len(cells) + 30,
     )

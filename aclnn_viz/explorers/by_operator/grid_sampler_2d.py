@@ -36,14 +36,13 @@ from aclnn_viz.pictures.marks import (
     cell,
 )
 from aclnn_viz.pictures.palette import scale
-from aclnn_viz.pictures.panels import Axis, Panel
+from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, signed, told, unmarked, written
 from aclnn_viz.words.messages import message, tr
 
 FIRST = True  # the start page shows this explorer
 NOTHING = 0  # kind of dashed marks, which mean that no pixel is read
-BARE = Axis(ticks=())
 ARC = np.linspace(0.0, 1.0, 17)
 NARROW = 0.65  # share of the world that a narrow page shows
 ARROW = 0.1  # longest arrow, as a share of the picture
@@ -96,7 +95,7 @@ def _world(data: Data) -> Panel:
         *_grips(data),
     ]
     title = tr("image, continued by {mode}", mode=PADDINGS[state.paddingMode])
-    y = Axis("", height - 0.5 + rows, -0.5 - rows, ticks=())
+    y = bare(height - 0.5 + rows, -0.5 - rows)
     return Panel("image", title, marks, _x_axis(data), y, 13, 0, square=True, narrow=NARROW)
 
 
@@ -278,7 +277,7 @@ def _lens(data: Data) -> Panel:
         _sum(data),
         marks,
         Axis(tr("area = weight = share of the gradient"), u - reach, u + reach, ticks=()),
-        Axis("", v + reach, v - reach, ticks=()),
+        bare(v + reach, v - reach),
         7,
         300,
         square=True,
@@ -300,13 +299,13 @@ def _out(data: Data) -> Panel:
     state = data.state
     title = tr("out: {value}", value=number(data.at_chosen(data.out)))
     marks = (Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED))
-    return Panel("out", title, marks, BARE, BARE, 3, 104, ("column", "row"), square=True)
+    return Panel("out", title, marks, bare(), bare(), 3, 104, ("column", "row"), square=True)
 
 
 def _input_grad(data: Data) -> Panel:
     heat = Heat(data.inputGrad, *scale(data.inputGrad, data.xp))
     square = only(data.xp, data.xp.sum(data.taps[:, 5]) > 0, replace(_square(data), filled=0.0))
-    return Panel("inputGrad", "inputGrad", (heat, *square), BARE, BARE, 4, 104, square=True)
+    return Panel("inputGrad", "inputGrad", (heat, *square), bare(), bare(), 4, 104, square=True)
 
 
 # The picture in words
