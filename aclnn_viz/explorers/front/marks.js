@@ -254,9 +254,10 @@ class Marks {
   // How many points of lines and dots lie where words would stand.
   crowd(left, y, wide) {
     let count = 0;
-    for (const { mark, x: xs, y: ys, x0, x1, label } of this.marks) {
+    for (const { mark, x: xs, y: ys, x0, x1, label, axis, at } of this.marks) {
       const edges = mark === "Box" && label ? [this.sx(x0), this.sx(x1)] : [];  // of a frame, which a word would break
       if (edges.some((edge) => edge > left - 5 && edge < left + wide + 5)) count += 100;
+      if (mark === "Rule" && axis === "x" && Math.abs(this.sx(at) - left - wide / 2) < wide / 2 + 4) count += 100;
       if (mark !== "Line" && mark !== "Dots") continue;
       const step = Math.ceil(xs.length / 500);
       for (let k = 0; k < xs.length; k += step) {

@@ -194,6 +194,8 @@ class Drawing extends Frame {
       const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
+    const spare = this.kit.crops && !spec.height ? Math.max(0, Math.floor(height - box.bottom - (x.ticks.length ? LINE + 8 : 8) - (x.label ? LINE : 0))) : 0;
+    if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     const name = (axis, value) => {
       const words = said(axis, value), bare = Number.isNaN(Number(words)) ? "" : axis === spec.x ? "x" : "y";
       return `${axis.label || bare} ${words}`.trim();
