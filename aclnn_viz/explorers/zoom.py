@@ -17,10 +17,10 @@ from aclnn_viz.explorers.terms import REDUCING, Term, constant, spoken, typeset
 from aclnn_viz.explorers.terms import written as formula_of
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
 from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
-from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots
-from aclnn_viz.pictures.panels import UNIT, Axis, Panel
+from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots, row_spots
+from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import STILL, choose, number, unmarked, written
+from aclnn_viz.pictures.text import STILL, choose, number, told, unmarked, written
 from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = "formula", "tensor", "pipes"
@@ -32,7 +32,7 @@ LEGEND = {
 }
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
-TALL, DEEP, FRACTION = 390, 48, 65
+TALL, DEEP, FRACTION = 390, 44, 65
 LETTER, DIGITS, LIST = 6.9, 64, 360  # widths in pixels: a letter, a number in a cell, instructions
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
@@ -107,13 +107,15 @@ def formula(data: Data) -> Panel:
             spots[box] = z.terms.index(term)
             text = term.label if depth else f"{term.name} = {term.formula}"
             text, value = tr(FORMULA, formula=text), number(data.at(z.values[spots[box]]))
+            if not depth or not term.name:
+                value = counted(z, term, value)
             room, kind = ("center", last - first), _kind(z, term)
             marks += [
                 Box(*box[:4], "", kind, 0.06 if kind == READ else 0.16),
                 Note(middle, top + 0.34, text, *room, typeset(term, not depth)),
                 Note(middle, top + 0.73, value, *room),
             ]
-        deep = max(depth for _, depth, _, _ in parts) + 1.4
+        deep = max(depth for _, depth, _, _ in parts) + 1.3
         trees.append((x, y, x + wide, y + deep))
         x, tall = x + wide + 1, max(tall, deep)
     y, nothing = y + tall, np.full(1, np.nan)
@@ -128,8 +130,8 @@ def formula(data: Data) -> Panel:
         Box(*place, "", MOVED),
         Spots(
             *np.transpose([*spots])[:4],
-            tuple(tr(FORMULA, formula=spoken(z.terms[k])) for k in spots.values()),
-            tuple((("term", k), ("level", "tensor")) for k in spots.values()),
+            [tr(FORMULA, formula=spoken(z.terms[k])) for k in spots.values()],
+            [(("term", k), ("level", "tensor")) for k in spots.values()],
         ),
     ]
     title = tr(
@@ -137,10 +139,30 @@ def formula(data: Data) -> Panel:
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )
-    axes = Axis("", -0.4, across, ticks=()), Axis("", y, -0.1, ticks=())
+    axes = bare(-0.4, across), bare(y, -0.1)
     fraction = any("frac" in getattr(mark, "math", "") for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
     return _panel(data, title, marks, *axes, place, height, int(LETTER * across))
+
+
+def counted(z, term, value):
+    """Return a number in words: with how many others it is reduced from, where the bars under it show one of them."""
+    for part, to, many, looked in term.links:
+        if many or looked:
+            (rows, columns), shown = z.shown[z.terms.index(term)].size, z.shown[z.terms.index(part)]
+            n = np.count_nonzero(to == 0) if many else shown.shape[0]
+            which = (shown.size == (n * rows, columns)) + 2 * (shown.size == (rows, n * columns))
+            return told(
+                which,
+                message("{value}, {op} of {n} numbers"),
+                message("{value}, {op} over {n} rows"),
+                message("{value}, {op} over {n} columns"),
+                "{value}",
+                value=value,
+                op=term.op.replace("take", "one"),
+                n=n,
+            )
+    return value
 
 
 def tensor(data: Data, k: int) -> Panel:
@@ -163,10 +185,12 @@ def tensor(data: Data, k: int) -> Panel:
         texts.append("\n".join(lines(lambda table: table[row, column])))
         own = (("row", int(row)),) * (rows > 1) + (("column", int(column)),) * (columns > 1)
         sets.append((*own, ("level", "pipes")))
-    title = (
-        message("{term}, shape {shape}: the elements that are looked up")
-        if rows * columns < np.prod(shown.shape)
-        else message("{term}, shape {shape}: colours are shares of the largest of a row")
+    title = told(
+        rows * columns < np.prod(shown.shape),
+        message("{term}, shape {shape}: colours are shares of the largest of a row"),
+        message("{term}, shape {shape}: the elements that are looked up"),
+        term=spoken(shown.term),
+        shape=shown.shape,
     )
     place = x - 0.5, y - 0.5, x + 0.5, y + 0.5
     most = np.nanmax(np.abs(values), axis=1, keepdims=True, initial=1e-300)
@@ -174,13 +198,13 @@ def tensor(data: Data, k: int) -> Panel:
         Heat(values / most, "diverging", -1.0, 1.0, True, tuple(map(number, values.flat))),
         *marks,
         Box(*place, "", MOVED),
-        Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, tuple(texts), tuple(sets)),
+        Spots(j - 0.5, i - 0.5, j + 0.5, i + 0.5, texts, sets),
     )
     axes = (
-        Axis(tr("column"), -0.5, columns - 0.5, ticks=tuple((k, f"{k}") for k in range(columns))),
+        Axis(tr("column"), -0.5, columns - 0.5, ticks=[(k, f"{k}") for k in range(columns)]),
         Axis("" if single else tr("row"), rows - 0.5, -0.5, "linear", (*tiles.items(),) or None),
     )
-    title, height = tr(title, term=spoken(shown.term), shape=shown.shape), max(TALL, 60 + 26 * rows)
+    height = max(TALL, 60 + 26 * rows)
     return _panel(data, title, marks, *axes, place, height, DIGITS * columns + 100)
 
 
@@ -224,9 +248,14 @@ def _wrote(data: Data, k: int):
         place = xp.maximum(xp.minimum(at, values.size - 1), 0)
         value, right = (element(xp, each, place) for each in (values, exact))
         of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
-        text = message("off by {error}, row {row}") if of_row else message("off by {error}")
-        off = {"error": written(value - right, ".1g"), "row": written(first + below, "d")}
-        yield job, number(value), term, "\n" + tr(text, **off)
+        text = told(
+            of_row,
+            message("off by {error}"),
+            message("off by {error}, row {row}"),
+            error=written(value - right, ".1g"),
+            row=written(first + below, "d"),
+        )
+        yield job, number(value), term, "\n" + text
 
 
 def pipes(data: Data, k: int) -> Panel:
@@ -256,8 +285,7 @@ def pipes(data: Data, k: int) -> Panel:
             Note(0.205, y, job.name, "left"),
         ]
         spots.append((said, sets))
-    y = np.arange(len(shown))
-    marks.append(Spots(0 * y, y - 0.5, 0 * y + 1, y + 0.5, *zip(*spots)))
+    marks.append(row_spots(*zip(*spots)))
     title = tr(
         message(
             "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"
@@ -267,7 +295,7 @@ def pipes(data: Data, k: int) -> Panel:
         shown=len(shown),
         **_names(tile),
     )
-    return _panel(data, title, marks, UNIT, Axis("", len(shown) - 0.4, -1.2, ticks=()), least=LIST)
+    return _panel(data, title, marks, UNIT, bare(len(shown) - 0.4, -1.2), least=LIST)
 
 
 def caption(data: Data):
@@ -321,8 +349,14 @@ def notices(data: Data) -> list[str]:
 
 
 def plays(data: Data) -> tuple[dict, ...]:
-    frames = [{"level": level} for level in ("formula", *LEVELS)]
-    return ({"label": tr("zoom in"), "seconds": 8.0, "frames": frames, "waits": True},)
+    return (
+        {
+            "label": tr("zoom in"),
+            "seconds": 8.0,
+            "frames": [{"level": level} for level in ("formula", *LEVELS)],
+            "waits": True,
+        },
+    )
 
 
 def subject():
