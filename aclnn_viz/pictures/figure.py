@@ -369,6 +369,8 @@ def _image(axes, mark, look):
     colours[..., :3] = coloured(values, mark.map, mark.low, mark.high)
     colours[..., 3] = np.where(np.isnan(values), 0, 255)
     (rows, columns), left, top = values.shape, mark.x - 0.5, mark.y - 0.5
+    if np.isnan(left):
+        return
     axes.imshow(
         colours,
         aspect=axes.get_aspect(),

@@ -48,7 +48,7 @@ class Frame extends Marks {
     context.stroke();
     if (x.label && !this.shared) {
       const kept = shortened(context, x.label, this.panel.width);
-      const middle = Math.min((box.left + box.right) / 2, this.panel.width - widthOf(context, kept) / 2);
+      const half = widthOf(context, kept) / 2, middle = Math.max(half, Math.min((box.left + box.right) / 2, this.panel.width - half));
       write(context, kept, middle, box.bottom + (x.ticks.length ? LINE + 2 : 2) + LINE / 2, theme.text);
     }
     context.save();

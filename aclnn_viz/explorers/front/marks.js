@@ -327,7 +327,10 @@ class Marks {
     context.lineWidth = this.kit.theme.line.box;
     context.strokeRect(left, top, wide, tall);
     if (filled > 0.5) {  // a word in its middle, where it has room
-      if (short) write(context, short, left + wide / 2, top + tall / 2, this.kit.theme.back, sized);
+      const near = (at, middle, size) => Math.abs(at - middle) < size / 2 + 9, x = left + wide / 2, y = top + tall / 2;
+      const held = this.marks.some((one) => one.mark === "Grip" && near(this.sx(one.x), x, wide) && near(this.sy(one.y), y, tall));
+      if (short && !held) write(context, short, x, y, this.kit.theme.back, sized);
+      else if (label) this.outside(context, label, x, y);
       return;
     }
     if (!label) return;
@@ -340,6 +343,18 @@ class Marks {
       const long = widthOf(context, label), beyond = left + wide + 5 + long > this.area.right;
       say(label, beyond ? left - long - 5 : left + wide + 5, top + 10, this.kit.theme.opacity.ground);
     } else wrapped(context, label, room).forEach((text, k) => say(text, left + 5, top + 10 + k * LINE, ground));
+  }
+
+  // A word of an area in the corner of its pixel that is farthest from the area's middle.
+  outside(context, text, x, y) {
+    const long = widthOf(context, text), [at, up] = [this.sx.invert(x), this.sy.invert(y)];
+    for (const { mark, x: u, y: v, rows, columns } of this.marks) {
+      const [column, row] = [Math.round(at - u), Math.round(up - v)];
+      if (mark !== "Image" || !(column >= 0 && column < columns && row >= 0 && row < rows)) continue;
+      const [left, right] = [-0.5, 0.5].map((half) => this.sx(u + column + half)), [top, bottom] = [-0.5, 0.5].map((half) => this.sy(v + row + half));
+      if (right - left < long + 6 || bottom - top < LINE) return;
+      this.written(context, text, x > (left + right) / 2 + 1 ? left + 4 : right - long - 4, y > (top + bottom) / 2 + 1 ? top + 9 : bottom - 9, long, this.kit.theme.opacity.ground);
+    }
   }
 
   // Rectangles in the colours of their values; of the value that is pointed at, in whatever panel, all have a frame.

@@ -10,17 +10,29 @@ function fixed(node, text, wide) {
   node.classList.toggle("ae-one", (text.length + wider) * 9 < wide);
 }
 
-// The panel with the middle of its x axis that a narrow page shows.
+// The panel as a narrow page shows it: the middle of its x axis, and room for what is lowered.
 function cropped(panel) {
-  const { narrow, x } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
-  return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
+  const { narrow, x, y, folds } = panel, [, dx, dy] = folds.length ? folds : [0, 0, 0], off = (x.high - x.low) * (1 - narrow) / 2;
+  return { ...panel, x: { ...x, low: x.low + off, high: x.high - off + dx }, y: { ...y, low: y.low + dy } };
+}
+
+// Moves the places of a mark that lie right of an edge.
+function lowered(mark, [edge, ...by]) {
+  const moved = (at, along, k) => along.map((value, n) => value + (at[n] > edge ? by[k] : 0));
+  for (const [x, y] of [["x", "y"], ["x0", "y0"], ["x1", "y1"]]) {
+    if (!(x in mark)) continue;
+    const [across, down] = [mark[x], mark[y]].map((at) => (at.length === undefined ? [at] : at)), single = across !== mark[x];
+    const made = [moved(across, across, 0), moved(across, down, 1)];
+    if (mark.units && across[0] > edge) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by[axis], unit, axis]);
+    [mark[x], mark[y]] = single ? made.map(([at]) => at) : made;
+  }
 }
 
 // Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the row between them is
 // crossed by the link, which runs along borders of cells to the box that follows it. Adds to the arrays those of its own.
 function folded(panel, arrays) {
   const { folds, x, y, marks } = panel;
-  if (!folds || x.high - x.low <= BESIDE) return panel;
+  if (!folds || folds.length || x.high - x.low <= BESIDE) return panel;
   const { values } = marks.find(({ mark }) => mark === "Heat"), { data, shape: [, columns] } = arrays[values];
   const known = [...data.keys()].filter((k) => !Number.isNaN(data[k])).map((k) => [k % columns, Math.floor(k / columns), data[k]]);
   const deep = (second) => Math.max(...known.map(([u, v]) => (second === u >= folds ? v + 1 : 0)));
@@ -93,6 +105,7 @@ class Drawing extends Frame {
     this.style = key;
     ["span", "rows", "least"].forEach((name, k) => this.panel.figure.style.setProperty(`--${name}`, style[k]));
     this.panel.stage.style.paddingBottom = grown && "22px";  // of the legend and the words below
+    this.panel.stage.style.maxHeight = grown && "640px";
     this.panel.stage.style.aspectRatio = grown;  // without a height of its own: as high as its axes are long
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
@@ -128,6 +141,7 @@ class Drawing extends Frame {
       for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
+      if (this.kit.crops && spec.folds.length) lowered(made, spec.folds);
       return made;
     });
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
@@ -180,6 +194,8 @@ class Drawing extends Frame {
     const { panel } = this, [, from, , to] = spec.opens, middle = (this.sx(from) + this.sx(to)) / 2;
     if (panel.sideways && from !== undefined && this.middle !== middle) this.afterwards(() => { panel.figure.scrollLeft = middle - panel.seen / 2; });
     this.middle = middle;  // what is chosen is in sight
+    const spare = this.kit.crops && !spec.height ? Math.max(0, Math.floor(height - box.bottom - (x.ticks.length ? LINE + 8 : 8) - (x.label ? LINE : 0))) : 0;
+    if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
   }
@@ -194,8 +210,6 @@ class Drawing extends Frame {
       const near = (place, one) => Math.abs(place - one) <= 1e-6 * Math.abs(one), tick = axis.ticks.find(([place]) => near(place, value));
       return tick ? tick[1] : axis.ticks.every(([place, text]) => near(Number(text), place)) ? number(value) : "";
     };
-    const spare = this.kit.crops && !spec.height ? Math.max(0, Math.floor(height - box.bottom - (x.ticks.length ? LINE + 8 : 8) - (x.label ? LINE : 0))) : 0;
-    if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     const name = (axis, value) => {
       const words = said(axis, value), bare = Number.isNaN(Number(words)) ? "" : axis === spec.x ? "x" : "y";
       return `${axis.label || bare} ${words}`.trim();
@@ -219,6 +233,8 @@ class Drawing extends Frame {
       if (value === "NaN" && (!digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
       lines[0] = spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
+      const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
+      if (spec.folds.length) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
       const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
       const area = mark === "Image" && this.marks.find((each) => each.filled > 0.5 && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
       if (area) lines[0] += ` × ${area.label}`;  // the weight of a pixel
