@@ -11,7 +11,7 @@ from aclnn_viz import case, operator
 from aclnn_viz.errors import NotSupported
 from aclnn_viz.explorers import subject_of, tiles_data
 from aclnn_viz.explorers.terms import Link, Term, same_element, spoken, typeset
-from aclnn_viz.explorers.zoom import State
+from aclnn_viz.explorers.zoom import State, counted
 from aclnn_viz.explorers.zoom_data import programs, read
 from aclnn_viz.pictures.marks import Box, Note, Spots
 
@@ -94,6 +94,7 @@ def test_a_formula_says_what_numpy_computes(program):
                 part = own(z, index(z, one.parts[0].label))
                 part = np.float64(given[one.parts[0].name]) if np.isnan(part).any() else part
                 again, got = getattr(np, one.op)(part, axis=one.axis).ravel(), own(z, k).ravel()
+                assert f" {part.size // got.size} " in counted(z, one, "")
             elif one.op == "take":
                 again = given[one.parts[0].name][z.truth[index(z, one.parts[1].label)].astype(int)]
             elif one.op in ("bitwise_and", "bitwise_or"):
