@@ -157,8 +157,8 @@ def test_gradients_leave_one_after_the_other_and_arrive_at_the_pixels_that_were_
     assert np.nanmax(wide.flights[0]) <= 9 and np.isfinite(wide.flights[0]).any()
 
 
-def test_the_chosen_point_alone_marks_its_taps_only():
-    data = compute(State(gradOutput="chosen"))
+def test_the_only_point_marks_its_taps_only():
+    data = compute(State(grid_height=1, grid_width=1, row=0, column=0))
     landed = {
         (int(row), int(column))
         for row, column, weight, *_, inside, _ in data.taps
@@ -179,5 +179,5 @@ def test_the_surround_is_the_image_as_the_mode_continues_it(mode, aligned):
 
     for row, column in ((-1, 0), (0, -2), (5, 9), (7, 10), (3, 4)):
         r, c = index(row, 6), index(column, 9)
-        expected = image[r, c] if 0 <= r < 6 and 0 <= c < 9 else np.nan
+        expected = image[r, c] if 0 <= r < 6 and 0 <= c < 9 else 0.0
         np.testing.assert_equal(data.surround[row + rows, column + columns], np.float64(expected))

@@ -201,9 +201,8 @@ def _arrow(data: Data, u, v) -> Arrows:
     vectors = xp.where(xp.isfinite(data.gridGrad), data.gridGrad, 0.0)
     lengths = xp.hypot(vectors[..., 0], vectors[..., 1])
     length, longest = data.at_chosen(lengths), xp.max(lengths)
-    long = (data.state.width + 2 * columns) * (
-        ARROW / 3 + ARROW * length / xp.where(longest == 0.0, 1.0, longest)
-    )
+    share = 0.6 + 0.5 * length / xp.where(longest == 0.0, 1.0, longest)
+    long = ARROW * (data.state.width + 2 * columns) * share
     dx, dy = (
         data.at_chosen(vectors)[k] * long / xp.where(length == 0.0, 1.0, length) for k in range(2)
     )
@@ -214,6 +213,7 @@ def _curve(data: Data) -> Panel:
     xp, size = data.xp, data.state.width
     places, columns, lost = data.curve
     (column, _), (slope, _) = data.read
+    slope = xp.where(xp.abs(slope) < 1e-9, 0.0, slope)  # equal columns, rounded
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
     marks = [
@@ -267,10 +267,9 @@ def _lens(data: Data) -> Panel:
                 xp.minimum(column, u) + 0.5,
                 xp.minimum(row, v) + 0.5,
             )
-        label = "" if bicubic else written(weight, ".2f")
-        marks += only(
-            xp, (weight > 0.0) & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8)
-        )
+        label, there = "" if bicubic else written(weight, ".2f"), weight > 0.0
+        marks += only(xp, there & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8))
+        marks += only(xp, there & (inside == 0.0), Box(*ends, label=label, kind=NOTHING))
     reach = 2.6 if bicubic else 1.6
     return Panel(
         "taps",

@@ -148,14 +148,7 @@ def _image(name: str, height: int, width: int, seed: int, dtype: str) -> np.ndar
 def inputs(state: State, xp=XP) -> dict:
     """Return the inputs of op.backward for a state."""
     shape = state.grid_height, state.grid_width
-    upstream = np.ones((1, 1, *shape))
-    if state.gradOutput == "chosen":
-        mine = (
-            np.arange(shape[0] * shape[1]).reshape(shape)
-            == state.row * state.grid_width + state.column
-        )
-        upstream = xp.where(mine, upstream, 0.0)
-    upstream = xp.where(xp.reshape(phases(state, xp) >= 1.0, shape), upstream, 0.0)
+    upstream = xp.where(xp.reshape(phases(state, xp) >= 1.0, (1, 1, *shape)), 1.0, 0.0)
     pixels = _image(state.image, state.height, state.width, state.seed, state.dtype)
     return {
         "gradOutput": xp.round_to(upstream, state.dtype),
@@ -215,7 +208,7 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
         surround=xp.where(
             inside,
             xp.reshape(xp.take(xp.reshape(image, (-1,)), index.ravel()), index.shape),
-            np.nan,
+            0.0,
         ),
         pixels=pixels,
         out=double(xp, out),

@@ -201,7 +201,10 @@ class Marks {
     for (const [colour, size] of dense ? [] : [[theme.cell.dark, 3.4], [theme.handle, 2.4]]) {
       context.fillStyle = colour;
       context.beginPath();
-      for (let k = 0; k < x.length; k += 1) context.rect(this.sx(x[k]) - size / 2, this.sy(y[k]) - size / 2, size, size);
+      for (let k = 0; k < x.length; k += 1) {
+        const [at, high] = [this.sx(x[k]), this.sy(y[k])];
+        if (at >= box.left && at <= box.right && high >= box.top && high <= box.bottom) context.rect(at - size / 2, high - size / 2, size, size);
+      }
       context.fill();
     }
     const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
@@ -221,7 +224,8 @@ class Marks {
     const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
     this.gripped += 1;
     node.mark = rest;
-    const style = `transform: translate(${this.sx(rest.x)}px, ${this.sy(rest.y)}px); --kind: ${rest.colour}`;
+    const { area: box } = this, rim = (at, low, high) => Math.min(Math.max(at, low), high);  // what leaves the frame waits at its rim
+    const style = `transform: translate(${rim(this.sx(rest.x), box.left, box.right)}px, ${rim(this.sy(rest.y), box.top, box.bottom)}px); --kind: ${rest.colour}`;
     this.afterwards(() => {
       node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
       node.dataset.look = rest.look;

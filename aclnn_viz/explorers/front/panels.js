@@ -367,8 +367,8 @@ function buildPanels(kit) {
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
-      const close = panels[k].near || panels[k].below === panels[0].name, square = k === 1 && panels[k].square;
-      figure.style.setProperty("--narrow", !k || close ? 0 : square ? 2 : 4);  // on a phone: the picture, its buttons, a square, the rest
+      const close = panels[k].near || panels[k].below === panels[0].name;
+      figure.style.setProperty("--narrow", !k || close ? 0 : 4);  // on a phone: the picture, its buttons, controls, the rest
     });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
