@@ -18,7 +18,7 @@ from aclnn_viz.explorers.norms import bars, reach, said
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import number, signed, told, written
+from aclnn_viz.pictures.text import number, told, written
 from aclnn_viz.words.messages import message, tr
 
 # least probability of a dragged class; most of all dragged classes of a row together
@@ -105,6 +105,11 @@ class Loss:
         return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
 
     @property
+    def off(self):
+        """Return whether the chosen row of the gradient does not add up to 0."""
+        return self.xp.abs(self.xp.sum(self.of_row(self.away))) > NEAR
+
+    @property
     def most(self):
         """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
         pull = self.xp.where(self.counted, self.strength, 0.0)
@@ -119,7 +124,7 @@ class Loss:
         return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        (raised,) = sweep(tr("raise the target"), "lead", 6.0, (-3.0, 9.0))
+        (raised,) = sweep(tr("raise every target"), "lead", 6.0, (-3.0, 9.0))
         # a target raised to the end pulls in no row
         return raised | {"after": {"lead": 0.0}}, *sweep(tr("ignore more and more rows"), "ignored")
 
@@ -127,12 +132,7 @@ class Loss:
         strength, target = self.of_row(self.strength), self.of_row(self.target)
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
-        off = xp.abs(xp.sum(away)) > NEAR
         fewer = (self.state.ignored > 0.0) & (self.state.reduction in ("mean", 1))
-        still, smooth = (
-            xp.max(xp.abs(away)) < NEAR,
-            getattr(self.state, "labelSmoothing", 0.0) > 0.0,
-        )
         return told(
             first(
                 xp,
@@ -140,10 +140,10 @@ class Loss:
                 strength == 0.0,
                 fewer,
                 self.own,
-                off,
-                still,
+                self.off,
+                xp.max(xp.abs(away)) < NEAR,
                 own > 0.0,
-                smooth,
+                getattr(self.state, "labelSmoothing", 0.0) > 0.0,
             ),
             message("No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"),
             message(
@@ -153,7 +153,7 @@ class Loss:
                 "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}."
             ),
             message(
-                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient:] {pull}, which its weight sets. Its probability does not matter."
+                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter."
             ),
             message(
                 "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
@@ -165,17 +165,16 @@ class Loss:
                 "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
             ),
             message(
-                "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is the distance still to go:] what these gain the rest lose."
+                "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target:] what these gain the rest lose."
             ),
             message(
-                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is the distance still to go:] what one class gains the others lose."
+                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose."
             ),
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),
             row=written(self.chosen[0], "d"),
             t=written(target, "d"),
-            pull=signed(-strength),
         )
 
 
@@ -266,11 +265,12 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     strength = found.of_row(found.strength)
+    plain = xp.isnan(strength) | (strength == 0.0) | (not found.own and found.off)
     title = told(
-        xp.where(xp.isnan(strength), 2, int(found.own)),
-        message("{output} of the chosen row: distance to the target times {strength}"),
-        message("{output} of the chosen row: at the target −{strength}, else 0"),
+        first(xp, plain, not found.own),
         message("{output} of the chosen row"),
+        message("{output} of the chosen row: (softmax − target) × {strength}"),
+        message("{output} of the chosen row: −weight (mean: / sum of weights) = −{strength}"),
         output=found.output,
         strength=number(strength),
     )

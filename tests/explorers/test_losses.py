@@ -103,8 +103,7 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
     subject, data, found = stage("nll_loss", dtype="float64")
-    said = f"class 1 gets a gradient: −{found.strength[1]:.4g}, which its weight sets"
-    assert said in unmarked(subject.said(data))
+    assert "class 1 gets a gradient, which its weight sets" in unmarked(subject.said(data))
 
 
 def test_the_mean_of_no_row_divides_0_by_0_and_the_sum_is_0():
