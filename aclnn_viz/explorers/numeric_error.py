@@ -12,7 +12,6 @@ from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
     MISSED,
     OPEN,
-    Data,
     State,
     compute,
     inputs,
@@ -59,11 +58,11 @@ DISAGREE = message("Accepted by {passed}, refused by {failed}: they disagree.")
 AGREE = message("Accepted by {passed}, refused by {failed}.")
 
 
-def panels(data: Data) -> list[Panel]:
+def panels(data) -> list[Panel]:
     return [swarm(data), *glass(data)]
 
 
-def swarm(data: Data) -> Panel:
+def swarm(data) -> Panel:
     """Return the panel with the elements piled up by the share of the bound that their errors
     use; the wall is the bound.
     """
@@ -123,7 +122,7 @@ def swarm(data: Data) -> Panel:
     return Panel("errors", title, marks, over, Axis(tr("elements"), 0.0, top * 1.15), 20, PILED)
 
 
-def glass(data: Data) -> list[Panel]:
+def glass(data) -> list[Panel]:
     """Return one element among its format's numbers: the truth, the range of rounding, and the kernel's output."""
     e, at = data.errors, data.focus
     # a page holds float32, which ends before the ulps of an error beside a truth of 0
@@ -195,7 +194,7 @@ def piles(ulps, bound, missed) -> np.ndarray:
     return np.clip(np.floor((used / DECADES + 1.0) * (PILES / 2)), low, high).astype(int)
 
 
-def caption(data: Data) -> str:
+def caption(data) -> str:
     """Return the caption of the swarm, which says whether the errors show a bug or only rounding."""
     if data.errors.nothing():
         return headline(data)[0]
@@ -224,7 +223,7 @@ def caption(data: Data) -> str:
     )
 
 
-def headline(data: Data) -> list[str]:
+def headline(data) -> list[str]:
     e, counts, split = data.errors, data.counts, disagreements(data.report)
     names = {"output": data.output, "operator": data.state.operator}
     if why := e.nothing():
@@ -280,7 +279,7 @@ def headline(data: Data) -> list[str]:
     return lines
 
 
-def _of_one(data: Data) -> str:
+def _of_one(data) -> str:
     """Return a text with the error of the chosen element, and those that
     the format, rounded inputs and the plan explain.
     """
@@ -300,7 +299,7 @@ def _standards(verdicts) -> str:
     return ntr("{n} standard", "{n} standards", len(verdicts)) if verdicts else tr("no standards")
 
 
-def origin(data: Data) -> list[str]:
+def origin(data) -> list[str]:
     """Return the origin of the numbers in words."""
     state = data.state
     if state.device != "host":
@@ -325,7 +324,7 @@ def origin(data: Data) -> list[str]:
     ]
 
 
-def around(data: Data) -> tuple:
+def around(data) -> tuple:
     """Return the lines before and after the panels in words: the plan, and what each standard says."""
     return (
         [
@@ -347,7 +346,7 @@ def around(data: Data) -> tuple:
     )
 
 
-def _ties(data: Data) -> str:
+def _ties(data) -> str:
     rounding = data.plan.rounding
     return tr(TIES[rounding if isinstance(rounding, str) else rounding.get(data.output, "even")])
 
@@ -360,7 +359,7 @@ def _shapes(inputs: dict) -> str:
     )
 
 
-def plays(data: Data) -> tuple[dict, ...]:
+def plays(data) -> tuple[dict, ...]:
     faults = ("none", "none", "seldom", "truncated", "slight", "formula")
     return (
         {
@@ -371,7 +370,7 @@ def plays(data: Data) -> tuple[dict, ...]:
     )
 
 
-def notices(data: Data) -> list[str]:
+def notices(data) -> list[str]:
     return [*map(tr, data.notices), *origin(data)]
 
 

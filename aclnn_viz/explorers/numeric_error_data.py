@@ -143,11 +143,11 @@ class Data:
         return dict(zip(CAUSES, np.bincount(self.cause, minlength=len(CAUSES)).tolist()))
 
 
-def operator_of(state: State):
+def operator_of(state):
     return operator(state.operator)
 
 
-def plan_of(state: State) -> Plan:
+def plan_of(state) -> Plan:
     """Return the plan of a state: the kit's or the predicted one, with the chosen parts."""
     base = HOST if state.plan == "kit" else plans.preset(state.operator, *state.plan.split())
     pieces = dict(state.pieces)
@@ -164,7 +164,7 @@ def plan_of(state: State) -> Plan:
     return replace(base, **pieces)
 
 
-def fault_of(state: State) -> Fault | None:
+def fault_of(state) -> Fault | None:
     if state.fault == "none":
         return None
     if state.fault == "truncated":
@@ -198,7 +198,7 @@ def _telling(name: str, output: int) -> dict[str, Fault]:
     return {"formula": by_share[-1][-1], "slight": slight[-1], "seldom": by_share[0][-1]}
 
 
-def inputs(state: State) -> dict:
+def inputs(state) -> dict:
     """Return the inputs of op.backward for a state; saved tensors follow from the scaled values."""
     op = operator_of(state)
     given = rows_of(op, state.rows, state.n, state.seed, state.dtype)
@@ -216,7 +216,7 @@ def inputs(state: State) -> dict:
 
 
 def compute(
-    state: State, backward=lambda state, given: (operator_of(state).backward(**given), ())
+    state, backward=lambda state, given: (operator_of(state).backward(**given), ())
 ) -> Data:
     """Return the data of a state; `backward(state, inputs)` runs only if an Atlas runs the kernel."""
     op, given, plan, fault = operator_of(state), inputs(state), plan_of(state), fault_of(state)

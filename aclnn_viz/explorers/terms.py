@@ -78,7 +78,7 @@ class Term:
         return bare and taken.binds < self.binds + tight
 
 
-def named(term: Term, tex: bool = False, flat: bool = False) -> str:
+def named(term, tex: bool = False, flat: bool = False) -> str:
     """Return the name of a term, else its formula."""
     if not tex or not term.name:
         return term.name or written(term, tex, flat)
@@ -86,7 +86,7 @@ def named(term: Term, tex: bool = False, flat: bool = False) -> str:
     return f"{head}_{{{tail.replace('_', ' ')}}}" if tail else head
 
 
-def written(term: Term, tex: bool = False, flat: bool = False, texts=()) -> str:
+def written(term, tex: bool = False, flat: bool = False, texts=()) -> str:
     """Return the formula of a step, with names for named operands, or with `texts` for all."""
     how = STEPS.get(term.op, {})
     texts, given = (
@@ -108,7 +108,7 @@ def written(term: Term, tex: bool = False, flat: bool = False, texts=()) -> str:
     return f"{head}({', '.join(texts)}{axis})"
 
 
-def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
+def typeset(term, whole: bool = False, flat: bool = False) -> str:
     r"""Return a term in the few commands of TeX that a `Note` sets, its formula behind its name if `whole`; `flat` has no fractions.
 
     >>> typeset(Term("", "divide", (Term("gamma"), 2.0)))
@@ -118,7 +118,7 @@ def typeset(term: Term, whole: bool = False, flat: bool = False) -> str:
     return f"{said} = {written(term, True)}" if whole and term.name and term.takes else said
 
 
-def spoken(term: Term) -> str:
+def spoken(term) -> str:
     """Return a term in letters without TeX.
 
     >>> spoken(Term("", "multiply", (Term("dxhat"), Term("gamma"))))

@@ -7,7 +7,7 @@ from aclnn_viz.explorers.arrays import sweep
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.tiles_core import compute, data, gathered
-from aclnn_viz.explorers.tiles_data import Data, State, inputs, operator_of
+from aclnn_viz.explorers.tiles_data import State, inputs, operator_of
 from aclnn_viz.explorers.tiles_stage import Scene, machine, source, timeline
 from aclnn_viz.pictures.marks import Spots
 from aclnn_viz.pictures.panels import Panel
@@ -26,23 +26,23 @@ NOTICES = (
 )
 
 
-def panels(data: Data) -> list[Panel]:
+def panels(data) -> list[Panel]:
     scene = Scene(data.xp, data)
     return [timeline(scene), source(scene), machine(scene)]
 
 
-def caption(data: Data):
+def caption(data):
     if data.hazards or not data.fault:
         return tiles_stage.caption(Scene(data.xp, data))
     wrong, fault = any(part.wrong.any() for part in data.work.owned), headline(data)[-1]
     return tr("[11:✗ {hazard}] The stripes show where.", hazard=fault) if wrong else fault
 
 
-def plays(data: Data) -> tuple[dict, ...]:
+def plays(data) -> tuple[dict, ...]:
     return sweep(tr("play"), "at", 14.0)
 
 
-def headline(data: Data) -> list[str]:
+def headline(data) -> list[str]:
     run, work, state = data.work.run, data.work, data.state
     taken, size = (f"{n / 1024:.1f} KiB" for n in (run.ub_bytes, run.platform.GetCoreMemSize()))
     lines = [
@@ -98,7 +98,7 @@ def headline(data: Data) -> list[str]:
     return lines
 
 
-def described(data: Data, seen) -> list[str]:
+def described(data, seen) -> list[str]:
     """Return all hazards with their lines, the texts for pointing, and the program's limit in stated time."""
     hazards = [f"{hazard} ({hazard.times} ×)\n    {hazard.source}" for hazard in data.hazards]
     bounds = [repr(data.times)] if data.times else []
@@ -107,12 +107,12 @@ def described(data: Data, seen) -> list[str]:
     return [*(hazards or [tr(NO_HAZARD)]), *texts, *bounds]
 
 
-def around(data: Data) -> tuple:
+def around(data) -> tuple:
     """Return the lines before and after the panels in words."""
     return [*headline(data), *notices(data)], ["", *described(data, panels(data))]
 
 
-def notices(data: Data) -> list[str]:
+def notices(data) -> list[str]:
     where = tr(NOTICES[data.times is not None], soc=data.work.run.platform.soc)
     fixed = message(
         "one buffer needs a program that has a parameter for the number of buffers: this one always has two"

@@ -17,8 +17,6 @@ from aclnn_viz import tiles
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.tiles_data import (
     Data,
-    State,
-    Work,
     how,
     inputs,
     jobs_of,
@@ -62,7 +60,7 @@ class Core:
     off: tuple = ({},)
 
 
-def gathered(state, *_) -> dict:
+def gathered(state, *_):
     """Return the run of a state, the work of its core, and the work of this core with the other number of buffers."""
     work = ran(state)
     times = times_of(work, state.time)
@@ -72,7 +70,7 @@ def gathered(state, *_) -> dict:
     return {"work": work, "times": times, "core": core, "other": _other(state)}
 
 
-def _other(state) -> "Core | None":
+def _other(state):
     """Return the core with one buffer instead of two, or the reverse; None if the program does not support that."""
     right = replace(machine_of(state), fault="none")
     other = replace(right, buffers=3 - state.buffers)
@@ -82,17 +80,17 @@ def _other(state) -> "Core | None":
     return core_of(work, times_of(work, state.time), state.core)
 
 
-def data(xp, state, **found) -> Data:
+def data(xp, state, **found):
     return Data(state, xp=xp, **found)
 
 
-def compute(state: State, backward=None) -> Data:
+def compute(state, backward=None):
     """Run the program of a state; `backward` is unused."""
     return data(XP, state, **gathered(state))
 
 
 @lru_cache(16)
-def core_of(work: Work, times, core: int, tile: int = -1, wait: bool = True) -> Core:
+def core_of(work, times, core, tile=-1, wait=True):
     """Return a core's work, in steps or in stated `times`; the last copy of a tile may land late."""
     jobs, blocks = work.jobs.get(core, []), work.run.buffers[core] if core < work.run.cores else []
     blocks = sorted(blocks, key=lambda block: block.start)
@@ -129,14 +127,14 @@ def core_of(work: Work, times, core: int, tile: int = -1, wait: bool = True) -> 
     )
 
 
-def _stores(work: Work, job) -> bool:
+def _stores(work, job):
     """Return whether an instruction stores numbers of an output that are wrong in the end."""
     wrong = {one.name: one.wrong.reshape(-1) for one in work.owned}
     there = [(m, span) for m, span in job.writes if getattr(m, "name", "") in wrong]
     return any(span.view(wrong[m.name], m.unit).any() for m, span in there)
 
 
-def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
+def _labelled(jobs, blocks):
     """Return each instruction's tile and copied part, the writers of each slot, and the reads (instruction, slot). A
     copy in has its part's number as tile; others have the newest tile that they read.
     """
@@ -161,7 +159,7 @@ def _labelled(jobs, blocks) -> tuple[list, list, dict, list]:
     return number, parts, writers, read
 
 
-def _known(jobs, times, core: int) -> list[tuple[float, float]]:
+def _known(jobs, times, core):
     """Return starts and ends of instructions in the timeline; an inbound copy starts no earlier than the previous copy's end."""
     if times is None:
         return [(float(job.step), job.step + 1.0) for job in jobs]
@@ -178,7 +176,7 @@ def _known(jobs, times, core: int) -> list[tuple[float, float]]:
     return found
 
 
-def paced(jobs, known, copy: int, late: float, wait: bool):
+def paced(jobs, known, copy, late, wait):
     """Return starts and ends (instructions,) when a copy takes longer, with or without a wait for it."""
     place, starts, own = sum(job.pipe == MTE2 for job in jobs[: copy + 1]), [], []
     before, ends = ({pipe: [0.0] for pipe in PIPES} for _ in range(2))
@@ -200,7 +198,7 @@ def paced(jobs, known, copy: int, late: float, wait: bool):
 class Withheld(Eager):
     """The order of the program, except that one copy lands after some instructions have read the old content."""
 
-    def __init__(self, core: int, place: tuple, readers: list):
+    def __init__(self, core, place, readers):
         self.core, self.place, self.left, self.copy = core, place, set(readers), None
 
     def issue(self, instruction):
@@ -220,7 +218,7 @@ class Withheld(Eager):
             late.land()
 
 
-def unguarded(state: State, core: Core) -> Core:
+def unguarded(state, core):
     """Return a core whose vector unit does not wait for the copy, with errors by the number of early readers."""
     places = [
         (job.pipe, int((core.pipes[: k + 1] == job.pipe).sum())) for k, job in enumerate(core.jobs)
@@ -232,7 +230,7 @@ def unguarded(state: State, core: Core) -> Core:
 
 
 @lru_cache(8)
-def _outcomes(state: State, place: tuple, readers: tuple) -> tuple[np.ndarray, tuple]:
+def _outcomes(state, place, readers):
     runs = []
     for early in range(len(readers) + 1):
         schedule, wrote = watched(Withheld(state.core, place, readers[:early]))

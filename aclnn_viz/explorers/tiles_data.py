@@ -148,11 +148,11 @@ class Data:
         return FAULTS.get(self.state.fault)
 
 
-def operator_of(state: State):
+def operator_of(state):
     return operator(PROGRAMS[state.program].operator)
 
 
-def program_of(state: State) -> tiles.Program:
+def program_of(state) -> tiles.Program:
     """Return the program of a state, with its fault and number of buffers."""
     right, fault = PROGRAMS[state.program], FAULTS.get(state.fault)
     changes = fault.changes if fault else ()
@@ -161,7 +161,7 @@ def program_of(state: State) -> tiles.Program:
     return editing.edited(right.operator, right.name, changes) if changes else right
 
 
-def options(state: State) -> dict:
+def options(state) -> dict:
     """Return the options of the case: rows to deal to cores, and attributes that the fault needs."""
     op = operator_of(state)
     # some programs divide whole images, not their rows
@@ -180,7 +180,7 @@ def _sizes(value) -> bool:
     return any(type(each) is int for each in (value if isinstance(value, tuple) else (value,)))
 
 
-def inputs(state: State) -> dict:
+def inputs(state) -> dict:
     """Return the inputs of op.backward for a state."""
     given = _given(operator_of(state).name, state.dtype, state.seed, tuple(options(state).items()))
     # Copies, because a wrong program may write to its inputs.
@@ -208,7 +208,7 @@ def ran(state) -> Work:
     return _work(machine_of(state))
 
 
-def how(state: State) -> dict:
+def how(state) -> dict:
     """Return the machine of a state, as options of `launch`."""
     return {"soc": state.soc, "cores": state.cores, "unified_buffer": state.unified_buffer}
 
@@ -237,7 +237,7 @@ def _work(state: Machine) -> Work:
 
 
 @lru_cache(4)
-def times_of(work: Work, product: str) -> Times | None:
+def times_of(work, product: str) -> Times | None:
     """Return the stated times of a product; None if steps are counted."""
     if product == "steps":
         return None
@@ -293,7 +293,7 @@ def _right(op: str, plan, dtype: str, seed: int, given: tuple):
     return operator(op).truth(**values), envelope(operator(op), plan, **values)
 
 
-def owned(program, state: State, run, stores) -> list[Owned]:
+def owned(program, state, run, stores) -> list[Owned]:
     """Return the writer of each output element, from the stores (core, memory, span, atomic) in order."""
     found = []
     truth, bounds = _right(

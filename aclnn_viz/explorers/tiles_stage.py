@@ -15,8 +15,7 @@ import numpy as np
 from numpy import inf, nan
 
 from aclnn_viz.explorers.arrays import element, first, point
-from aclnn_viz.explorers.tiles_core import Core
-from aclnn_viz.explorers.tiles_data import Data, pipe_name
+from aclnn_viz.explorers.tiles_data import pipe_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
@@ -49,7 +48,7 @@ IDLE = (
 class Scene:
     """A core at a moment: times of its instructions, the running one on each pipe, and its errors."""
 
-    def __init__(self, xp, data: Data):
+    def __init__(self, xp, data):
         core, state = data.core, data.state
         self.xp, self.data, self.core, self.room = xp, data, core, ROOM * core.span
         self.span = max(core.span, data.other.span if data.other else 0.0) + self.room
@@ -90,12 +89,12 @@ class Scene:
         last = element(self.xp, self.end[own], self.xp.maximum(begun - 1, 0))
         return own, self.xp.where((begun > 0) & (self.now < last), begun, 0)
 
-    def working(self, pipe: int, values, nothing=nan):
+    def working(self, pipe, values, nothing=nan):
         """Return the element of `values` for the running instruction of a pipe."""
         own, at = self.work[pipe]
         return element(self.xp, np.array([nothing, *np.asarray(values)[own]]), at)
 
-    def blocks(self, corners, k, there=None, sound=False) -> Blocks:
+    def blocks(self, corners, k, there=None, sound=False):
         """Return a cell for each of the instructions `k`, coloured by its tile;
         where `there` is false, the cell is hidden.
         """
@@ -105,7 +104,7 @@ class Scene:
         words = tuple(self.names[one] for one in k)
         return Blocks(x0, *others, self.core.tile[k].astype(float), wrong, self.high, words)
 
-    def frames(self, corners, kind=GUIDE) -> Blocks:
+    def frames(self, corners, kind=GUIDE):
         none = np.zeros(corners[0].size)
         return Blocks(*corners, none + nan, none, self.high, (), kind)
 
@@ -115,14 +114,14 @@ class Scene:
         return tr("{time} steps", time=written(value, ".1f"))
 
 
-def _corners(k, many: int, y) -> np.ndarray:
+def _corners(k, many, y):
     """Return the corners (4, n), as x0, y0, x1, y1, of the cells `k` of rows that hold `many` side by side."""
     k, y = np.asarray(k, float), np.asarray(y, float) + 0.0 * np.asarray(k)
     return np.array([(k + 0.05) / many, y + 0.1, (k + 1.0) / many, y + 1.0])
 
 
 @lru_cache(16)
-def laid(core: Core) -> SimpleNamespace:
+def laid(core):
     """Return the layout: corners (4, n) of copied parts and of slots; rows with their names."""
     ins, outs = (
         [*dict.fromkeys(one[0] for one, at in zip(core.parts, core.pipes) if one and at == pipe)]
@@ -153,7 +152,7 @@ def laid(core: Core) -> SimpleNamespace:
     )
 
 
-def machine(scene: Scene) -> Panel:
+def machine(scene):
     """Return the panel of a core at a moment: tensors cut into parts, slots,
     the vector unit V, and copies on their way.
     """
@@ -189,7 +188,7 @@ def machine(scene: Scene) -> Panel:
     )
 
 
-def _shelf(scene: Scene, place):
+def _shelf(scene, place):
     """Yield the slots with their present tiles and names."""
     xp, core = scene.xp, scene.core
     frames = place.slot(np.arange(len(place.shown)))
@@ -221,7 +220,7 @@ def _shelf(scene: Scene, place):
             yield Note((left + right) / 2, place.shelf - 0.2, name)
 
 
-def _vector(scene: Scene, place):
+def _vector(scene, place):
     """Yield the box of the vector unit with its present tile, and arrows from its sources and to its results."""
     xp, core, top = scene.xp, scene.core, place.shelf + 1.8
     own, at = scene.work[V]
@@ -242,7 +241,7 @@ def _vector(scene: Scene, place):
             yield Arrows(there, y if sign > 0 else y + up, sign * (middle - x), sign * up, kind)
 
 
-def _copies(scene: Scene, place):
+def _copies(scene, place):
     """Yield copies on their way, each in the lane of its pipe, from the place of its part to that of its slot or back."""
     own = np.flatnonzero(np.isin(scene.core.pipes, (MTE2, MTE3)))
     if not own.size:
@@ -256,7 +255,7 @@ def _copies(scene: Scene, place):
     yield scene.blocks((x0, y, x1, y + 0.6), own, scene.running[own])
 
 
-def source(scene: Scene) -> Panel:
+def source(scene):
     """Return the program's lines that this core runs; running lines have the hue of their tile."""
     core, hazards = scene.core, scene.data.hazards
     file = next((one.file for one in (*core.jobs, *hazards) if one.file), "")
@@ -290,7 +289,7 @@ def source(scene: Scene) -> Panel:
     )
 
 
-def timeline(scene: Scene) -> Panel:
+def timeline(scene):
     """Return the pipes in time, for dragging, with the wait as a chain; below them the run with the other number of buffers."""
     core, span, other = scene.core, scene.span, scene.data.other
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
@@ -350,7 +349,7 @@ def timeline(scene: Scene) -> Panel:
     )
 
 
-def _waits(scene: Scene, used):
+def _waits(scene, used):
     """Yield V's idle times with their lengths, which a second buffer would fill."""
     start, end = scene.waits
     gaps = end - start
@@ -362,7 +361,7 @@ def _waits(scene: Scene, used):
     yield Spots(*ends, words)
 
 
-def _said(scene: Scene) -> tuple[list, list]:
+def _said(scene):
     """Return the texts that the pointer shows on instructions; a click on a copy makes that copy late."""
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
@@ -384,7 +383,7 @@ def _said(scene: Scene) -> tuple[list, list]:
     return texts, sets
 
 
-def _chain(scene: Scene):
+def _chain(scene):
     """Yield the handle that drags the end of the late copy, and the wait for
     that copy as a chain, broken if nothing waits.
     """
@@ -417,12 +416,12 @@ def _chain(scene: Scene):
     yield Grip(end, -0.62, ("late",), (unit,), label, MOVED)
 
 
-def why_idle(data: Data) -> str:
+def why_idle(data):
     """Return the reason why a core has no instructions, in words."""
     return tr(IDLE[data.state.core < data.work.run.cores], core=data.state.core)
 
 
-def _sentences(data: Data, core: Core) -> list[str]:
+def _sentences(data, core):
     """Return the sentences that may describe a moment."""
     one = data.state.buffers == 1 and data.other is not None
     return [
@@ -465,7 +464,7 @@ def _sentences(data: Data, core: Core) -> list[str]:
     ]
 
 
-def caption(scene: Scene):
+def caption(scene):
     """Return the caption: the pipes' work at this moment, and its meaning."""
     data, core, xp, now = scene.data, scene.core, scene.xp, scene.now
     if not core.jobs:

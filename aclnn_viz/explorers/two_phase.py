@@ -15,7 +15,7 @@ import numpy as np
 from aclnn_viz.explorers.arrays import XP
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
-from aclnn_viz.explorers.two_phase_data import Data, State, inputs, operator_of, ran
+from aclnn_viz.explorers.two_phase_data import State, inputs, operator_of, ran
 from aclnn_viz.operators.codes import ACL_MEMCPY_HOST_TO_DEVICE, status_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare
@@ -51,24 +51,24 @@ class Row:
         return self.calls[0]
 
     @property
-    def name(self) -> str:
+    def name(self):
         return f"{self.call.function}  {_about(self.call)}".strip()
 
     @property
-    def misuse(self) -> list[str]:
+    def misuse(self):
         return [text for call in self.calls for text in call.misuse]
 
 
-def rows(calls) -> list[Row]:
+def rows(calls):
     alike = groupby(calls, lambda one: (one.function, one.stage, one.status, _about(one)))
     return [Row(tuple(group)) for _, group in alike]
 
 
-def _to_device(call) -> bool:
+def _to_device(call):
     return call.arguments[-1] == ACL_MEMCPY_HOST_TO_DEVICE
 
 
-def _about(call) -> str:
+def _about(call):
     if call.function == "aclrtMemcpy":
         return tr("to the device") if _to_device(call) else tr("to the host")
     return tr("workspace") if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
@@ -90,7 +90,7 @@ class Life:
     share: float = 1.0
 
 
-def lives(data: Data) -> dict[str, Life]:
+def lives(data):
     """Return the objects that the calls create and free, by name; a reset of the device frees its objects."""
     names = [*(tensor.name for tensor in data.tensors), "workspace"]
     found = {
@@ -128,30 +128,30 @@ def lives(data: Data) -> dict[str, Life]:
     return found
 
 
-def _share(data: Data, column: int, call) -> float:
+def _share(data, column, call):
     """Return the size that a call allocates as a share, at most 1, of what the tensor or the workspace needs."""
     needed = [*(tensor.bytes for tensor in data.tensors), data.workspace][column]
     size = call.arguments[0]
     return min(size / needed, 1.0) if isinstance(size, int) and needed else 1.0
 
 
-def gathered(state, *_) -> dict:
+def gathered(state, *_):
     """Return the run of a state's program, and the run to compare with: without the mistake if the state has it, else
     with it.
     """
     return {"run": ran(state), "other": ran(state, not state.mended)}
 
 
-def data(xp, state, run, other) -> Data:
+def data(xp, state, run, other):
     return replace(run, state=state, other=other, xp=xp)
 
 
-def compute(state: State, backward=None) -> Data:
+def compute(state, backward=None):
     """Return the data of a state; the emulator runs the program, whatever `backward` is."""
     return data(XP, state, **gathered(state))
 
 
-def _at(data: Data):
+def _at(data):
     """Return the chosen row, which may move: at first that of the mistake, mended or not, or of synchronise."""
     listed = rows(data.calls)
     wrong = [row.call.status or row.misuse for row in listed]
@@ -163,11 +163,11 @@ def _at(data: Data):
     return data.xp.where(call < 0, first, data.xp.minimum(call, len(listed) - 1))
 
 
-def panels(data: Data) -> list[Panel]:
+def panels(data):
     return [program(data), memory(data), storage(data)]
 
 
-def program(data: Data) -> Panel:
+def program(data):
     """Return every call with its status, the two phases, errors and the chosen call."""
     listed, at = rows(data.calls), _at(data) + 0.0
     stages = [row.call.stage for row in listed]
@@ -211,13 +211,13 @@ def program(data: Data) -> Panel:
     )
 
 
-def _said(row: Row) -> str:
+def _said(row):
     call = row.call
     lines = [call.code, f"→ {call.status} {status_name(call.status)}" if call.status else ""]
     return "\n".join(filter(None, [*lines, call.message or "", *map(tr, row.misuse)]))
 
 
-def _moved(data: Data):
+def _moved(data):
     """Return the line of the mistake, its right place and its wrong one; a missing line is below the program."""
     names = [[row.name for row in rows(calls)] for calls in (data.calls, data.other.calls)]
     right, wrong = names if data.state.mended else names[::-1]
@@ -229,7 +229,7 @@ def _moved(data: Data):
     return wrong[first], len(right) - 1 - right[::-1].index(wrong[first]), first
 
 
-def _line(data: Data):
+def _line(data):
     """Yield the line of the mistake, for dragging to its right place and back."""
     if not (moved := _moved(data)):
         return
@@ -244,7 +244,7 @@ def _line(data: Data):
     yield Grip(0.97, at, ("mended",), (unit,), label, MOVED)
 
 
-def memory(data: Data) -> Panel:
+def memory(data):
     """Return the panel of what exists when the chosen call has returned: a row for each tensor, a column for each place.
 
     A blue frame is around what this call makes, fills or frees.
@@ -294,13 +294,13 @@ def memory(data: Data) -> Panel:
     )
 
 
-def _lifetime(name: str, life: Life, listed) -> str:
+def _lifetime(name, life, listed):
     last = listed[int(life.died)].call.function if life.died < len(listed) else tr("the end")
     first = listed[life.born].call.function if life.born >= 0 else tr("the start")
     return tr("{name}: from {first} to {last}", name=name, first=first, last=last)
 
 
-def caption(data: Data):
+def caption(data):
     """Return the caption: the effect of the chosen call, and reports of a mistake."""
     said = [_sentence(data, row) for row in rows(data.calls)]
     if data.state.mended and (moved := _moved(data)):
@@ -309,7 +309,7 @@ def caption(data: Data):
     return choose(_at(data), *said)
 
 
-def _sentence(data: Data, row: Row) -> str:
+def _sentence(data, row):
     call, names = row.call, {"call": row.call.function, "verdict": verdict(data)}
     if call.status:
         names |= {
@@ -351,14 +351,14 @@ def _sentence(data: Data, row: Row) -> str:
     return tr(text, n=f"{data.workspace or 0:,}", **names)
 
 
-def plays(data: Data) -> tuple[dict, ...]:
+def plays(data):
     last = len(rows(data.calls)) - 1
     frames = [{"call": 0}, {"call": last}]
     label = tr("step through the calls")
     return ({"label": label, "seconds": 6.0, "steps": last, "frames": frames},)
 
 
-def verdict(data: Data) -> str:
+def verdict(data):
     if not data.right:
         return tr("No output was copied back.")
     wrong = [name for name, right in data.right.items() if not right]
@@ -384,12 +384,12 @@ def verdict(data: Data) -> str:
     )
 
 
-def _wrong(data: Data) -> np.ndarray:
+def _wrong(data):
     got, right = (each.astype(np.float64) for each in (data.fetched, data.expected))
     return ~((data.fetched == data.expected) | (np.isnan(got) & np.isnan(right)))
 
 
-def storage(data: Data) -> Panel:
+def storage(data):
     """Return the storage, row by row; cells of the view show the number of their element."""
     layout, (rows, columns) = data.chosen.layout, data.chosen.layout.shape[-2:]
     cells = np.full(prod(layout.storage), np.nan)
@@ -406,7 +406,7 @@ def storage(data: Data) -> Panel:
     return Panel("storage", title, (heat,), Axis(""), down, 20, 158, more=True)
 
 
-def headline(data: Data) -> list[str]:
+def headline(data):
     failing, names = data.failing, {"n": len(data.calls), "verdict": verdict(data)}
     if failing is None:
         lines = [tr("All {n} calls return 0. {verdict}", **names)]
@@ -438,13 +438,13 @@ def headline(data: Data) -> list[str]:
     ]
 
 
-def around(data: Data) -> tuple:
+def around(data):
     """Return the lines before and after the panels in words: every call, and every report."""
     calls = ["  " + _said(row).replace("\n", "; ") for row in rows(data.calls)]
     return [*headline(data), *notices(data)], ["", *calls]
 
 
-def notices(data: Data) -> list[str]:
+def notices(data):
     return [
         tr(
             "emulated: {soc}, CANN {cann}; nothing here was measured on hardware",

@@ -58,7 +58,7 @@ class Data:
         return next((k for k, call in enumerate(self.calls) if call.status), None)
 
 
-def operator_of(state: State):
+def operator_of(state):
     return operator(state.operator)
 
 
@@ -77,7 +77,7 @@ def layout_of(shape: tuple[int, ...], kind: str) -> Layout:
     )
 
 
-def inputs(state: State) -> dict:
+def inputs(state) -> dict:
     """Return the inputs of op.backward for a state."""
     op = operator_of(state)
     given = {"shape": matrix_shape(op, state.rows, state.columns)} | own(
@@ -91,7 +91,7 @@ def inputs(state: State) -> dict:
     return drawn
 
 
-def program(state: State, acl) -> Program:
+def program(state, acl) -> Program:
     """Return the program of a state over an implementation of the C API, with its host memory filled."""
     op, given = operator_of(state), inputs(state)
     bound = op.bind(given)
@@ -129,7 +129,7 @@ def _unwritten(size: int, dtype) -> np.ndarray:
     return np.full(size, np.nan if dtype.kind in "fV" else 0, dtype)
 
 
-def ran(state: State, mended: bool | None = None) -> Data:
+def ran(state, mended: bool | None = None) -> Data:
     """Return the emulator's run of a state's program, with its mistake or without."""
     mended = state.mended if mended is None else mended
     mistake = "none" if mended else state.mistake
@@ -137,7 +137,7 @@ def ran(state: State, mended: bool | None = None) -> Data:
 
 
 @lru_cache(32)
-def _ran(state: State) -> Data:
+def _ran(state) -> Data:
     acl = HostAcl(soc=state.soc, cann=state.cann)
     run = program(state, acl)
     calls, given, op = run.run(), inputs(state), operator_of(state)

@@ -189,7 +189,7 @@ class Program:
         c_type = next((p.c_type for p in self.op.c_parameters if p.name == name), "")
         return bare_type(c_type).removeprefix("acl") if "acl" in c_type else ""
 
-    def _create(self, tensor: Tensor):
+    def _create(self, tensor):
         layout, shape, code = tensor.layout, list(tensor.layout.shape), FLOATS[tensor.dtype.name]
         strides, storage = list(layout.strides), list(layout.storage)
         if tensor.name == self.main and self.mistake in ("shape", "ignored"):
@@ -286,5 +286,5 @@ class Program:
             self.call(RELEASE, *line)
 
 
-def _address(tensor: Tensor) -> Name:
+def _address(tensor) -> Name:
     return Name(f"{tensor.name}_address")

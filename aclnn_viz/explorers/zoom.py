@@ -16,7 +16,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.terms import REDUCING, Term, constant, spoken, typeset
 from aclnn_viz.explorers.terms import written as formula_of
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
-from aclnn_viz.explorers.zoom_data import Data, data, gathered, laid, programs
+from aclnn_viz.explorers.zoom_data import data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -24,16 +24,17 @@ from aclnn_viz.pictures.text import STILL, choose, number, told, unmarked, writt
 from aclnn_viz.words.messages import Choice, meant, message, tr
 
 LEVELS = "formula", "tensor", "pipes"
+FILLED = {READ: 0.04, GUIDE: 0.0, INK: 0.16, GRADIENT: 0.3, PALE: 0.2}  # their opacity
 LEGEND = {
     INK: message("input"),
     READ: message("elementwise"),
-    PALE: message("reduced"),
+    GUIDE: message("reduced"),
     GRADIENT: message("output"),
 }
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
 TALL, DEEP, FRACTION = 390, 44, 65
-LETTER, DIGITS, LIST = 6.9, 64, 360  # widths in pixels: a letter, a number in a cell, instructions
+LETTER, DIGITS, LIST = 6.9, 43, 360  # widths in pixels: a letter, a number in a cell, instructions
 EXACT = message("No step has rounded this value.")
 OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
@@ -48,7 +49,7 @@ MADE = (
 )
 NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
 WORK = message(
-    "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see its term.]"
+    "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see it in the formula.]"
 )
 # start with a program of several outputs: sums over rows are among them
 HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
@@ -62,7 +63,7 @@ class State:
     seed, __post_init__ = Machine.seed, Machine.__post_init__
 
 
-def picked(which, options: int, make):
+def picked(which, options, make):
     """Return make(number); if the number moves, a choice between make(0), make(1), ... for all its values."""
     return (
         make(int(which))
@@ -71,7 +72,7 @@ def picked(which, options: int, make):
     )
 
 
-def panels(data: Data) -> list[Panel]:
+def panels(data):
     z, level = data.zoomed, data.state.level
     if level == "formula":
         return [formula(data)]
@@ -80,21 +81,21 @@ def panels(data: Data) -> list[Panel]:
     return [picked(data.of_term(z.tile), len(z.tiles), lambda k: pipes(data, k))]
 
 
-def _panel(data: Data, title, marks, x: Axis, y: Axis, opens=(), height=TALL, least=0) -> Panel:
+def _panel(data, title, marks, x, y, opens=(), height=TALL, least=0):
     """Return the panel of a level; one of its places opens the next level."""
     opens = LEVELS.index(data.state.level), *opens
     return Panel("zoom", title, marks, x, y, 20, height, least=least, opens=opens)
 
 
-def _kind(z, term) -> int:
+def _kind(z, term):
     if not term.takes:
         return INK
-    return GRADIENT if term.name in z.goes else READ if term.axis is None else PALE
+    return GRADIENT if term.name in z.goes else READ if term.axis is None else GUIDE
 
 
-def formula(data: Data) -> Panel:
+def formula(data):
     """Return the formulas of the outputs, then of their named parts; parts stand below with their numbers for the element."""
-    z, marks, spots, trees, x, y, tall = data.zoomed, [], {}, [], 0, 0, 0
+    z, marks, spots, firsts, trees, x, y, tall = data.zoomed, [], {}, {}, [], 0, 0, 0
     terms = sorted(z.terms, key=lambda term: term.name not in z.goes)
     roots = [laid(term) for term in terms if term.name and term.takes]
     across = max(WIDEST, *(wide for wide, _ in roots))
@@ -105,13 +106,15 @@ def formula(data: Data) -> Panel:
             top, middle = y + depth, x + (first + last) / 2
             box = x + first + 0.3, top + 0.06, x + last - 0.3, top + 0.94, len(trees)
             spots[box] = z.terms.index(term)
+            if not depth or spots[box] not in firsts:
+                firsts[spots[box]] = box
             text = term.label if depth else f"{term.name} = {term.formula}"
             text, value = tr(FORMULA, formula=text), number(data.at(z.values[spots[box]]))
             if not depth or not term.name:
                 value = counted(z, term, value)
             room, kind = ("center", last - first), _kind(z, term)
             marks += [
-                Box(*box[:4], "", kind, 0.06 if kind == READ else 0.16),
+                Box(*box[:4], "", kind, FILLED[kind], kind == GUIDE),
                 Note(middle, top + 0.34, text, *room, typeset(term, not depth)),
                 Note(middle, top + 0.73, value, *room),
             ]
@@ -120,12 +123,11 @@ def formula(data: Data) -> Panel:
         x, tall = x + wide + 1, max(tall, deep)
     y, nothing = y + tall, np.full(1, np.nan)
     marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
-    # of a term with several boxes, the first is marked, by a frame around it
-    firsts = np.array([next(box for box in spots if spots[box] == k) for k in range(len(z.terms))])
-    firsts -= 0.3, 0.06, -0.3, -0.06, 0.0
-    *place, home = (element(data.xp, firsts[:, end], data.term) for end in range(5))
+    # of a term with several boxes, the one above its parts is marked, or the first, by a frame around it
+    firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
+    *place, home = (element(data.xp, ends, data.term) for ends in firsts.T)
     for n, (left, *ends) in enumerate(trees):  # the other trees fade
-        marks.append(Box(data.xp.where(home == n, np.nan, left), *ends, filled=-0.45))
+        marks.append(Box(data.xp.where(home == n, np.nan, left), *ends, filled=-0.3))
     marks += [
         Box(*place, "", MOVED),
         Spots(
@@ -165,7 +167,7 @@ def counted(z, term, value):
     return value
 
 
-def tensor(data: Data, k: int) -> Panel:
+def tensor(data, k):
     """Return the numbers of a term, coloured by row, and the tiles around their results."""
     z = data.zoomed
     shown, (rows, columns) = z.shown[k], z.shown[k].size
@@ -179,21 +181,25 @@ def tensor(data: Data, k: int) -> Panel:
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
         marks.append(Box(*ends, "", GUIDE))
-        tiles.setdefault((ends[1] + ends[3]) / 2, tr(TILE, **_names(z.tiles[n])))
+        name = told(
+            rows == 1 < len(z.shown[0].rows), TILE, message("all tiles"), **_names(z.tiles[n])
+        )
+        tiles.setdefault((ends[1] + ends[3]) / 2, name)
     texts, sets = [], []
     for row, column in product(*shown.firsts):
         texts.append("\n".join(lines(lambda table: table[row, column])))
         own = (("row", int(row)),) * (rows > 1) + (("column", int(column)),) * (columns > 1)
         sets.append((*own, ("level", "pipes")))
     title = told(
-        rows * columns < np.prod(shown.shape),
+        2 if rows * columns < np.prod(shown.shape) else columns == 1,
         message("{term}, shape {shape}: colours are shares of the largest of a row"),
+        message("{term}, shape {shape}: colours are shares of the largest"),
         message("{term}, shape {shape}: the elements that are looked up"),
         term=spoken(shown.term),
         shape=shown.shape,
     )
     place = x - 0.5, y - 0.5, x + 0.5, y + 0.5
-    most = np.nanmax(np.abs(values), axis=1, keepdims=True, initial=1e-300)
+    most = np.nanmax(np.abs(values), axis=1 if columns > 1 else None, keepdims=True, initial=1e-300)
     marks = (
         Heat(values / most, "diverging", -1.0, 1.0, True, tuple(map(number, values.flat))),
         *marks,
@@ -208,11 +214,11 @@ def tensor(data: Data, k: int) -> Panel:
     return _panel(data, title, marks, *axes, place, height, DIGITS * columns + 100)
 
 
-def _names(tile) -> dict:
+def _names(tile):
     return {"core": tile.core, "tile": tile.number, "n": len(tile.jobs)}
 
 
-def index(z, k: int, at):
+def index(z, k, at):
     """Return a number's index in its term; `at` returns the element of a table (rows, columns)."""
     text = "["
     for n, place in enumerate(z.shown[k].index):
@@ -220,7 +226,7 @@ def index(z, k: int, at):
     return text + "]" if len(z.shown[k].index) else ""
 
 
-def sentences(z, k: int):
+def sentences(z, k):
     """Return a function of `at` that returns sentences on a number of a term and its error; `at` returns the element of
     a table (rows, columns).
     """
@@ -237,14 +243,14 @@ def sentences(z, k: int):
     return lines
 
 
-def _wrote(data: Data, k: int):
-    """Yield (instruction, number, term, a line about its error) of the tile's instructions for the element."""
+def _wrote(data, k):
+    """Yield (instruction, number, times, term, a line about its error) of the tile's instructions for the element."""
     z, xp = data.zoomed, data.xp
     tile, rows = z.tiles[k], len(z.shown[0].rows)
     of = next(shown for shown in z.shown if shown.term.name == tile.output)
     first = element(xp, of.firsts[0], element(xp, of.rows, data.row))
     at = data.of_term(z.place) - tile.first
-    for job, values, exact, term, below in tile.wrote:
+    for job, times, values, exact, term, below in tile.wrote:
         place = xp.maximum(xp.minimum(at, values.size - 1), 0)
         value, right = (element(xp, each, place) for each in (values, exact))
         of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
@@ -255,37 +261,44 @@ def _wrote(data: Data, k: int):
             error=written(value - right, ".1g"),
             row=written(first + below, "d"),
         )
-        yield job, number(value), term, "\n" + text
+        yield job, number(value), times, term, "\n" + text
 
 
-def pipes(data: Data, k: int) -> Panel:
+def pipes(data, k):
     """Return the instructions of a tile from the top down, with their pipes and their results for the element."""
     z, tile = data.zoomed, data.zoomed.tiles[k]
     shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
-    spots, marks = (
+    spots, rows, marks = (
         [],
+        {},
         [
             Note(0.61, -0.75, tr("wrote"), "right"),
             Note(0.63, -0.75, tr(meant("term", "term of a formula")), "left"),
         ],
     )
     for y, job in enumerate(shown):
-        value, term, line = wrote.get(job, ("", -1, ""))
+        value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
-        kind, sets = GUIDE, ()
+        kind, sets, label, formula = PALE, (), "–", ""
         marks += [Note(0.045, y, str(job.step), "right"), Note(0.61, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
-            label, formula = tr(FORMULA, formula=spoken(one)), typeset(one, flat=True)
-            marks.append(Note(0.63, y, label, "left", math=formula))
+            many = f"{times} × " * (times > 1)
+            label = told(
+                times > 0, message("part of {formula}"), FORMULA, formula=many + spoken(one)
+            )
+            formula = (many + typeset(one, flat=True)) * (times > 0)
+            rows.setdefault(term, y)
         marks += [
-            Box(0.055, y - 0.42, 0.195, y + 0.42, "", kind, 0.16),
+            Note(0.63, y, label, "left", math=formula),
+            Box(0.055, y - 0.42, 0.195, y + 0.42, "", kind, FILLED[kind], kind == GUIDE),
             Note(0.125, y, pipe_name(job.pipe)),
             Note(0.205, y, job.name, "left"),
         ]
         spots.append((said, sets))
-    marks.append(row_spots(*zip(*spots)))
+    at = element(data.xp, np.array([rows.get(k, np.nan) for k in range(len(z.terms))]), data.term)
+    marks += [Box(0.0, at - 0.48, 1.0, at + 0.48, "", MOVED), row_spots(*zip(*spots))]
     title = tr(
         message(
             "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"
@@ -298,7 +311,7 @@ def pipes(data: Data, k: int) -> Panel:
     return _panel(data, title, marks, UNIT, bare(len(shown) - 0.4, -1.2), least=LIST)
 
 
-def caption(data: Data):
+def caption(data):
     z, level, (value, off) = data.zoomed, data.state.level, headline(data)
     if level == "formula":
         return picked(data.term, len(z.terms), lambda k: made(data, k))
@@ -308,7 +321,7 @@ def caption(data: Data):
     return tr(NUMBER, value=value, off=off)
 
 
-def made(data: Data, k: int):
+def made(data, k):
     """Return a sentence on how a term's number is made of those under it."""
     z, term, texts, values = data.zoomed, data.zoomed.terms[k], [], {}
     for name, taken in zip("abcdefgh", term.takes):
@@ -326,34 +339,37 @@ def made(data: Data, k: int):
     )
 
 
-def _inked(z, term, text: str) -> str:
+def _inked(z, term, text):
     """Return the text of a term in the colour of its box, or bold."""
     kind = _kind(z, term)
     return f"[{kind if kind in (READ, GRADIENT) else 'b'}:{text}]"
 
 
-def headline(data: Data) -> list[str]:
+def headline(data):
     """Return the element's number and its error in words."""
     z = data.zoomed
     lines = cache(lambda k: sentences(z, k)(data.at))
     return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]
 
 
-def around(data: Data) -> tuple:
+def around(data):
     """Return the lines before and after the panels in words."""
     return [unmarked(caption(data)), *headline(data)], notices(data)
 
 
-def notices(data: Data) -> list[str]:
+def notices(data):
     return [tr("Errors are measured against the same formula in float64.")]
 
 
-def plays(data: Data) -> tuple[dict, ...]:
+def plays(data):
+    deep = data.state.level == "pipes"
     return (
         {
-            "label": tr("zoom in"),
+            "label": tr("zoom out") if deep else tr("zoom in"),
             "seconds": 8.0,
-            "frames": [{"level": level} for level in ("formula", *LEVELS)],
+            "frames": [
+                {"level": level} for level in (LEVELS[::-1] if deep else ("formula", *LEVELS))
+            ],
             "waits": True,
         },
     )

@@ -32,8 +32,8 @@ SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # a case whose tensors fit 
 class Tile(NamedTuple):
     """One store to an output: its instructions, and the place of its first element in the output.
 
-    `wrote` holds (job, numbers, exact numbers, term, rows below the tile's) of results with as many numbers as the tile; -1
-    is no term.
+    `wrote` holds (job, times, numbers, exact numbers, term, rows below the tile's) of results with as many numbers as the
+    tile, or a single sum; -1 is no term. The numbers are the term's `times` that; 0 is a sum over its rows so far.
     """
 
     output: str
@@ -59,7 +59,7 @@ class Shown(NamedTuple):
     index: np.ndarray
 
     @property
-    def size(self) -> tuple[int, int]:
+    def size(self):
         return len(self.firsts[0]), len(self.firsts[1])
 
 
@@ -101,17 +101,17 @@ class Data:
         return self.at(element(self.xp, tables, self.term))
 
 
-def gathered(state, *_) -> dict:
+def gathered(state, *_):
     return {"zoomed": zoomed(tiles_data.machine_of(state))}
 
 
-def data(xp, state, zoomed: Zoomed) -> Data:
+def data(xp, state, zoomed):
     rows, columns = zoomed.tile.shape[1:]
     ends = (state.term, len(zoomed.terms)), (state.row, rows), (state.column, columns)
     return Data(xp, state, zoomed, *(xp.minimum(at, size - 1) for at, size in ends))
 
 
-def laid(term: Term, depth: int = 0) -> tuple[int, list]:
+def laid(term, depth=0):
     """Return a term's width in letters, and (term, depth, start, end) of it and of its parts below it."""
     text = term.label if depth else f"{term.name} = {term.formula}"
     below = [
@@ -128,7 +128,7 @@ def laid(term: Term, depth: int = 0) -> tuple[int, list]:
     return wide, [(term, depth, 0, wide), *found]
 
 
-def read(op, given: dict) -> tuple:
+def read(op, given):
     """Return the page of an operator as terms, for these inputs: the arranged call, steps, outputs and inputs, the terms of its
     formulas as matrices, and for each term its element that each element (rows, columns) of the first output uses.
     """
@@ -172,7 +172,7 @@ def read(op, given: dict) -> tuple:
     return arranged, steps, outputs, inputs, shown, elements
 
 
-def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
+def _matrix(term, shape, at):
     """Return a term as a matrix; raise ValueError if its elements form none."""
     (_, down, rows), (_, across, columns) = (
         np.unique(lines, axis=0, return_index=True, return_inverse=True) for lines in (at, at.T)
@@ -191,7 +191,7 @@ def _matrix(term: Term, shape: tuple, at: np.ndarray) -> Shown:
 
 
 @lru_cache(8)
-def zoomed(state: Machine) -> Zoomed:
+def zoomed(state):
     """Return the numbers of a state of the tile machine."""
     op, given = tiles_data.operator_of(state), tiles_data.inputs(state)
     arranged, steps, outputs, inputs, shown, elements = read(op, given)
@@ -208,7 +208,17 @@ def zoomed(state: Machine) -> Zoomed:
         errors.append((found[-1][1] - found[-1][0]) / ulp(found[-1][0], fmt))
     found, work = np.array(found), tiles_data.ran(state)
     places = {name: elements[one.term] for name, one in outputs.items()}
-    tiles, owner = tiles_of(work, found[:, 0], places)
+    sums = [
+        (
+            k,
+            terms.index(part),
+            int((to == 0).sum() ** (one.op == "mean") * (shown[k].size[0] == len(found[0][0]))),
+        )
+        for k, one in enumerate(terms)
+        if one.op in ("sum", "mean")
+        for part, to, *_ in one.links
+    ]
+    tiles, owner = tiles_of(work, found[:, 0], places, sums)
     goes = [
         next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs)))
         for one in terms
@@ -227,12 +237,14 @@ def zoomed(state: Machine) -> Zoomed:
     )
 
 
-def _below(term: Term) -> list[Term]:
+def _below(term):
     return [term, *(each for one in term.parts for each in _below(one))]
 
 
-def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
-    """Return all tiles of a run, and by output the tile that stores each element; `places` maps elements to (rows, columns)."""
+def tiles_of(work, truth, places, sums):
+    """Return all tiles of a run, and by output the tile that stores each element; `places` maps elements to (rows, columns),
+    `sums` are (term, its part, times a mean's or a sum's number, or 0 for a sum over rows).
+    """
     tiles, owner = [], {}
     for part in work.owned:
         flat = part.core.reshape(-1) * ALL_TILES + part.tile.reshape(-1)
@@ -264,39 +276,52 @@ def tiles_of(work, truth, places: dict) -> tuple[list[Tile], dict]:
                         (job, *one)
                         for job in mine
                         for raw in job.wrote
-                        for one in known(raw, truth, home[own], work.run.outputs[part.name].dtype)
+                        for one in known(
+                            raw, truth, home[own], work.run.outputs[part.name].dtype, sums
+                        )
                     ],
                 )
             )
     return tiles, owner
 
 
-def known(raw, truth, places, dtype):
-    """Yield (numbers, exact numbers, term, rows below) for bytes whose numbers match, at `places`, a term of `truth` (terms,
-    rows, columns).
+def known(raw, truth, places, dtype, sums):
+    """Yield (times, numbers, exact numbers, term, rows below) for bytes whose numbers match, at `places`, a term of `truth`
+    (terms, rows, columns), or its sum so far; a single number matches a sum of the row.
     """
     across, size = truth.shape[2], truth[0].size
     rows = [
         n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
     ]
     those = np.stack([truth.reshape(len(truth), -1)[:, places + n * across] for n in rows], axis=1)
+    named, first = [(1, k) for k in range(len(truth))], rows.index(0)
+    for k, part, times in sums:
+        more = those[k] * (times or np.nan)
+        if not times:
+            more[first::-1] = np.cumsum(those[part, first::-1], axis=0)
+        those = np.stack([*those, more])
+        named.append((times, k))
     for kind in dict.fromkeys((np.dtype(np.float32), dtype)):
         needed = len(places) * kind.itemsize
-        if needed <= raw.size < needed + REPEAT:
+        single = sums and raw.size == kind.itemsize < needed
+        if single or needed <= raw.size < needed + REPEAT:
+            start = len(truth) if single else 0
+            right = those[start:]
             with np.errstate(all="ignore"):
                 values = raw[:needed].view(kind).astype(float)
                 far = np.nan_to_num(
-                    np.abs(those - values).max(axis=2) / np.abs(those).max(axis=2), nan=np.inf
+                    np.abs(right - values).max(axis=2) / np.abs(right).max(axis=2), nan=np.inf
                 )
             fits = far <= NEAR[kind.itemsize]
             # of several fitting terms and rows, take the nearest row, then the first term
             far = np.where(fits, np.abs(rows), np.inf)
-            term, row = np.unravel_index(far.argmin(), far.shape)
-            yield values, those[term, row], int(term) if fits.any() else -1, rows[row]
+            at, row = np.unravel_index(far.argmin(), far.shape)
+            times, term = named[start + at] if fits.any() else (1, -1)
+            yield times, np.broadcast_to(values, places.shape), right[at, row], term, rows[row]
 
 
 @cache
-def programs() -> tuple[str, ...]:
+def programs():
     """Return the programs whose page a zoom can show."""
     found = []
     for name, program in PROGRAMS.items():

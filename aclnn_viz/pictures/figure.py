@@ -449,7 +449,13 @@ def _rectangle(axes, x0, y0, x1, y1, **style):
 def _box(axes, mark, look):
     colour, corners = _colour(mark, look)["color"], (mark.x0, mark.y0, mark.x1, mark.y1)
     colour = look.background if mark.filled < 0 else colour
-    _rectangle(axes, *corners, facecolor=(colour, abs(mark.filled)), edgecolor=colour)
+    _rectangle(
+        axes,
+        *corners,
+        facecolor=(colour, abs(mark.filled)),
+        edgecolor=colour,
+        ls=("-", "--")[mark.dashed],
+    )
     down = axes.yaxis_inverted()
     ends = axes.transData.transform([corners[:2], corners[2:]])
     full = mark.filled > 0.5  # a word within it is left out where it has no room

@@ -175,7 +175,7 @@ class Rule:
 class Box:
     """A rectangle from (x0, y0) to (x1, y1) with a label in its upper left corner; `filled` is the opacity inside. Filled
     wholly, it is the ground of its label; without room for it, its first word or a weight is small at the foot of the cell, or a line is drawn; below
-    0, it fades what it lies on.
+    0, it fades what it lies on. Its frame may be `dashed`.
     """
 
     x0: float
@@ -185,6 +185,7 @@ class Box:
     label: str = ""
     kind: int = 0
     filled: float = 0.0
+    dashed: bool = False
 
 
 def cell(x, y, kind: int) -> Box:

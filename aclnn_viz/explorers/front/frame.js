@@ -94,6 +94,8 @@ class Frame extends Marks {
       context.fillStyle = mark.colour;
       context.fill();
     } else if (mark.mark === "Bars" || mark.mark === "Band") {
+      const alike = this.marks.some(({ dashed }) => dashed) && this.marks.find((one) => one.mark === "Box" && one.kind === mark.kind);
+      if (alike) { this.little(context, alike, x, y); context.restore(); return; }
       if (mark.mark === "Band") context.globalAlpha = this.kit.theme.opacity.band;
       context.fillStyle = mark.mark === "Band" ? mark.colour : this.pattern(context, mark);
       context.fillRect(x, y - 5, 22, 10);
@@ -111,6 +113,17 @@ class Frame extends Marks {
       context.stroke();
     }
     context.restore();
+  }
+
+  // A sample of boxes that differ by their fill and dash as well.
+  little(context, { filled, dashed, colour }, x, y) {
+    context.fillStyle = context.strokeStyle = colour;
+    context.lineWidth = this.kit.theme.line.box;
+    context.globalAlpha = filled;
+    context.fillRect(x, y - 5, 22, 10);
+    context.globalAlpha = 1;
+    context.setLineDash(dashed ? DASHED : []);
+    context.strokeRect(x + 1, y - 5, 20, 10);
   }
 
   bar(context, { map, low, high }, step, height) {

@@ -1,5 +1,6 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
+const DASHED = [6, 3];  // of frames
 const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
 // -0.0006145 as -6.145e-4; what is no number stays.
@@ -139,8 +140,9 @@ class Marks {
     const room = Math.min(Math.abs(w), Math.abs(h)), tags = this.marks.filter(({ filled }) => filled === 1);
     const tagged = new Set(tags.map((one) => Math.round((one.y0 + one.y1) / 2) * columns + Math.round((one.x0 + one.x1) / 2)));
     const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
+    const tight = mark.digits && words.length && Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 > Math.abs(w), small = tight && this.fewer(context, mark.words, Math.abs(w) - 6);
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
-    const texts = words.length ? few && words : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
+    const texts = words.length ? few && words || small : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
       ?? this.digits(context, this.framed(mark), Math.abs(w) - 1, Math.abs(h)));
     if (!texts && !(map === "diverging" && room >= 8)) return;
     if (mark.digits && room >= 12) {  // cells of one colour are told apart
@@ -156,13 +158,22 @@ class Marks {
       const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
       const rows = texts ? texts[k].split("\n") : [];
-      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light));
+      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light, small ? SMALLEST : TEXT));
       if (words.length && texts || texts?.[k]) continue;
       if (map === "diverging" && room >= 8 && values[k] < low / 16) {
         context.fillStyle = light ? cell.dark : cell.light;
         context.fillRect(x - Math.min(room / 4, 3.5), y - 0.75, Math.min(room / 2, 7), 1.5);  // a minus, not a strike
       }
     }
+  }
+
+  // Numbers as small words of three digits, or two for those too long; null without room.
+  fewer(context, words, wide) {
+    const found = words.map((word) => (Number.isFinite(Number(word)) ? [3, 2, 1] : [0]).map((many) => {
+      const whole = Math.round(Math.abs(Number(word))), value = Number(word);  // digits before the point stay
+      return !many ? word : whole >= 10 ** many ? value.toFixed(0) : String(Number(value.toPrecision(many)));
+    }).find((one) => widthOf(context, one, SMALLEST) <= wide));
+    return found.every((one) => one !== undefined) ? found : null;
   }
 
   // The values of the cells that have a frame or a tag; nan in all others.
@@ -292,7 +303,7 @@ class Marks {
     write(context, text, x, y, this.kit.theme.text, TEXT, "left");
   }
 
-  box(context, { x0, y0, x1, y1, label, filled, colour }) {
+  box(context, { x0, y0, x1, y1, label, filled, dashed, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (filled < 0) {
@@ -329,7 +340,9 @@ class Marks {
     }
     context.strokeStyle = colour;
     context.lineWidth = this.kit.theme.line.box;
+    context.setLineDash(dashed ? DASHED : []);
     context.strokeRect(left, top, wide, tall);
+    context.setLineDash([]);
     if (filled > 0.5) {  // a word in its middle, where it has room
       const near = (at, middle, size) => Math.abs(at - middle) < size / 2 + 9, x = left + wide / 2, y = top + tall / 2;
       const held = this.marks.some((one) => one.mark === "Grip" && near(this.sx(one.x), x, wide) && near(this.sy(one.y), y, tall));

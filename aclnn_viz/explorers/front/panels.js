@@ -1,7 +1,7 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
-const BESIDE = 8, FINGER = 44, HIGHEST = 500;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all
+const BESIDE = 8, FINGER = 44, HIGHEST = 500, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -100,7 +100,9 @@ class Drawing extends Frame {
   // Give the figure its place; returns whether its size has to be read again.
   fit(spec) {
     this.spec = spec;
-    const style = [spec.span, spec.rows, `${spec.least}px`], grown = spec.height ? "" : Math.abs((spec.x.high - spec.x.low) / (spec.y.high - spec.y.low)), key = [...style, spec.height, grown].join();
+    if (spec.opens[0] === 0) this.first = spec.height;  // what opens out of it is as high, so that nothing below moves
+    const high = spec.opens.length ? Math.max(spec.height, this.first ?? 0) : spec.height;
+    const style = [spec.span, spec.rows, `${spec.least}px`], grown = spec.height ? "" : Math.abs((spec.x.high - spec.x.low) / (spec.y.high - spec.y.low)), key = [...style, high, grown].join();
     if (this.style === key) return false;
     this.style = key;
     ["span", "rows", "least"].forEach((name, k) => this.panel.figure.style.setProperty(`--${name}`, style[k]));
@@ -109,8 +111,8 @@ class Drawing extends Frame {
     this.panel.stage.style.aspectRatio = grown;  // without a height of its own: as high as its axes are long
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
-    this.panel.stage.style.minHeight = `${spec.height}px`;
-    this.panel.figure.style.setProperty("--high", `${spec.height}px`);
+    this.panel.stage.style.minHeight = `${high}px`;
+    this.panel.figure.style.setProperty("--high", `${high}px`);
     this.panel.figure.classList.toggle("ae-square", spec.square && spec.height > 0);
     this.panel.top.style.cursor = spec.pick.length ? "pointer" : "";
     return true;
@@ -161,6 +163,10 @@ class Drawing extends Frame {
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
+    if (spec.opens[0]) {  // few cells stay small, and a list is no wider than its rows can be read
+      box.right = Math.min(box.right, box.left + (this.cells ? WIDEST * Math.abs(x.high - x.low) : 2 * spec.least));
+      if (this.cells) box.bottom = Math.min(box.bottom, box.top + HIGH * Math.abs(y.high - y.low));
+    }
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
     if (above) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
@@ -192,12 +198,42 @@ class Drawing extends Frame {
     context.globalAlpha = 1;
     const axes = JSON.stringify({ box, x: [x.low, x.high, x.scale], y: [y.low, y.high, y.scale] });
     const { panel } = this, [, from, , to] = spec.opens, middle = (this.sx(from) + this.sx(to)) / 2;
-    if (panel.sideways && from !== undefined && this.middle !== middle) this.afterwards(() => { panel.figure.scrollLeft = middle - panel.seen / 2; });
+    if (panel.sideways && from !== undefined && this.middle !== middle) this.afterwards(() => { panel.figure.scrollLeft = this.snapped(middle - (panel.seen + (this.cells ? box.left : 0)) / 2); });
     this.middle = middle;  // what is chosen is in sight
+    if (this.held || panel.sideways && this.cells) this.hold(legend);
     const spare = this.kit.crops && !spec.height ? Math.max(0, Math.floor(height - box.bottom - (x.ticks.length ? LINE + 8 : 8) - (x.label ? LINE : 0))) : 0;
     if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
+  }
+
+  // Where a cell begins at the words of the rows.
+  snapped(left) {
+    const wide = this.cells ? Math.abs(this.sx(1) - this.sx(0)) : 1;
+    return Math.round(left / wide) * wide;
+  }
+
+  // Where cells are scrolled sideways, the legend and the words of the rows stay.
+  hold(legend) {
+    const { panel, area: { left } } = this, { top, ratio, width, height, seen } = panel;
+    if (!this.held) {
+      this.held = element("canvas", { class: "ae-held", "aria-hidden": "true" });
+      panel.figure.append(this.held);
+      panel.figure.addEventListener("scrollend", () => {
+        const at = this.snapped(panel.figure.scrollLeft), end = panel.figure.scrollWidth - panel.figure.clientWidth;
+        if (this.cells && panel.sideways && panel.figure.scrollLeft < end - 1 && Math.abs(at - panel.figure.scrollLeft) > 1) panel.figure.scrollTo({ left: at, behavior: "smooth" });
+      });
+    }
+    this.held.hidden = !(panel.sideways && this.cells);
+    Object.assign(this.held, { width: seen * ratio, height: height * ratio });
+    Object.assign(this.held.style, { width: `${seen}px`, height: `${height}px`, marginTop: `${-height}px` });
+    const context = this.held.getContext("2d"), copy = (wide, high) => {
+      context.fillStyle = this.kit.theme.back;
+      context.fillRect(0, 0, wide * ratio, high * ratio);
+      context.drawImage(top, 0, 0, wide * ratio, high * ratio, 0, 0, wide * ratio, high * ratio);
+    };
+    copy(left - 2, height);
+    copy(Math.min(seen, width), legend + 2);
   }
 
   // The words of the hint: the cell under the pointer, or the values of every series at the nearest x.

@@ -79,8 +79,8 @@ class Player {
   offer(plays) {
     const labels = plays.map(({ label }) => label).join("\n");
     this.plays = plays;
-    if (this.labels === labels) return;
-    this.labels = labels;
+    if (this.labels === labels || this.stop) return;  // what goes keeps its button until it ends
+    [this.labels, this.at] = [labels, 1];  // the next press begins anew
     const button = (text, name, press) => {
       const made = element("button", { type: "button", title: name, "aria-label": name }, text);
       made.addEventListener("click", press);
@@ -128,7 +128,8 @@ class Player {
     if (!this.stop) return;
     this.stop();
     this.stop = null;
-    this.buttons.forEach((button, k) => { button.textContent = `▶ ${this.plays[k].label}`; });
+    this.buttons.forEach((button, k) => { if (this.plays[k]) button.textContent = `▶ ${this.plays[k].label}`; });
+    this.offer(this.plays);
   }
 
   step(by) {
