@@ -15,11 +15,10 @@ from aclnn_viz.explorers.norms import ZERO, reach
 from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, cell
 from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import told, written
+from aclnn_viz.pictures.text import choose, told, written
 from aclnn_viz.words.messages import message, tr
 
 NAMES = "x", "y", "z"  # coordinates of the point
-DOWN, NEAR = 2.9, 1.0  # the second slice: down beside the first, and to the right of it below
 
 
 def is_volume(op) -> bool:
@@ -50,27 +49,40 @@ class Volume:
         return sweep(tr("push the point through the slices"), "z", ends=(-0.66, 0.66))
 
     def caption(self, xp):
-        n, total = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), xp.sum(self.weights)
+        n, lost = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), 1.0 - xp.sum(self.weights)
+        deep, slices, most = self.shares[2], self.places[2], xp.max(self.weights)
+        share = xp.max(deep)
+        numbers = most, lost, deep[0], deep[-1], share, most / share
         return told(
-            first(xp, n == 0.0, total < 1.0 - 1e-9),
+            first(
+                xp, n == 0.0, lost > 1e-9, n + xp.max(xp.abs(self.gradient)) == 1.0, share == 1.0
+            ),
             message(
                 "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
             ),
             message(
-                "The [7:point] is at the edge: it reads [5:{voxels}], and the rest of its cell is outside. [b:What the point reads there is 0,] and that part of the [8:gradient] is lost."
+                "The [7:point] is at the edge, and reads [5:{n} of 8 voxels.] [b:Outside, the input counts as 0, and {lost} of the] [8:gradient] [b:is lost.]"
             ),
             message(
                 "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing."
-            )
-            if self.weights.size == 1
-            else message(
-                "The [7:point] reads the [5:{voxels}] around it, each with the area drawn as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]"
             ),
-            voxels=told(n == 1.0, message("{n} voxels"), message("one voxel"), n=written(n, ".0f")),
+            message(
+                "The [7:point] reads one slice alone, so a [5:voxel] has its area as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]"
+            ),
+            message(
+                "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} = [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]"
+            ),
+            n=written(n, ".0f"),
+            k=written(slices[0], ".0f"),
+            l=written(slices[-1], ".0f"),
+            **{
+                name: written(one, ".2f")
+                for name, one in zip("most lost a b share area".split(), numbers)
+            },
         )
 
     def panels(self, xp) -> list[Panel]:
-        return [_slices(xp, self), _grad(xp, self), _point(xp, self)]
+        return [make(xp, self) for make in (_slices, _grad, _point)]
 
 
 def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
@@ -106,89 +118,89 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
 def _slices(xp, found: Volume) -> Panel:
     """Return the two slices at the point, side by side, or one above the other on a narrow page, and a line for its depth."""
     depth, height, width = found.voxels.shape
-    room = 0.06 * max(width, height, 5)  # of a line of text
     # beside a slice there is room for a point outside
-    over, rail, deep = 1.2 * width + 0.6, -0.1 * width - 1.05, 1.1 * height - 0.2
-    first = xp.clip(xp.min(found.places[2]), 0.0, max(depth - 2.0, 0.0))
-    per = height / max(depth, 3)  # from slice to slice on the line
-
-    def seen(x, y, z):
-        slot = z - first
-        slot = xp.where(slot * slot == slot, slot, np.nan)  # of 0 and 1
-        return x + over * slot, y + DOWN * slot
-
-    marks = [mark for k in range(depth) for mark in _slice(xp, found, k, seen, room)]
-    marks += [
-        Note(rail - 0.8 * room, per * k, tr("slice {k}", k=k), "right")
-        for k in range(0, depth, int(room / per) + 1)
-    ]
-    moved, turned = tr("the point within its slice"), tr("the depth of the point")
-    pair = np.array([[over], [DOWN]]) * np.arange(min(depth, 2.0))
-    (*units, (o, f)), at = found.scales, [place + by for place, by in zip(found.at, pair)]
-    read = xp.where(found.weights > 0.0, found.places[2], np.nan)
-    marks += [
-        Line(*at, MOVED, "", 1.0),
-        *_shares(xp, found, seen, read),
-        Line(np.full(2, rail), per * np.array([-0.5, depth - 0.5]), PALE, "", 4.0),
-        Line(rail + 0.0 * read, per * read, READ, "", 6.0),
-        Bars(*np.full((2, 1), np.nan), READ, tr("area = weight = share of the gradient")),
+    right, over, rail = 1.1 * width - 0.5, 1.2 * width + 0.1, height + 0.15
+    per = over / (depth + 1)  # from slice to slice on the line, in the middle
+    start = (width - 1) / 2 + per
+    by = over * np.arange(min(depth, 2.0))
+    slots = xp.clip(xp.min(found.places[2]), 0.0, max(depth - 2.0, 0.0)) + by / over
+    deep = xp.max(
+        xp.where(found.places[2] == xp.reshape(slots, (-1, 1)), found.shares[2], 0.0), axis=1
+    )
+    ends = xp.where(deep > 0.0, slots, np.nan)
+    (u, v), (x, y) = (
+        [place + side + 0.0 * ends for place, side in zip(at, (by, 0.0))]
+        for at in (found.at, found.read)
+    )
+    (o, f), moved = found.scales[2], tr("the point within its slice")
+    marks = [
+        *(mark for k in range(depth) for mark in _slice(xp, found, k, over, slots, deep)),
+        *(cell(x[n], y[n], READ) for n in range(by.size)),
+        Line(strokes(xp, u, x), strokes(xp, v, y), READ, "", 2.6),
+        *_shares(xp, found, over * (found.places[2] - slots[0])),
+        *(Note(start + per * k, rail + 0.4, tr("slice {k}", k=k)) for k in range(depth)),
+        Box(start - per / 2, rail, start + per * (depth - 0.5), rail, kind=PALE),
+        Line(start + per * ends, rail + 0.0 * by, READ, tr("share of slice × area = weight"), 6.0),
         Grip(
-            rail, per * found.at[2], NAMES[2:], ((o, f / per, 1),), turned, MOVED, "place", "turn"
+            start + per * found.at[2],
+            rail,
+            NAMES[2:],
+            ((o - f / per * start, f / per, 0),),
+            tr("the depth of the point"),
+            MOVED,
+            look="turn",
         ),
     ]
-    for *place, by in zip(*at, pair.T):
-        here = tuple((o - f * by[n], f, n) for n, (o, f) in enumerate(units))
-        marks.append(Grip(*place, NAMES[:2], here, moved, MOVED, "place", "pin"))
-    right = 1.1 * width - 0.25
+    for n, side in enumerate(by):
+        here = tuple(
+            (o - f * at, f, k) for k, (at, (o, f)) in enumerate(zip((side, 0.0), found.scales))
+        )
+        x, look = found.at[0] + side, choose(deep[n] > 0.0, "dot", "pin")
+        marks.append(Grip(x, found.at[1], NAMES[:2], here, moved, MOVED, "place", look))
     return Panel(
         "volume",
         tr("input: drag the point and its depth"),
         marks,
-        bare(rail - 4.3 * room, right + over),
-        bare(deep + DOWN, -0.5 - 2.7 * room),
-        14,
+        bare(-1.0, right + over),
+        bare(rail + 0.7, -0.95),
+        15,
         0,
         square=True,
         rows=2,
-        folds=(right, NEAR - over, deep + 1.1 + room - DOWN),
+        folds=(right, -over, height + 0.55, height),
     )
 
 
-def _slice(xp, found: Volume, k: int, seen, room: float):
-    """Yield a slice with its name."""
+def _slice(xp, found: Volume, k: int, over, slots, deep):
+    """Yield slice `k` from `a`, fainter if it has no share."""
     _, height, width = found.voxels.shape
-    share = xp.sum(xp.where(found.places[2] == k, found.weights, 0.0))
-    a, b = seen(-0.5, -0.5, float(k))
-    name = told(
-        share > 0.0,
-        message("slice {k}: not read"),
-        message("slice {k}, share {share}"),
-        k=k,
-        share=written(share, ".2f"),
-    )
+    a, deep = over * (k - slots[0]), xp.sum(xp.where(slots == k, deep, 0.0))
     grey = "picture", found.voxels.min(), found.voxels.max()
-    # fainter if it is not read
-    yield Image(found.voxels[k], *grey, a + 0.5, b + 0.5, xp.where(share > 0.0, 1.0, 0.45))
-    yield Box(a, b, a + width, b + height, kind=GUIDE)
-    yield Note(a, b - room, name, "left")
-
-
-def _shares(xp, found: Volume, seen, z):
-    """Yield the way of the point into the slices `z` that it reads, frames of the voxels read, and in each slice a square as
-    large as its share, cut by them: areas are weights.
-    """
-    places, weights = found.places[:2], found.weights
-    sides = [share * xp.sqrt(found.shares[2]) for share in found.shares[:2]]
-    corners = (
-        xp.where(at == xp.min(at), at + 0.5 - side, at - 0.5) for at, side in zip(places, sides)
+    yield Image(found.voxels[k], *grey, a, 0.0, xp.where(deep > 0.0, 1.0, 0.45))
+    yield Box(a - 0.5, -0.5, a + width - 0.5, height - 0.5, kind=GUIDE)
+    yield Note(
+        a - 0.5, -0.73, tr("slice {k}, share {share}", k=k, share=written(deep, ".2f")), "left"
     )
-    (x, y), (left, top) = seen(*places, z), seen(*corners, z)
-    ways = zip(seen(*found.at[:2], z), seen(*found.read[:2], z))
-    yield Line(*(strokes(xp, *ends) for ends in ways), READ, "", 2.6)
-    for k in range(weights.size):
-        ends = left[k], top[k], left[k] + sides[0][k], top[k] + sides[1][k]
-        yield cell(x[k], y[k], READ)
-        yield Box(*ends, written(weights[k], ".2f"), READ, 0.85)
+
+
+def _shares(xp, found: Volume, by):
+    """Yield the parts of the square about the point in the voxels read: their areas, times the share of the slice, are weights."""
+    sides = found.shares[:2]
+    left, top = (
+        xp.where(at == xp.min(at), at + 0.5 - side, at - 0.5)
+        for at, side in zip(found.places, sides)
+    )
+    left = left + xp.where(found.weights > 0.0, by, np.nan)
+    for k, weight in enumerate(found.weights):
+        yield Box(
+            left[k],
+            top[k],
+            left[k] + sides[0][k],
+            top[k] + sides[1][k],
+            written(weight, ".2f"),
+            READ,
+            0.85 * found.shares[2][k],
+        )
 
 
 def _grad(xp, found: Volume) -> Panel:
@@ -198,12 +210,18 @@ def _grad(xp, found: Volume) -> Panel:
     row = np.arange(depth * (height + 1.0)) - 1.0  # a blank row before each slice
     there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
     back = xp.sum(xp.where(there, found.weights, 0.0), axis=-1)
-    blank, high = np.zeros((row.size, width)), xp.maximum(xp.max(back), 0.01)
-    blank[:: height + 1] = np.nan
     return Panel(
         "back",
         tr("inputGrad for a gradient of 1"),
-        (Heat(back + blank, "shares", 0.0, high, digits=True),),
+        (
+            Heat(
+                xp.where(row[:, None] % (height + 1) < height, back, np.nan),
+                "shares",
+                0.0,
+                1.0,
+                digits=True,
+            ),
+        ),
         Axis(tr("column")),
         Axis(
             tr("slice, row"),
@@ -212,19 +230,19 @@ def _grad(xp, found: Volume) -> Panel:
                 for k, at in np.ndindex(depth, height + 1)
             ],
         ),
-        6,
-        330,
+        5,
+        290,
     )
 
 
 def _point(xp, found: Volume) -> Panel:
-    at, high = np.arange(3.0), reach(xp, 2.0, found.gradient)
+    at, high = np.arange(3.0), reach(xp, 4.0, found.gradient)
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),
         (Bars(at, found.gradient, GRADIENT, "", 0.5), ZERO),
         Axis("", -0.6, 2.6, ticks=[*zip(at, NAMES)]),
         Axis("", -high, high),
-        6,
-        150,
+        5,
+        120,
     )

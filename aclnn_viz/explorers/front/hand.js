@@ -48,7 +48,8 @@ function grab(drawing, node, start, move, end = () => {}) {
   node.addEventListener("pointermove", (event) => {
     if (pointer === null) drawing.panel.point(...at(event));  // the node lies over what is hinted at
     if (event.pointerId !== pointer) return;
-    drawing.panel.over = at(event);  // the next picture has its hint there
+    if (drawing.spec.folds.length) drawing.panel.leave();  // it would cover the slice that it speaks of
+    else drawing.panel.over = at(event);  // the next picture has its hint there
     move(...at(event));
   });
   node.addEventListener("pointerleave", () => { if (pointer === null) drawing.panel.leave(); });

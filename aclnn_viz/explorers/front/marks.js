@@ -88,6 +88,7 @@ class Marks {
       if (!Number.isFinite(top)) continue;
       context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
     }
+    if (x.length < 4 && y.every((value) => value === 0)) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
   }
 
   band(context, { x, low, high, colour }) {
@@ -333,6 +334,14 @@ class Marks {
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
     }
+    if (this.spec.folds.length && Math.abs(x1 - x0 - 1) < 1e-6 && !filled) {  // about a point: what is read lies over it, the rest is lost
+      context.strokeStyle = colour;
+      context.lineWidth = this.kit.theme.line.box;
+      context.setLineDash([5, 3]);
+      context.strokeRect(left, top, wide, tall);
+      context.setLineDash([]);
+      return;
+    }
     if (this.cells) {  // they are light and dark in either theme
       context.strokeStyle = this.kit.theme.back;
       context.lineWidth = 3.4;
@@ -343,6 +352,10 @@ class Marks {
     context.setLineDash(dashed ? DASHED : []);
     context.strokeRect(left, top, wide, tall);
     context.setLineDash([]);
+    if (this.spec.folds.length && filled) {  // its strength tells as much as its size: the word lies aside
+      this.outside(context, label, left + wide / 2, top + tall / 2);
+      return;
+    }
     if (filled > 0.5) {  // a word in its middle, where it has room
       const near = (at, middle, size) => Math.abs(at - middle) < size / 2 + 9, x = left + wide / 2, y = top + tall / 2;
       const held = this.marks.some((one) => one.mark === "Grip" && near(this.sx(one.x), x, wide) && near(this.sy(one.y), y, tall));
@@ -444,7 +457,8 @@ class Marks {
     }
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
-      const kept = shortened(context, row, room, size);
+      const kept = shortened(context, row, room, size), long = widthOf(context, kept, size);
+      if (this.spec.folds.length) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
       write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }

@@ -16,14 +16,15 @@ function cropped(panel) {
   return { ...panel, x: { ...x, low: x.low + off, high: x.high - off + dx }, y: { ...y, low: y.low + dy } };
 }
 
-// Moves the places of a mark that lie right of an edge.
-function lowered(mark, [edge, ...by]) {
+// Moves the places of a mark that lie right of an edge; a mark that lies below a floor, between both sides, goes by half as much along.
+function lowered(mark, [end, across, down, floor]) {
+  const all = mark.y ?? mark.y0, under = Math.min(...(all?.length === undefined ? [all] : all)) > floor, [edge, by] = under ? [-Infinity, [across / 2, down]] : [end, [across, down]];
   const moved = (at, along, k) => along.map((value, n) => value + (at[n] > edge ? by[k] : 0));
   for (const [x, y] of [["x", "y"], ["x0", "y0"], ["x1", "y1"]]) {
     if (!(x in mark)) continue;
-    const [across, down] = [mark[x], mark[y]].map((at) => (at.length === undefined ? [at] : at)), single = across !== mark[x];
-    const made = [moved(across, across, 0), moved(across, down, 1)];
-    if (mark.units && across[0] > edge) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by[axis], unit, axis]);
+    const [us, vs] = [mark[x], mark[y]].map((at) => (at.length === undefined ? [at] : at)), single = us !== mark[x];
+    const made = [moved(us, us, 0), moved(us, vs, 1)];
+    if (mark.units && us[0] > edge) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by[axis], unit, axis]);
     [mark[x], mark[y]] = single ? made.map(([at]) => at) : made;
   }
 }
@@ -272,7 +273,7 @@ class Drawing extends Frame {
       const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
       if (spec.folds.length) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
       const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
-      const area = mark === "Image" && this.marks.find((each) => each.filled > 0.5 && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
+      const area = mark === "Image" && this.marks.find((each) => each.filled > (spec.folds.length ? 0 : 0.5) && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
       if (area) lines[0] += ` × ${area.label}`;  // the weight of a pixel
     }
     if (spec.square || lines.length || this.marks.some(({ values }) => values)) return lines.join();
