@@ -57,7 +57,7 @@ def _tried(made):
     start, one = made.default, made.metadata["control"]
     few = {start: message("none"), 3: "3"}
     if one["kind"] == "real":
-        few = {value: f"{value:g}" for value in (start, 0.5, 2.0)}
+        few = {start: message("0: from the sizes"), 0.5: "0.5", 2.0: "2"}
     elif one["label"] != "paddingIdx":
         return made
     return vendors(control(start, one["label"], one["group"], options=few))
@@ -73,7 +73,7 @@ class Plane:
     weights: np.ndarray  # weight of each element in each output, shape (outputs, rows, columns)
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each element, summed over all outputs, shape (rows, columns)
-    windows: np.ndarray  # rectangle around what each output reads, (outputs, 4), nan for nothing
+    read: np.ndarray  # whether each output reads each element, shape (outputs, rows, columns)
     senders: np.ndarray  # outputs that read one element of each output, which most read, then -1
     shared: np.ndarray  # the number of this element
     inputs: object  # the elements, where each output takes the largest of its window; else None
@@ -82,9 +82,10 @@ class Plane:
 
     def chosen(self, xp):
         """Return the number of the chosen output, which sends its gradient in the animation."""
-        (rows, columns), last = self.gradient.shape, len(self.weights) - 1
-        row, column = self.state.row, xp.minimum(self.state.column, columns - 1)
-        return xp.minimum(xp.minimum(row, rows - 1) * columns + column, last)
+        rows, columns = self.gradient.shape
+        row = xp.minimum(self.state.row, rows - 1)
+        column = xp.minimum(self.state.column, columns - 1)
+        return xp.minimum(row * columns + column, len(self.weights) - 1)
 
     def panels(self, xp) -> list[Panel]:
         k, many = self.chosen(xp), len(self.weights)
@@ -93,15 +94,14 @@ class Plane:
         sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
         arrived = xp.where(self.state.sent < 1.0, sending, self.arrived)
         most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each))
-        sent = each.reshape(many, -1)[self.senders, self.shared[:, None]]
-        sends = np.where(self.senders < 0, 0.0, sent)
+        sends = each.reshape(many, -1)[self.senders, self.shared[:, None]] * (self.senders >= 0)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
         most_of = np.abs([*sends.T, *sends.cumsum(axis=1).T]).max(axis=0)
         high = element(xp, 1.1 * 2.0 ** np.frexp(most_of)[1], k)  # a round number above them
         return [
             _both(xp, self, k, who, arrived, shared, most or 1.0),
-            _adds(xp, self, who, parts, shared, high),
+            _adds(xp, self, k, who, parts, shared, high),
         ]
 
     def plays(self) -> tuple[dict, ...]:
@@ -149,7 +149,7 @@ class Plane:
         )
         then = told(
             m > 1,
-            message("[b:No other output sends to this element,] so nothing is added."),
+            message("[b:No other output sends to what this one reads,] so nothing is added."),
             message(
                 "Up to {m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]"
             )
@@ -186,12 +186,10 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     own = sheet(XP, np.arange(whole.size).reshape(given[upstream].shape), state)
     weights = np.stack([brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]])
     arrived = brought(whole)
-    read = weights != 0.0
-    low, high = _ends(read, np.indices(arrived.shape)[::-1, None])
-    windows = np.vstack([low - 0.5, high + 0.5]).T
+    read = senders = weights != 0.0
     if "kernelSize" in given and (read.sum(axis=(1, 2)) == 1).all():
         inputs = sheet(XP, given[source], state)
-        windows = _pooled(given, own.shape, arrived.shape)
+        read = _pooled(given, own.shape, arrived.shape)
     named = (
         (name, one)
         for name, one in given.items()
@@ -204,8 +202,8 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
         weights,
         whole.reshape(-1)[own],
         arrived,
-        windows,
-        *_senders(read),
+        read,
+        *_senders(senders),
         inputs,
         next(named, ()),
         state,
@@ -216,47 +214,47 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     """Return both matrices of gradients, with frames about output `k`, the outputs `who`, and the element at `shared`."""
     (height, columns), (rows, wide) = found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
-    both, below = np.full((tall, far), np.nan), np.full((tall - rows, wide), np.nan)
-    both[:height, :columns] = found.gradient
+    both = np.pad(found.gradient, ((0, tall - height), (0, GAP)), constant_values=np.nan)
+    below = np.full((tall - rows, wide), np.nan)
     cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
-    window = element(xp, found.windows, k) + np.array((far, 0, far, 0))
-    left, top, right, bottom = (window[at] for at in range(4))
-    # within a matrix the beam runs along borders of cells, so it strikes no number out
-    start, gap = column + 0.5 + 0.0 * left, (columns + 0.2, far - 0.5)  # nan where nothing is read
-    along = start, *gap, left, np.nan, start, *gap, left
-    down = row - 0.5, row - 0.5, top, top, np.nan, row + 0.5, row + 0.5, bottom, bottom
+    r, c = np.indices(found.arrived.shape)
+    ends = *_ends(found.read, c + far), *_ends(found.read, r)
+    left, right, top, bottom = (element(xp, end, k) for end in ends)
+    gap, edge = (columns - (-0.2 if found.places else 0.5), far - 0.5), row + 0.0 * top
+    down = edge - 0.5, top - 0.5, np.nan, edge + 0.5, bottom + 0.5  # nan where nothing is read
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
-    added = xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide
     head = tr("{output}: gradient of {input}", output=found.output, input=found.source)
+    weights, read = (element(xp, each, k) for each in (found.weights, found.read))
     marks = [
-        Heat(cells, "diverging", -most, most, digits=True),
+        Heat(cells, "diverging", -most, most, True, (), read),
         Note(-0.45, -0.85, found.upstream, "left"),
         Note(far + wide - 0.55, -0.85, head, "right"),
         *(cell(x[n], y[n], INK) for n in range(who.size)),
-        Line(*(xp.concat([point(end) for end in ends]) for ends in (along, down)), READ, "", 2.4),
-        Box(left, top, right, bottom, kind=READ),
+        Line(np.array([*gap, np.nan, *gap]), xp.concat([*map(point, down)]), READ, "", 2.4),
+        Box(left - 0.5, top - 0.5, right + 0.5, bottom + 0.5, kind=READ),
     ]
-    weights = element(xp, found.weights, k)
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         x, takes = c + far, weights[r, c] != 0.0
         tag = Box(x - 0.42, r + 0.14, x + 0.42, r + 0.48, "", READ, 1.0)
         share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
         if found.inputs is not None:
             value = f"{found.inputs[r, c]:.2g}"
-            beside = ~takes & (left < x) & (x < right) & (top < r) & (r < bottom)
-            marks += only(xp, beside, replace(tag, label=f"{value} {found.source}", kind=GUIDE))
+            rest = read[r, c] & ~takes
+            marks += only(xp, rest, replace(tag, label=f"{value} {found.source}", kind=GUIDE))
             share = f"max {value}"
         marks += only(xp, takes, replace(tag, label=share))
-    marks += [cell(*added, GRADIENT), cell(column, row, MOVED)]
+    marks += [
+        cell(xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
+        cell(column, row, MOVED),
+    ]
     if found.places:
         name, places = found.places
         marks.append(Note(columns - 0.1, -0.85, name))
         marks += [Note(columns - 0.4, float(r), f"→ {at}", "left") for r, at in enumerate(places)]
-    known = [*np.ndindex(height, columns)][: len(found.weights)]
-    r, c = np.array(known, float).T
-    texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in known]
-    sets = [(("row", y), ("column", x)) for y, x in known]
-    label = tr("the chosen output: drag to choose another output")
+    every = [*np.ndindex(height, columns)]
+    texts = [f"{found.upstream}[{y}, {x}] = {number(found.gradient[y, x])}" for y, x in every]
+    sets = [(("row", y), ("column", x)) for y, x in every]
+    label, (r, c) = tr("the chosen output: drag to choose another output"), np.array(every).T
     marks += [
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
         Grip(column + 0.42, row + 0.42, ("column", "row"), HELD, label, MOVED),
@@ -276,8 +274,8 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     )
 
 
-def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
-    """Return the gradients that the outputs `who` send to one of the chosen output's elements."""
+def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
+    """Return the gradients that the outputs `who` send to one of the elements of the chosen output `k`."""
     many = who.size
 
     def place(at, matrix):
@@ -288,29 +286,29 @@ def _adds(xp, found: Plane, who, parts, shared, high: float) -> Panel:
             column=written(at % columns, "d"),
         )
 
-    named = [(k, choose(who[k] < 0, place(who[k], found.gradient), "")) for k in range(many)]
-    marks = (
-        ZERO,
-        Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
-        Bars(
-            point(many + 0.5),
-            point(xp.sum(parts)),
-            GRADIENT,
-            tr("gradient that the element gets"),
-            0.7,
-        ),
-    )
-    title = told(
-        who[0] < 0,
-        message("element {place} of {output} adds up"),
-        message("no element of {output} gets a gradient"),
-        output=found.output,
-        place=place(shared, found.arrived),
-    )
+    named = [(n, choose(who[n] < 0, place(who[n], found.gradient), "")) for n in range(many)]
+    at, part = (xp.sum(xp.where(who == k, each, 0.0)) for each in (np.arange(many), parts))
     return Panel(
         "adds",
-        title,
-        marks,
+        told(
+            who[0] < 0,
+            message("element {place} of {output} adds up"),
+            message("no element of {output} gets a gradient"),
+            output=found.output,
+            place=place(shared, found.arrived),
+        ),
+        (
+            ZERO,
+            Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
+            Bars(
+                point(many + 0.5),
+                point(xp.sum(parts)),
+                GRADIENT,
+                tr("gradient that the element gets"),
+                0.7,
+            ),
+            Box(at - 0.35, 0.0, at + 0.35, part, kind=MOVED),
+        ),
         Axis(found.upstream, -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum")))),
         Axis("", -high, high),
         7,
@@ -334,11 +332,11 @@ def _ends(read: np.ndarray, values: np.ndarray) -> list:
 
 
 def _pooled(given: dict, outputs: tuple, inputs: tuple) -> np.ndarray:
-    """Return the windows of pooling, (outputs, 4), without what lies in the padding."""
+    """Return whether a window of pooling covers an element, (outputs, rows, columns)."""
     kernel, stride, padding, dilation = (
-        np.resize(given[name] or given["kernelSize"], 2)
+        np.resize(given[name] or given["kernelSize"], 2)[:, None, None]
         for name in ("kernelSize", "stride", "padding", "dilation")
     )
-    low = np.indices(outputs).reshape(2, -1).T[:KNOWN] * stride - padding
-    high = np.minimum(low + (kernel - 1) * dilation, np.array(inputs) - 1)
-    return np.hstack([np.maximum(low, 0)[:, ::-1] - 0.5, high[:, ::-1] + 0.5])
+    start = np.indices(outputs).reshape(2, -1).T[:KNOWN, :, None, None] * stride
+    away = np.indices(inputs) + padding - start
+    return ((away >= 0) & (away < kernel * dilation) & (away % dilation == 0)).all(axis=1)

@@ -73,7 +73,8 @@ class Heat:
     """A matrix (rows, columns): cell (r, c) covers r - 0.5 to r + 0.5, rows downwards; nan is left empty.
 
     `map` is "sequential", "diverging", "shares" or "grey", from `low` to `high`. With `digits`, cells show numbers that fit; `words`,
-    row by row, replace them, with `digits` only in cells that they fit.
+    row by row, replace them, with `digits` only in cells that they fit. Of cells as many as `bright` has, at the upper right, the
+    browser fades those that are 0 there; elsewhere those without a frame.
     """
 
     values: np.ndarray
@@ -82,6 +83,7 @@ class Heat:
     high: float
     digits: bool = False
     words: tuple = ()
+    bright: np.ndarray = None
 
 
 @record

@@ -184,7 +184,8 @@ class Form:
     def mark(self, one):
         made = {"mark": type(one).__name__}
         for name, is_array in _fields(type(one)):
-            made[name] = (self.array if is_array else self.plain)(getattr(one, name))
+            value = getattr(one, name)
+            made[name] = (self.array if is_array and value is not None else self.plain)(value)
         return made
 
     def panel(self, one: Panel) -> dict:

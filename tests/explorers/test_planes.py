@@ -29,10 +29,9 @@ def framed(shown, *kinds):
 @EVERY
 def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
     _, data, found = opened(name)
-    total = np.zeros(found.arrived.shape)
-    for k, sent in enumerate(found.gradient.ravel()):
-        total += sent * found.weights[k]
-    np.testing.assert_allclose(found.arrived, total, atol=1e-12)
+    np.testing.assert_allclose(
+        found.arrived, np.tensordot(found.gradient.ravel(), found.weights, 1), atol=1e-12
+    )
     out = data.outputs[found.output]
     np.testing.assert_allclose(found.arrived, out.reshape(-1, *out.shape[-2:])[0], atol=1e-5)
 
@@ -40,12 +39,8 @@ def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
 def test_the_weights_are_those_of_plain_windows():
     _, _, found = opened("avg_pool")  # windows of 2 x 2, steps (2, 1), a row of padding
     wanted = np.zeros((3, 3, 5, 4))
-    for i in range(3):
-        for j in range(3):
-            for r in (2 * i - 1, 2 * i):
-                for c in (j, j + 1):
-                    if 0 <= r < 5:
-                        wanted[i, j, r, c] = 1 / 4
+    for i, j in np.ndindex(3, 3):
+        wanted[i, j, max(2 * i - 1, 0) : 2 * i + 1, j : j + 2] = 1 / 4
     np.testing.assert_allclose(found.weights, wanted.reshape(9, 5, 4))
     _, _, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
     places = padded.weights.reshape(8, 5, 5, 4).argmax(axis=-1)
@@ -63,10 +58,8 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     whole = n // 2
-    wanted = sum(
-        np.clip(n / 2 - k, 0, 1) * sent * found.weights[k]
-        for k, sent in enumerate(found.gradient.ravel())
-    )
+    gone = np.clip(n / 2 - np.arange(n), 0, 1) * found.gradient.ravel()
+    wanted = np.tensordot(gone, found.weights, 1)
     np.testing.assert_allclose(arrived, wanted, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
     box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
@@ -113,29 +106,31 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
             else f" {low} times its gradient."
         )
         assert (f"from {low} to {high}." if low != high else one) in said
-    shown, down, across = subject.show(data), *np.nonzero(read)
-    (window, *tagged), far = framed(shown, READ), planes.GAP + columns
-    wanted = across.min() - 0.5, down.max() + 0.5
+    shown, seen = subject.show(data), read.copy()
     if pooled:  # 2 x 2, steps (2, 1), a row of padding
-        wanted = column - 0.5, 2 * row + 0.5
-    assert (window.x0 - far, window.y1) == wanted
+        seen[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2] = True
+    heat = mark(shown, "planes", Heat)
+    np.testing.assert_array_equal(heat.bright, seen)
+    (down, across), (window, *tagged) = np.nonzero(seen), framed(shown, READ)
+    far = planes.GAP + columns
+    assert (window.x0 - far, window.y1) == (across.min() - 0.5, down.max() + 0.5)
     tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in tagged}
     if max(rows, len(weights)) <= planes.WEIGHED:
         wanted = {at: f"×{weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
-            given = data.inputs["self"][0, 0]
-            around = np.s_[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2]
-            wanted = {(down[0], across[0]): f"max {given[around].max():.2g}"}
-            others = sorted(float(box.label.split()[0]) for box in framed(shown, GUIDE))
-            np.testing.assert_allclose(others, np.sort(given[around].ravel())[:-1], rtol=0.05)
+            *least, most = np.sort(data.inputs["self"][0, 0][seen])
+            wanted = {tuple(np.argwhere(read)[0]): f"max {most:.2g}"}
+            assert {box.label for box in framed(shown, GUIDE)} == {
+                f"{one:.2g} self" for one in least
+            }
         assert tags == wanted
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
     assert (sent != 0).sum() <= shared
     senders = np.flatnonzero(every[:, read & (counts == shared)][:, 0])
+    own = mark(shown, "adds", Box)
+    assert [own.x0 + 0.35] == [*np.flatnonzero(senders == k)] and own.y1 == sent[int(own.x1)]
     assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
         divmod(at, columns) for at in senders
     ]
     (added,) = framed(shown, GRADIENT)  # the element that the other panel adds up
-    assert mark(shown, "planes", Heat).values[int(added.y0 + 0.5), int(added.x0 + 0.5)] == (
-        pytest.approx(sent.sum())
-    )
+    assert heat.values[int(added.y0 + 0.5), int(added.x0 + 0.5)] == pytest.approx(sent.sum())

@@ -3,6 +3,9 @@
 const DASHED = [6, 3];  // of frames
 const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
+// How far a number goes up in its cell, so that it stands in the middle of the room above its tag.
+const lifted = (tall) => (0.34 * tall > LINE ? 0.18 * tall : tall > 2 * footOf(tall) + 4 ? footOf(tall) / 2 + 1 : 0);
+const FADED = 0.75, QUIET = 0.62;  // opacity of what lies over the colour of a faded cell, and of its number: at least 4.5:1
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
 
@@ -16,6 +19,13 @@ class Marks {
     context.beginPath();
     trace(context, x, y, this.sx, this.sy, x.length > 2 * (this.area.right - this.area.left));
     context.stroke();
+    if (!(this.spec.folds > 0)) return;  // of matrices
+    context.fillStyle = colour;  // what lies between both sides of a link
+    context.globalAlpha = this.kit.theme.opacity.band / 2;
+    const half = (x.length - 1) / 2, ends = [...x.keys()].filter((k) => k !== half);
+    context.beginPath();
+    [...ends.slice(0, half), ...ends.slice(half).reverse()].forEach((k) => context.lineTo(this.sx(x[k]), this.sy(y[k])));
+    context.fill();
   }
 
   dots(context, mark) {
@@ -138,13 +148,17 @@ class Marks {
 
   heat(context, mark) {
     const { values, columns, map, low, high } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
-    const room = Math.min(Math.abs(w), Math.abs(h)), tags = this.marks.filter(({ filled }) => filled === 1);
+    const bright = this.brightness(mark), room = Math.min(Math.abs(w), Math.abs(h)), tags = this.marks.filter(({ filled }) => filled === 1);
     const tagged = new Set(tags.map((one) => Math.round((one.y0 + one.y1) / 2) * columns + Math.round((one.x0 + one.x1) / 2)));
     const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
     const tight = mark.digits && words.length && Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 > Math.abs(w), small = tight && this.fewer(context, mark.words, Math.abs(w) - 6);
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
     const texts = words.length ? few && words || small : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
       ?? this.digits(context, this.framed(mark), Math.abs(w) - 1, Math.abs(h)));
+    context.fillStyle = this.kit.theme.back;
+    context.globalAlpha = FADED;
+    for (let k = 0; k < values.length; k += 1) if (!bright(k) && !Number.isNaN(values[k])) context.fillRect(x0 + k % columns * w, y0 + Math.floor(k / columns) * h, w, h);
+    context.globalAlpha = 1;
     if (!texts && !(map === "diverging" && room >= 8)) return;
     if (mark.digits && room >= 12) {  // cells of one colour are told apart
       context.strokeStyle = this.kit.theme.faint;
@@ -154,10 +168,11 @@ class Marks {
       context.stroke();
     }
     for (let k = 0; k < values.length; k += 1) {
-      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? Math.max(footOf(h) + 6 - h / 2, 0) : 0);
+      const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? lifted(h) : 0);
       const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
-      const bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
-      const light = Number.isNaN(values[k]) ? !this.kit.theme.dark : bright;
+      const shines = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
+      const light = Number.isNaN(values[k]) || !bright(k) ? !this.kit.theme.dark : shines;
+      context.globalAlpha = bright(k) ? 1 : QUIET;
       const rows = texts ? texts[k].split("\n") : [];
       rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light, small ? SMALLEST : TEXT));
       if (words.length && texts || texts?.[k]) continue;
@@ -175,6 +190,35 @@ class Marks {
       return !many ? word : whole >= 10 ** many ? value.toFixed(0) : String(Number(value.toPrecision(many)));
     }).find((one) => widthOf(context, one, SMALLEST) <= wide));
     return found.every((one) => one !== undefined) ? found : null;
+  }
+
+  // Whether a cell is one that stands out: all do where none is named, else those and the cells with a frame.
+  brightness({ bright, wide, columns }) {
+    if (!bright) return () => true;
+    const [left, top] = this.spec.second ?? [columns - wide, 0], out = new Set();
+    bright.forEach((one, k) => { if (one) out.add((Math.floor(k / wide) + top) * columns + k % wide + left); });
+    for (const { mark, filled, x0, y0, x1, y1 } of this.marks) {
+      if (mark === "Box" && !filled && Math.abs(x1 - x0 - 1) + Math.abs(y1 - y0 - 1) < 1e-3) out.add(Math.round((y0 + y1) / 2) * columns + Math.round((x0 + x1) / 2));
+    }
+    this.out = out;
+    return (k) => out.has(k);
+  }
+
+  // The sides of those cells in a box of several that stand out, where there are others in it.
+  frame(x0, y0, x1, y1) {
+    const { columns } = this.marks.find(({ bright }) => bright) ?? {}, sides = [];
+    if (!columns) return null;
+    const inside = (x, y) => x > x0 && x < x1 && y > y0 && y < y1 && this.out.has(y * columns + x);
+    for (let y = Math.ceil(y0); y < y1; y += 1) {
+      for (let x = Math.ceil(x0); x < x1; x += 1) {
+        if (!inside(x, y)) continue;
+        for (const [a, b] of [[-1, 0], [1, 0], [0, -1], [0, 1]]) {
+          const [u, v] = [Math.abs(b) / 2, Math.abs(a) / 2], at = [x + a / 2, y + b / 2];
+          if (!inside(x + a, y + b)) sides.push([this.sx(at[0] - u), this.sy(at[1] - v), this.sx(at[0] + u), this.sy(at[1] + v)]);
+        }
+      }
+    }
+    return sides;
   }
 
   // The values of the cells that have a frame or a tag; nan in all others.
@@ -315,17 +359,19 @@ class Marks {
       return;
     }
     const bare = label.replace(/^[^-\d]+| .*$/g, ""), ways = [[label, TEXT], [label, SMALLEST], [bare, TEXT]];
-    const [short, sized] = tall > LINE && ways.find(([text, size]) => widthOf(context, text, size) + 4 < wide) || [];
+    const alike = this.marks.filter((one) => one.filled === 1 && one.colour === colour).map((one) => one.label);  // all large, or none
+    const fits = (text, size) => widthOf(context, text, size) + 12 < wide, large = alike.every((one) => fits(one, TEXT));
+    const [short, sized] = tall > LINE && ways.find(([text, size]) => (text !== label || size !== TEXT || large) && fits(text, size)) || [];
     if (filled === 1 && !short) {  // without room: at the foot of its cell what has room, its first word or its weight, or a line
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)], foot = this.sy(row + 0.5) - 1;
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
       const [word] = label.split(" "), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
-      const text = [label, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 2 <= w);
+      const text = [label, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 10 <= w);
       if (word === bare && text !== label) return;  // a number that is no weight has no sign of its own
       const high = text && h > 2 * footOf(h) + 4 ? footOf(h) : 3;
       context.fillStyle = colour;
-      context.fillRect(this.sx(column - 0.5) + 1, foot - high, w - 2, high);
-      if (high > 3) write(context, text, this.sx(column), foot - high / 2 + 0.5, this.kit.theme.back, SMALLEST);
+      context.fillRect(this.sx(column - 0.5) + 3, foot - 2 - high, w - 6, high);
+      if (high > 3) write(context, text, this.sx(column), foot - 2 - high / 2 + 0.5, this.kit.theme.back, SMALLEST);
       return;
     }
     if (filled) {
@@ -342,15 +388,18 @@ class Marks {
       context.setLineDash([]);
       return;
     }
-    if (this.cells) {  // they are light and dark in either theme
-      context.strokeStyle = this.kit.theme.back;
-      context.lineWidth = 3.4;
-      context.strokeRect(left, top, wide, tall);
-    }
-    context.strokeStyle = colour;
-    context.lineWidth = this.kit.theme.line.box;
+    const frame = !filled && this.frame(x0, y0, x1, y1) || [[left, top, left + wide, top], [left + wide, top, left + wide, top + tall],
+      [left + wide, top + tall, left, top + tall], [left, top + tall, left, top]];
+    const stroke = (ink, width) => {
+      Object.assign(context, { strokeStyle: ink, lineWidth: width, lineCap: dashed ? "butt" : "square" });
+      context.beginPath();
+      for (const [a, b, c, d] of frame) { context.moveTo(a, b); context.lineTo(c, d); }
+      context.stroke();
+      context.lineCap = "butt";
+    };
+    if (this.cells) stroke(this.kit.theme.back, 3.4);  // they are light and dark in either theme
     context.setLineDash(dashed ? DASHED : []);
-    context.strokeRect(left, top, wide, tall);
+    stroke(colour, this.kit.theme.line.box);
     context.setLineDash([]);
     if (this.spec.folds.length && filled) {  // its strength tells as much as its size: the word lies aside
       this.outside(context, label, left + wide / 2, top + tall / 2);

@@ -30,7 +30,7 @@ function lowered(mark, [end, across, down, floor]) {
 }
 
 // Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the row between them is
-// crossed by the link, which runs along borders of cells to the box that follows it. Adds to the arrays those of its own.
+// crossed by the link, from the column of the grip to the box that follows it. Adds to the arrays those of its own.
 function folded(panel, arrays) {
   const { folds, x, y, marks } = panel;
   if (!folds || folds.length || x.high - x.low <= BESIDE) return panel;
@@ -48,16 +48,16 @@ function folded(panel, arrays) {
   const moved = (one, k) => {
     if (one.mark === "Heat") return { ...one, values: add(values, cells, [down, across]) };
     if (one.mark === "Line") {
-      const { x0, x1, y0 } = marks[k + 1], [right] = arrays[one.x].data, bottom = arrays[one.y].data[5], away = x0 === null ? NaN : 0;
-      const between = [upper - 0.4, drop - 0.6], along = [right - 1, right - 1, x0 - folds, x0 - folds, NaN, right, right, x1 - folds, x1 - folds];
-      return { ...one, x: add(one.x, along.map((at) => at + away), [9]), y: add(one.y, [bottom, ...between, y0 + drop, NaN, bottom, ...between, y0 + drop], [9]) };
+      const { x0, x1 } = marks[k + 1], column = Math.round(marks.find(({ mark }) => mark === "Grip").x - 0.42), ends = [upper - 0.5, drop - 0.5];
+      const along = x0 === null ? Array(5).fill(NaN) : [column - 0.5, x0 - folds, NaN, column + 0.5, x1 - folds];
+      return { ...one, x: add(one.x, along, [5]), y: add(one.y, [...ends, NaN, ...ends], [5]) };
     }
     if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: down - 0.15, align: "left" } : one;
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
   };
   const rows = [...y.ticks.slice(0, upper), ...y.ticks.slice(0, lower).map(([at, text]) => [at + drop, text])], low = down + 0.2, all = low - y.high;
-  return { ...panel, marks: marks.map(moved), square: false, height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
+  return { ...panel, marks: marks.map(moved), square: false, second: [0, drop], height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
     x: { ...x, high: across - 0.5, ticks }, y: { ...y, low, ticks: rows } };
 }
 
@@ -143,6 +143,7 @@ class Drawing extends Frame {
       const made = { ...mark, ...this.series(mark.kind ?? 0) };
       for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
+      if (mark.bright) [, made.wide] = arrays[mark.bright].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
       if (this.kit.crops && spec.folds.length) lowered(made, spec.folds);
       return made;
@@ -268,7 +269,8 @@ class Drawing extends Frame {
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
       if (value === "NaN" && (!digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
-      lines[0] = spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
+      const [left, upper] = spec.second ?? [spec.folds, 0], title = this.marks.filter(({ text }) => text)[1]?.text;
+      lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
       const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
       if (spec.folds.length) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
@@ -322,6 +324,8 @@ class Drawing extends Frame {
   // The point of a series nearest in x and, among those above each other, in y.
   nearest({ mark, x, y, label }, px, py) {
     let best = -1, least = Infinity;
+    const over = this.sx.invert(px);
+    if (mark === "Bars" && this.spec.x.ticks.some(([at, text]) => text === "" && Math.abs(over - at) <= 0.5)) return { away: Infinity };  // an empty slot
     for (let k = 0; k < x.length; k += 1) {
       const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
       if (away < least) [best, least] = [k, away];
