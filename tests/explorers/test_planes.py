@@ -57,13 +57,12 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     shown = subject.show(data)
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
-    whole = n // 2
-    gone = np.clip(n / 2 - np.arange(n), 0, 1) * found.gradient.ravel()
-    wanted = np.tensordot(gone, found.weights, 1)
+    gone = np.clip(n / 2 - np.arange(n), 0, 1)
+    wanted = np.tensordot(gone * found.gradient.ravel(), found.weights, 1)
     np.testing.assert_allclose(arrived, wanted, atol=1e-12)
-    assert unmarked(subject.said(data)).startswith(f"{whole} of {n} outputs have sent")
+    assert unmarked(subject.said(data)).startswith(f"{n // 2} of {n} outputs have sent")
     box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
-    assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(whole, columns)
+    assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(n // 2, columns)
     sent, got = (bars.y for bars in marks(shown, "adds", Bars))
     assert got[0] == pytest.approx(sent.sum())
     assert np.isclose(arrived, got[0]).any()

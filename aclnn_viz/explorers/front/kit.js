@@ -295,7 +295,7 @@ function explorer(build) {
         parts.overlay(changes);
       },
     };
-    const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set(kit.within({ [field]: value })));
+    const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set(kit.within({ ...player.frameAt(field, value), [field]: value })));
     const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
     const reset = element("button", { type: "button", "data-lift": "reset" }, tr("Reset"));
     reset.addEventListener("click", () => kit.set(model.get("initial")));

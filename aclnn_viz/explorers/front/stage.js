@@ -97,6 +97,12 @@ class Player {
     this.bar.replaceChildren(...this.buttons, ...this.steps);
   }
 
+  // What goes with a value of a field that plays by frames: the last frame that it has reached.
+  frameAt(field, value) {
+    const played = this.plays.filter(({ frames, steps }) => steps === frames.length - 1).find(({ frames }) => field in frames[0]);
+    return played?.frames.findLast((frame) => frame[field] <= value);
+  }
+
   press(k) {
     const again = this.chosen === k && this.stop;
     this.halt();
