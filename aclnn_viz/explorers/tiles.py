@@ -39,7 +39,8 @@ def caption(data):
 
 
 def plays(data) -> tuple[dict, ...]:
-    return sweep(tr("play"), "at", 14.0)
+    scene = Scene(data.xp, data)
+    return sweep(tr("play"), "at", 14.0, (0.0, scene.done / scene.span))
 
 
 def headline(data) -> list[str]:

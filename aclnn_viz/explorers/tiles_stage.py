@@ -16,7 +16,7 @@ from numpy import inf, nan
 
 from aclnn_viz.explorers.arrays import element, first, point
 from aclnn_viz.explorers.tiles_data import pipe_name
-from aclnn_viz.pictures.marks import Arrows, Blocks, Grip, Note, Rule, Spots, row_spots
+from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Note, Rule, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose, written
@@ -52,13 +52,14 @@ class Scene:
         core, state = data.core, data.state
         self.xp, self.data, self.core, self.room = xp, data, core, ROOM * core.span
         self.span = max(core.span, data.other.span if data.other else 0.0) + self.room
-        self.late, self.now = state.late * self.room, state.at * self.span
+        self.late = state.late * self.room
         self.start, self.end = (xp.maximum(a, b + self.late) for a, b in (core.start, core.end))
         self.early = 0
         if data.unguarded:
             self.early = self.count(self.start[core.readers] < self.end[core.copy])
         self.wrong = xp.astype(element(xp, core.wrong, self.early), xp.float64)
         self.done = xp.max(self.end) if core.jobs else 0.0
+        self.now = xp.minimum(state.at * self.span, self.done)
         self.running = (self.start <= self.now) & (self.now < self.end)
         self.high = float(max(core.tile.max(initial=1), 1))
         self.names = [f"{k + 1}" for k in core.tile]
@@ -108,9 +109,9 @@ class Scene:
         none = np.zeros(corners[0].size)
         return Blocks(*corners, none + nan, none, self.high, (), kind)
 
-    def time(self, value):
+    def time(self, value, digits=".2f"):
         if self.data.times:
-            return tr("{time} µs", time=written(value, ".2f"))
+            return tr("{time} µs", time=written(value, digits))
         return tr("{time} steps", time=written(value, ".1f"))
 
 
@@ -225,7 +226,7 @@ def _vector(scene, place):
     xp, core, top = scene.xp, scene.core, place.shelf + 1.8
     own, at = scene.work[V]
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
-    corners = [np.full(1, end) for end in (0.36, top, 0.64, top + 1.0)]
+    corners = [np.full(1, end) for end in (0.28, top, 0.72, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
     none, there = np.zeros(1), xp.where(at > 0, corners[0], nan)
     idle = (choose(xp.minimum(at, 1), tr("V is idle"), ""),)
@@ -295,29 +296,32 @@ def timeline(scene):
     used = [pipe for pipe in ORDER if pipe != S or (core.pipes == S).any()]
     rows = [(k, tr(ORDER[pipe])) for k, pipe in enumerate(used)]
     bottom, now = len(used) - 0.2, scene.now / span
-    marks = [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
+    lanes, marks = [], [Rule("x", now, "", MOVED)]  # the blocks lie on it: it cuts no number
     if core.jobs:
         row = np.array([used.index(pipe) for pipe in core.pipes], float)
         corners = scene.start / span, row - HALF, scene.end / span, row + HALF
         waits, *pointed = _waits(scene, used)
         marks += [waits, scene.blocks(corners, np.arange(row.size))]
         marks += [Spots(*corners, *_said(scene)), *pointed]
+        lanes.append((scene.done, bottom - 2.1, bottom - 0.5))
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
         low = bottom + 0.2 + 0.45 * np.array([[*ORDER].index(pipe) for pipe in other.pipes])
         start, end = (np.maximum(*each) / span for each in (other.start, other.end))
         tile = other.tile.astype(float)
-        marks += [
-            Blocks(
-                start, low, end, low + 0.36, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55
-            ),
-            Note(WIDE + 0.01, 1.5, scene.time(scene.done), "right"),
-            Note(WIDE + 0.01, bottom + 0.85, scene.time(other.span), "right"),
-        ]
+        ends = start, low, end, low + 0.36
+        marks.append(Blocks(*ends, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55))
         lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
-        rows.append((bottom + 0.85, lane))
-        bottom += 1.6
+        top, bottom = bottom + 0.1, bottom + 0.2 + 0.45 * len(used)
+        lanes.append((other.span, top, bottom))
+        rows.append(((top + bottom) / 2, lane))
+    for end, top, low in lanes:
+        at = end / span
+        marks += [
+            Box(at, top, at, low, kind=INK),
+            Note(at + 0.008, (top + low) / 2, scene.time(end), "left", -0.016),
+        ]
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
         Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
@@ -366,9 +370,6 @@ def _said(scene):
     texts, sets = [], []
     for k, (job, takes) in enumerate(zip(scene.core.jobs, scene.core.takes)):
         takes = takes + scene.late if k == scene.core.copy else takes
-        lasts = (
-            tr("{time} µs", time=written(takes, ".3f")) if scene.data.times else scene.time(takes)
-        )
         texts.append(
             tr(
                 "{pipe}, tile {k}: {name} in line {line}, {time}",
@@ -376,7 +377,7 @@ def _said(scene):
                 name=job.name,
                 line=job.line,
                 k=scene.names[k],
-                time=lasts,
+                time=scene.time(takes, ".3f"),
             )
         )
         sets.append((("tile", int(scene.core.tile[k])),) if job.pipe == MTE2 else ())
@@ -424,6 +425,8 @@ def why_idle(data):
 def _sentences(data, core):
     """Return the sentences that may describe a moment."""
     one = data.state.buffers == 1 and data.other is not None
+    gain = core.span / data.other.span if data.other else 0.0
+    helps = gain > GAIN if one else gain < 1.0 / GAIN
     return [
         message(
             "The [7:copy] of tile {k} lands late, and V waits for it. [b:Slow, but right.] Break the [5:chain] to see what happens without the wait."
@@ -435,7 +438,7 @@ def _sentences(data, core):
         else message("Done after {time}."),
         message("V works on tile {v} while more of the same tile arrives."),
         message("V works on tile {v} while tile {a} arrives. [b:That is the second buffer.]")
-        if not one and (data.other is None or data.other.span > GAIN * core.span)
+        if helps and not one
         else message(
             "V works on tile {v} while tile {a} arrives: [b:its slot was free again, one buffer is enough.]"
         ),
@@ -443,10 +446,17 @@ def _sentences(data, core):
         message(
             "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."
         )
-        if one
+        if helps and one
+        else message("V works on tile {v}. [b:The next copy waits for this work,] not for a slot.")
+        if not helps
         else message("V works on tile {v}. [b:No tile can arrive,] because no slot is free."),
+        message("Tile {a} arrives. [b:It is the first:] V has no other tile to work on meanwhile."),
         message(
             "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
+        )
+        if helps and one
+        else message(
+            "Tile {a} arrives, and V [5:waits] for it, in all {idle} of {time}. [b:Two buffers do not help here:] with them the program takes {other}."
         )
         if one
         else message(
@@ -473,9 +483,12 @@ def caption(scene):
         return tr("[11:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
     comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
     names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
-    names |= {"k": scene.names[core.copy], "time": scene.time(scene.done)}
-    names["idle"] = scene.time(scene.idle)
-    names["other"] = scene.time(data.other.span if data.other else core.span)
+    names |= {
+        "k": scene.names[core.copy],
+        "time": scene.time(scene.done),
+        "idle": scene.time(scene.idle),
+        "other": scene.time(data.other.span if data.other else core.span),
+    }
     options = [tr(text, **names) for text in _sentences(data, core)]
     options[3] = tr("{what} {then}", what=options[3], then=options[1])
     for each in core.off:
@@ -490,7 +503,7 @@ def caption(scene):
     if data.unguarded:
         begins, ends = scene.start[core.readers[0]], scene.end[core.copy]
         which = first(xp, scene.early == 0, now < begins, now < ends)
-        return choose(which, *options[9:12], choose(scene.early, *options[12:]))
+        return choose(which, *options[10:13], choose(scene.early, *options[13:]))
     which = first(
         xp,
         scene.late * len(core.readers) > 0.0,
@@ -499,6 +512,7 @@ def caption(scene):
         (comes > 0) & (works > 0),
         (works > 0) & (scene.count(scene.end[scene.work[MTE2][0]] > now) == 0),
         works > 0,
+        comes == 1,
         comes > 0,
         goes > 0,
     )

@@ -170,6 +170,7 @@ def test_hands_move_the_moment_and_the_end_of_the_copy():
         ((low, high, axis),) = grip.units
         assert axis == 0
         assert low + high * grip.x == pytest.approx(getattr(found.data.state, grip.sets[0]))
+    assert scene(at=1.0).now == scene().done
     chain = marks(show(found.data), "timeline", Spots)[-1]
     assert chain.sets == ((("wait", False),),)
     copies = marks(show(found.data), "timeline", Spots)[0]

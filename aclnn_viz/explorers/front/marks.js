@@ -457,8 +457,9 @@ class Marks {
       context.globalAlpha = 1;
       const [, lead = "", bare = "", unit = ""] = /^(.* )?(\d\S*)( \S+)?$/.exec(words[k]) ?? [];  // what, how much, unit
       const has = (one, room, size) => one && wide >= widthOf(context, one, size) + room, what = lead.trim();
-      const line = [words[k], lead + bare, bare + unit, bare].find((one) => has(one, frame ? 8 : one === words[k] ? 4 : 2));
-      const two = what && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
+      const brief = words[k]?.replace(/, .* /, " ");  // Select, tile 3: Select 3
+      const line = [words[k], lead + bare, brief, bare + unit, bare].find((one) => has(one, frame ? 8 : one === words[k] ? 4 : 2));
+      const two = what && line !== brief && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
       const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 1, SMALLEST));
       const [rows, size] = two ? [[what, bare], SMALLEST] : line ? [[line], TEXT] : [short ? [short] : [], SMALLEST];
       if (!rows.length || d - b < 12 || wide < (this.kit.crops ? 7 : 14)) continue;
@@ -485,7 +486,13 @@ class Marks {
 
   // Words that would touch their neighbours are written smaller, then cut short.
   note(context, { x, y, text, align, room: wide, math }) {
-    const rows = text.split("\n"), at = this.sx(x), level = this.sy(y), { width } = this.panel;
+    const rows = text.split("\n"), level = this.sy(y), { width } = this.panel;
+    let at = this.sx(x);
+    if (wide < 0) {  // beside a place: on its left, where its right has no room
+      if (widthOf(context, text) > width - at) [align, at] = ["right", this.sx(x + wide)];
+      this.ground(context, align === "left" ? at : at - widthOf(context, text), level, widthOf(context, text), 1);
+      wide = 0;
+    }
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
     if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - (math ? 12 : 6));
     for (const other of wide ? [] : this.marks) {

@@ -93,7 +93,9 @@ class Drawing extends Frame {
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
       this.choose(offsetX, offsetY);
       const set = this.spot(offsetX, offsetY)?.set;
-      if (set) kit.set(Object.fromEntries(set));
+      if (!set) return;
+      this.panel.leave();  // the sentence says what is set; the pointer's next movement shows the hint again
+      kit.set(Object.fromEntries(set));
     });
     this.style = "";
   }
