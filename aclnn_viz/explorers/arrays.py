@@ -63,9 +63,11 @@ def strokes(xp, *ends):
     return xp.reshape(xp.stack([*ends, np.full(ends[0].shape, np.nan)], axis=-1), (-1,))
 
 
-def sweep(label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0)) -> tuple[dict, ...]:
-    """Return the animation that moves a field from one end to the other."""
-    return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]},)
+def sweep(
+    label: str, field: str, seconds: float = 8.0, ends=(0.0, 1.0), **more
+) -> tuple[dict, ...]:
+    """Return the animation that moves a field from one end to the other; a hand then sets the fields of `after`."""
+    return ({"label": label, "seconds": seconds, "frames": [{field: end} for end in ends]} | more,)
 
 
 def only(xp, there, mark) -> tuple:

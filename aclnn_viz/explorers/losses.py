@@ -124,9 +124,11 @@ class Loss:
         return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        (raised,) = sweep(tr("raise every target"), "lead", 6.0, (-3.0, 9.0))
         # a target raised to the end pulls in no row
-        return raised | {"after": {"lead": 0.0}}, *sweep(tr("ignore more and more rows"), "ignored")
+        return (
+            *sweep(tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}),
+            *sweep(tr("ignore more and more rows"), "ignored"),
+        )
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)

@@ -111,7 +111,7 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
 
 def take_away() -> tuple[dict, ...]:
     """Return the animation in which the removed share grows from none to all."""
-    return sweep(tr("take away"), "taken", 4.0)
+    return sweep(tr("take away"), "taken", 4.0, after={"taken": 0.0})
 
 
 @record
@@ -150,11 +150,16 @@ class Norm:
         return self.n if self.state.wrong else 1
 
     @property
-    def ends(self) -> tuple:
-        """Return how far up and down each element comes while `pull` moves, so that no scale changes with it."""
-        still = self.arriving - self.state.pull * self.xhat
-        most = TABLES["norms"]["pull"]["high"] * self.xp.abs(self.xhat)
-        return most + still, most - still
+    def removed(self):
+        return self.taken * self.times
+
+    @property
+    def high(self):
+        """Return the end of all scales of gradients; it holds each element while `pull` moves, so that no scale changes with it."""
+        xp, left = self.xp, self.arriving - self.removed
+        still = xp.abs(self.arriving - self.state.pull * self.xhat)
+        most = TABLES["norms"]["pull"]["high"] * xp.abs(self.xhat) + still
+        return reach(xp, 3.2, xp.concat([self.before, self.removed, left, most]))
 
     def panels(self, xp) -> list[Panel]:
         return [_scatter(xp, self), *_bars(xp, self)]
@@ -279,23 +284,18 @@ def reach(xp, least: float, values, step: float = 1.5):
     """Return the end of an axis: `least`, times `step` as often as values need, so that the axis rarely changes while
     the user drags.
     """
-    most, end = _most(xp, values) / 0.95, least
+    most, end = xp.max(xp.where(xp.isfinite(values), xp.abs(values), 0.0)) / 0.95, least
     for _ in range(16):
         end = xp.where(most > end, step * end, end)
     return end
-
-
-def _most(xp, values):
-    return xp.max(xp.where(xp.isfinite(values), xp.abs(values), 0.0))
 
 
 def _scatter(xp, found: Norm) -> Panel:
     k, t = found.chosen, found.state.taken
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
     wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
-    high, deep = (reach(xp, 3.2, xp.maximum(end, 0.0)) for end in found.ends)
-    flat = 1.0 - t
-    (start, steep), taken = found.line, found.taken * found.times
+    high, flat = found.high, 1.0 - t
+    (start, steep), taken = found.line, found.removed
     ends = xp.stack([-wide, wide])
     dots, low = found.arriving - t * taken, flat * taken
     sticks = strokes(xp, found.xhat, found.xhat)
@@ -327,7 +327,7 @@ def _scatter(xp, found: Norm) -> Panel:
         said(
             edges[:-1],
             edges[1:],
-            high + deep,
+            high,
             message("element {k}\nx̂ {x}\narrives {a}\ntaken away {t}\nremains {r}"),
             k=order,
             x=x,
@@ -341,7 +341,7 @@ def _scatter(xp, found: Norm) -> Panel:
         tr("which part of the gradient is taken away? Drag a dot."),
         marks,
         Axis(tr("x̂, the normalised x"), -wide, wide),
-        Axis(tr("gradient at x̂"), -deep, high),
+        Axis(tr("gradient at x̂"), -high, high),
         12,
         470,
         rows=3,
@@ -363,23 +363,17 @@ def _bars(xp, found: Norm) -> list[Panel]:
     pull = found.state.pull
     sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
     title = choose(found.bent, product, sloped) + choose(pull < 0.0, " + ", " − ")
-    taken = found.taken * found.times
-    left = found.arriving - taken
-    high = 1.1 * _most(xp, xp.concat([found.before, taken, left, *found.ends])) + 1e-30
     rows = (
         ("arrives", title + number(xp.abs(pull)) + " × x̂", found.arriving, INK),
-        ("taken", tr("− taken away: what lies on the line"), taken, READ),
+        ("taken", tr("− taken away: what lies on the line"), found.removed, READ),
         (
             "remains",
             tr("= what remains: {output} / rstd", output=found.output),
-            left,
+            found.arriving - found.removed,
             GRADIENT,
         ),
     )
-    first, *others = (
-        bars(name, title, values, kind, (-high, high), found.chosen, 8, 142)
-        for name, title, values, kind in rows
-    )
+    first, *others = (bars(*row, (-found.high, found.high), found.chosen, 8, 142) for row in rows)
     zero, dots, chosen = first.marks
     before = Bars(dots.x, found.before, PALE, choose(found.bent, upstream, product), 0.9)
     after = replace(dots, label=tr("arrives at x̂"), width=0.45)
@@ -394,5 +388,4 @@ def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
         Rule("x", chosen, kind=MOVED),
     )
     over = Axis(tr("element"), -0.6, values.size - 0.4, ticks=())
-    up = Axis("", *ends, ticks=((0.0, "0"),))
-    return Panel(name, title, marks, over, up, span, height, ("element",))
+    return Panel(name, title, marks, over, Axis("", *ends), span, height, ("element",))

@@ -6,7 +6,7 @@ import numpy as np
 
 from aclnn_viz.accuracy.report import disagreements
 from aclnn_viz.dtypes import ulp
-from aclnn_viz.explorers.arrays import point
+from aclnn_viz.explorers.arrays import point, sweep
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.numeric_error_data import (
     CAUSES,
@@ -360,13 +360,11 @@ def _shapes(inputs: dict) -> str:
 
 
 def plays(data) -> tuple[dict, ...]:
-    faults = ("none", "none", "seldom", "truncated", "slight", "formula")
-    return (
-        {
-            "label": tr("from right to wrong"),
-            "seconds": 10.0,
-            "frames": [{"fault": name} for name in faults],
-        },
+    return sweep(
+        tr("from right to wrong"),
+        "fault",
+        10.0,
+        ("none", "none", "seldom", "truncated", "slight", "formula"),
     )
 
 

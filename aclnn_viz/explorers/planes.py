@@ -107,8 +107,8 @@ class Plane:
     def plays(self) -> tuple[dict, ...]:
         n, columns, after = len(self.weights), self.gradient.shape[1], {"sent": 1.0}
         frames = [{"sent": k / n, "row": k // columns, "column": k % columns} for k in range(n)]
-        (play,) = sweep(tr("send the gradients back"), "sent")
-        return (play | {"frames": [*frames, frames[-1] | after], "steps": n, "after": after},)
+        frames.append(frames[-1] | after)
+        return sweep(tr("send the gradients back"), "sent", frames=frames, steps=n, after=after)
 
     def caption(self, xp):
         k, read, many = self.chosen(xp), self.weights != 0.0, len(self.weights)

@@ -12,7 +12,7 @@ from math import prod
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import XP
+from aclnn_viz.explorers.arrays import XP, sweep
 from aclnn_viz.explorers.fields import TABLES
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.two_phase_data import State, inputs, operator_of, ran
@@ -353,9 +353,7 @@ def _sentence(data, row):
 
 def plays(data):
     last = len(rows(data.calls)) - 1
-    frames = [{"call": 0}, {"call": last}]
-    label = tr("step through the calls")
-    return ({"label": label, "seconds": 6.0, "steps": last, "frames": frames},)
+    return sweep(tr("step through the calls"), "call", 6.0, (0, last), steps=last)
 
 
 def verdict(data):

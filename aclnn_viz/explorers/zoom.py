@@ -10,7 +10,7 @@ from itertools import product
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import XP, element
+from aclnn_viz.explorers.arrays import XP, element, sweep
 from aclnn_viz.explorers.fields import stated
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.terms import REDUCING, Term, constant, spoken, typeset
@@ -363,16 +363,10 @@ def notices(data):
 
 def plays(data):
     deep = data.state.level == "pipes"
-    return (
-        {
-            "label": tr("zoom out") if deep else tr("zoom in"),
-            "seconds": 8.0,
-            "frames": [
-                {"level": level} for level in (LEVELS[::-1] if deep else ("formula", *LEVELS))
-            ],
-            "waits": True,
-        },
+    label, levels = (
+        (tr("zoom out"), LEVELS[::-1]) if deep else (tr("zoom in"), ("formula", *LEVELS))
     )
+    return sweep(label, "level", 8.0, levels, waits=True)
 
 
 def subject():

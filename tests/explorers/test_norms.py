@@ -152,6 +152,7 @@ def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
     assert "is taken away" in subject.said(data)
     (play,) = subject.plays(data)
     assert [frame["taken"] for frame in play["frames"]] == [0.0, 1.0]
+    assert play["after"]["taken"] == 0.0
 
 
 @EVERY

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, first, only, point
+from aclnn_viz.explorers.arrays import double, first, only, point, sweep
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -422,17 +422,11 @@ def plays(data: Data) -> tuple[dict, ...]:
     """Return two animations: the point slides through the world and back; the gradients go back one by one."""
     state = data.state
     x, y = data.at_chosen(double(data.xp, data.inputs["grid"][0]))
-    stops = [{"moved": [[state.row, state.column, at, y]]} for at in (x, 3.0, -3.0, x)]
+    stops = [[[state.row, state.column, at, y]] for at in (x, 3.0, -3.0, x)]
     # at 1 the picture is that of the point again; just below, all gradients have arrived
-    sent = [{"sent": share} for share in (0.0, 0.9999)]
     return (
-        {"label": tr("slide the point"), "seconds": 9.0, "frames": stops},
-        {
-            "label": tr("send the gradients back"),
-            "seconds": 7.0,
-            "frames": sent,
-            "after": {"sent": 1.0},
-        },
+        *sweep(tr("slide the point"), "moved", 9.0, stops),
+        *sweep(tr("send the gradients back"), "sent", 7.0, (0.0, 0.9999), after={"sent": 1.0}),
     )
 
 

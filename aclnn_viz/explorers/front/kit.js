@@ -306,6 +306,9 @@ function explorer(build) {
         "This browser has no font with Chinese letters: install one, such as the package fonts-noto-cjk."));
     }
     const parts = build(kit), player = new Player(kit, plays);
+    panels.addEventListener("pointerdown", ({ pointerType, target }) => {  // a finger that scrolls leaves it
+      if (pointerType !== "touch" && !plays.contains(target)) player.leave();
+    }, true);
     let last = null, glide = null;  // the picture that was drawn, and what leads from it to the next
     const modes = () => JSON.stringify(model.get("controls").filter(({ kind }) => kind === "choice" || kind === "flag").map(({ field }) => values[field]));
 

@@ -107,8 +107,19 @@ class Player {
     const again = this.chosen === k && this.stop;
     this.halt();
     if (again) return;
-    if (this.chosen !== k || this.at === 1) this.begin(k);
+    if (this.chosen !== k || this.at === 1 || this.begins(k)) this.begin(k);
     this.go();
+  }
+
+  // Whether the picture stands where a play begins.
+  begins(k) {
+    return Object.entries(this.plays[k].frames[0]).every(([field, value]) => this.kit.values[field] === value);
+  }
+
+  // A press on the picture ends what was played there, before the hand takes what it sees.
+  leave() {
+    const { after = {} } = this.plays[this.chosen] ?? {}, { values } = this.kit;
+    if (Object.entries(after).some(([field, value]) => values[field] !== value)) this.kit.set({});
   }
 
   begin(k) {
@@ -174,7 +185,7 @@ class Player {
     const seen = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting || this.chosen !== null) return;
       // A picture that stands elsewhere than where its play begins was prepared, and stays.
-      if (Object.entries(this.plays[0].frames[0]).some(([field, value]) => values[field] !== value)) return;
+      if (!this.begins(0)) return;
       this.begin(0);
       this.seconds = Math.min(2 * this.seconds, OPENING);
       this.go(() => end());
