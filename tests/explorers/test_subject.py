@@ -60,9 +60,8 @@ def test_the_figure_says_headline_and_notices(line):
 
 
 def test_a_browser_writes_whole_floats_without_their_point():
-    assert build(State, {"slope": 3}) == State() and isinstance(
-        build(State, {"slope": 3}).slope, float
-    )
+    made = build(State, {"slope": 3})
+    assert made == State() and isinstance(made.slope, float)
     for wrong in (True, 1, "3.0"):
         with pytest.raises(StateError, match="slope must be one of 3.0, 0.5: got"):
             build(State, {"slope": wrong})

@@ -171,10 +171,8 @@ def test_hands_move_the_moment_and_the_end_of_the_copy():
         assert axis == 0
         assert low + high * grip.x == pytest.approx(getattr(found.data.state, grip.sets[0]))
     assert scene(at=1.0).now == scene().done
-    chain = marks(show(found.data), "timeline", Spots)[-1]
-    assert chain.sets == ((("wait", False),),)
-    copies = marks(show(found.data), "timeline", Spots)[0]
-    assert (("tile", 4),) in copies.sets
+    copies, *_, chain = marks(show(found.data), "timeline", Spots)
+    assert chain.sets == ((("wait", False),),) and (("tile", 4),) in copies.sets
 
 
 def test_what_is_pointed_at_says_its_datum():

@@ -272,7 +272,6 @@ def test_formulas_are_set_as_they_are_written():
     fraction = Term("", "divide", (Term("", "add", (x, gamma)), 2.0))
     assert typeset(Term("", "multiply", (Term("", "add", (x, gamma)), x))) == "(x + γ) × x"
     assert typeset(fraction) == r"\frac{x + γ}{2}" and typeset(fraction, flat=True) == "(x + γ) / 2"
-    assert (
-        typeset(Term("row_grad", "exp", (fraction,)), True) == r"row_{grad} = e^{\frac{x + γ}{2}}"
-    )
-    assert typeset(Term("row_grad", "exp", (fraction,))) == "row_{grad}"
+    power = Term("row_grad", "exp", (fraction,))
+    assert typeset(power, True) == r"row_{grad} = e^{\frac{x + γ}{2}}"
+    assert typeset(power) == "row_{grad}"
