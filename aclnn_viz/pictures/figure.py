@@ -15,7 +15,7 @@ from aclnn_viz.tables import columns, wrapped
 
 COLUMNS, DPI = DRAWING["columns"], 100
 POINT = 72 / DPI  # number of Matplotlib's points in a pixel
-OPACITY, WIDTH, CELL = DRAWING["opacity"], DRAWING["line"], DRAWING["cell"]
+OPACITY, WIDTH, CELL, STYLE = (DRAWING[name] for name in ("opacity", "line", "cell", "style"))
 # pixels: height of a line of words, of a headline above the panels, space between panels
 LINE, HEADLINE, GAP = 15, 17, 10
 DIGIT, LETTER, BOLD = 7.1, 6.2, 7.4  # widths in pixels: a digit, a letter, a bold letter of titles
@@ -145,10 +145,9 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
     if panel.square:
         axes.set_aspect("equal", anchor="N")
         axes.apply_aspect()
-    axes.tick_params(length=0, labelsize=SMALL_PRINT)
-    axes.spines[:].set(visible=cells or any(places), color=look.quiet, linewidth=WIDTH["axis"])
+    axes.spines[:].set(visible=cells or any(places), linewidth=WIDTH["axis"])
     if not cells:
-        axes.grid(color=look.grid, linewidth=WIDTH["grid"])
+        axes.grid(linewidth=WIDTH["grid"])
     for mark in panel.marks:
         globals()[f"_{type(mark).__name__.lower()}"](axes, mark, look)  # the function of its name
     axes.set(xlim=(panel.x.low, panel.x.high), ylim=(panel.y.low, panel.y.high))
@@ -160,12 +159,7 @@ def _panel(drawn, panel: Panel, look: Theme, left: float, top: float, height: fl
         "\n".join(titles),
         (edge, 1),
         (0, 0.72 * (LINE * rows + 4)),
-        xycoords="axes fraction",
-        textcoords="offset points",
-        va="bottom",
-        fontsize=9,
-        fontweight="bold",
-        gid="title",
+        **STYLE["title"],
     )
     for mark in heats[:1]:
         _key(axes, mark, _shades(mark.map, look), edge, 0.72 * LINE * (rows - 1))
@@ -211,15 +205,8 @@ def _legend(axes, panel: Panel, labels: list[str], edge: float, across: int) -> 
     axes.legend(
         handles,
         order,
-        loc="lower left",
         bbox_to_anchor=(edge, 1.0),
         ncols=across,
-        fontsize=SMALL_PRINT,
-        handlelength=2.4,
-        columnspacing=1.2,
-        borderpad=0.1,
-        borderaxespad=0.1,
-        labelspacing=0.15,
     )
 
 
@@ -232,17 +219,13 @@ def _key(axes, heat: Heat, shades: str, left, above) -> None:
     )
     colours = MAPS[shades][np.linspace(0, 255, 70).astype(int)]
     colours = OffsetImage(colours[None].repeat(8, 0), zoom=0.72)
-    row = HPacker(children=[low, colours, high], pad=0, sep=4, align="center")
+    row = HPacker(children=[low, colours, high], **STYLE["row"])
     axes.add_artist(
         AnnotationBbox(
             row,
             (left, 1),
             (0, 3 + above),
-            xycoords="axes fraction",
-            boxcoords="offset points",
-            box_alignment=(0, 0),
-            frameon=False,
-            pad=0,
+            **STYLE["key"],
         )
     )
 
@@ -313,14 +296,8 @@ def _arrows(axes, mark, look):
         mark.y,
         mark.dx,
         mark.dy,
-        angles="xy",
-        scale_units="xy",
-        scale=1,
         width=WIDTH["arrow"] / POINT,
-        units="dots",
-        headwidth=5,
-        headlength=6,
-        headaxislength=5,
+        **STYLE["arrow"],
         label=mark.label,
         **_colour(mark, look),
     )
@@ -355,10 +332,7 @@ def _heat(axes, mark, look):
             column,
             row,
             texts[row][column],
-            ha="center",
-            va="center",
-            fontsize=7,
-            clip_on=True,
+            **STYLE["number"],
             color=str(inks[row, column]),
         )
 
@@ -395,10 +369,8 @@ def _handles(axes, mark, look):
         mark.x[mark.row, mark.column],
         mark.y[mark.row, mark.column],
         "o",
-        markersize=11,
-        markerfacecolor="none",
         markeredgecolor=HANDLE,
-        markeredgewidth=2,
+        **STYLE["ring"],
     )
 
 
@@ -433,9 +405,8 @@ def _rule(axes, mark, look):
         place,
         moved,
         xycoords=line.get_transform(),
-        textcoords="offset points",
         ha=align,
-        fontsize=SMALL_PRINT,
+        **STYLE["small"],
         bbox=_ground(look),
     )
 
@@ -464,9 +435,8 @@ def _box(axes, mark, look):
         mark.label if fits else "",
         (min(mark.x0, mark.x1), (min if down else max)(mark.y0, mark.y1)),
         (4, -4),
-        textcoords="offset points",
         va="top",
-        fontsize=SMALL_PRINT,
+        **STYLE["small"],
         color=look.background if full else look.ink,
         bbox=None if mark.filled else _ground(look),
     )
@@ -488,8 +458,7 @@ def _blocks(axes, mark, look):
         )
         ink = look.ink if frame else CELL["dark" if bright else "light"]
         said = mark.words[k] if mark.words and np.isfinite(x0) else ""
-        middle = {"ha": "center", "va": "center", "fontsize": SMALL_PRINT, "clip_on": True}
-        axes.text(np.nan_to_num(x0 + x1) / 2, (y0 + y1) / 2, said, color=ink, **middle)
+        axes.text(np.nan_to_num(x0 + x1) / 2, (y0 + y1) / 2, said, color=ink, **STYLE["word"])
 
 
 def _note(axes, mark, look):

@@ -18,18 +18,8 @@ class Theme(SimpleNamespace):
         """
         return DRAWING["matplotlib"] | {
             "font.family": ["DejaVu Sans", *besides],
-            "text.color": self.ink,
-            "axes.edgecolor": self.quiet,
-            "axes.labelcolor": self.ink,
-            "axes.facecolor": self.background,
-            "figure.facecolor": self.background,
-            "xtick.color": self.quiet,
-            "ytick.color": self.quiet,
-            "xtick.labelcolor": self.ink,
-            "ytick.labelcolor": self.ink,
-            "grid.color": self.grid,
-            "hatch.color": self.background,
             "hatch.linewidth": DRAWING["line"]["hatch"],
+            **{name: getattr(self, colour) for name, colour in DRAWING["coloured"].items()},
         }
 
 
