@@ -10,6 +10,8 @@ from aclnn_viz.explorers import losses
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
 
+assert_close = np.testing.assert_allclose
+
 STATES = pytest.mark.parametrize(
     "values",
     [
@@ -37,21 +39,21 @@ def test_bars_targets_and_distances_are_those_of_the_formula(values):
     total = raw.sum(axis=1)
     divisor = weight[target[counted]].sum() if state.reduction == "mean" else 1.0
     p = np.exp(given["logProb"])
-    np.testing.assert_allclose(found.strength, total / divisor)
-    np.testing.assert_allclose(found.softmax, p)
+    assert_close(found.strength, total / divisor)
+    assert_close(found.softmax, p)
     wanted = (p * total[:, None] - raw) / divisor
-    np.testing.assert_allclose(found.gradient, wanted, atol=1e-14)
+    assert_close(found.gradient, wanted, atol=1e-14)
     pulled = total > 0
     share = raw[pulled] / total[pulled, None]
-    np.testing.assert_allclose(found.wanted[pulled], share, atol=1e-14)
+    assert_close(found.wanted[pulled], share, atol=1e-14)
     assert np.abs(found.gradient.sum(axis=1)).max() < 1e-13
     row = state.row
     np.testing.assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
     np.testing.assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
     np.testing.assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
     arrows = mark(shown, "row", Arrows)  # from the present value to the target
-    np.testing.assert_allclose(arrows.y, found.softmax[row], atol=1e-12)
-    np.testing.assert_allclose(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
+    assert_close(arrows.y, found.softmax[row], atol=1e-12)
+    assert_close(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
     said = mark(shown, "row", Spots).texts[3].split("\n")
     assert said == [
         "class 3",
@@ -67,13 +69,13 @@ def test_a_hand_gives_a_class_its_probability_and_the_others_share_the_rest():
     assert found.softmax[1, [5, 0]] == pytest.approx([0.6, 0.1])
     rest = [1, 2, 3, 4, 6, 7, 8, 9]
     share = plain.softmax[1, rest] / plain.softmax[1, rest].sum()
-    np.testing.assert_allclose(found.softmax[1, rest], 0.3 * share)
+    assert_close(found.softmax[1, rest], 0.3 * share)
     assert found.softmax[2, 3] == pytest.approx(losses.MOST)
-    np.testing.assert_allclose(found.softmax[4:], plain.softmax[4:], atol=1e-12)
+    assert_close(found.softmax[4:], plain.softmax[4:], atol=1e-12)
     handle = mark(subject.show(after), "row", Handles)
     assert handle.units == ((0.0, 0.0), (0.0, 1.0)) and handle.y[1, 5] == pytest.approx(0.6)
     _, _, full = opened(axis_1=2, column=0, moved=[(1, 0, 0.0, 0.9), (1, 1, 0.0, 0.9)])
-    np.testing.assert_allclose(full.softmax[1], [0.5, 0.5])
+    assert_close(full.softmax[1], [0.5, 0.5])
 
 
 def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
@@ -98,8 +100,8 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     wanted = np.zeros(found.gradient.shape)
     for row, t in enumerate(counted):
         wanted[row, t] = -weight[t] / sum(weight[k] for k in counted)
-    np.testing.assert_allclose(found.gradient, wanted)
-    np.testing.assert_allclose(found.softmax.sum(axis=1), 1.0)
+    assert_close(found.gradient, wanted)
+    assert_close(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
     subject, data, _ = stage("nll_loss")

@@ -13,6 +13,8 @@ from aclnn_viz.pictures.marks import Bars, Dots, Handles, Line
 from aclnn_viz.pictures.text import unmarked
 from aclnn_viz.words.messages import in_language
 
+assert_close = np.testing.assert_allclose
+
 NORMS = "batch_norm deep_norm group_norm group_norm_swish layer_norm rms_norm".split()
 NAMES = {
     "batch_norm": ("input", "gradOut", "weight"),
@@ -72,17 +74,17 @@ def test_the_stage_shows_what_the_definition_says(name, epsilon):
     near(found.xhat, xhat, atol=1e-6)
     near(found.arriving, arriving)
     near(found.arriving - found.taken, remains)
-    np.testing.assert_allclose(found.rstd, 1 / root, rtol=1e-6)
+    assert_close(found.rstd, 1 / root, rtol=1e-6)
     start, steep = found.line
     near(found.taken, start + steep * found.xhat)
     shown = subject.show(data)
     (dots, *_), (line,) = marks(shown, "norm", Dots), marks(shown, "norm", Line)[1:2]
     np.testing.assert_array_equal(dots.y, found.arriving)
-    np.testing.assert_allclose(line.y, start + steep * line.x)
+    assert_close(line.y, start + steep * line.x)
     _, grad, gamma, _ = group(name, data.inputs)
     before, after = marks(shown, "arrives", Bars)
     swish = name == "group_norm_swish"  # the last factor is seen by itself
-    np.testing.assert_allclose(before.y, grad * gamma if swish else grad)
+    assert_close(before.y, grad * gamma if swish else grad)
     assert ("slope of swish" in panel(shown, "arrives").title) == swish
     for bars, values in ((after, arriving), (mark(shown, "remains", Bars), remains)):
         near(bars.y, values)
@@ -147,8 +149,8 @@ def test_a_handle_leads_its_dot_where_the_hand_is(name):
 def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
     subject, data, found = opened(name, taken=1.0)
     shown = subject.show(data)
-    np.testing.assert_allclose(marks(shown, "norm", Dots)[0].y, found.arriving - found.taken)
-    np.testing.assert_allclose(marks(shown, "norm", Line)[1].y, 0.0, atol=1e-12)
+    assert_close(marks(shown, "norm", Dots)[0].y, found.arriving - found.taken)
+    assert_close(marks(shown, "norm", Line)[1].y, 0.0, atol=1e-12)
     assert "is taken away" in subject.said(data)
     (play,) = subject.plays(data)
     assert [frame["taken"] for frame in play["frames"]] == [0.0, 1.0]
@@ -159,7 +161,7 @@ def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
 def test_without_1_over_n_the_line_is_n_times_too_steep(name):
     subject, wrong, found = opened(name, wrong=True)
     bars = mark(subject.show(wrong), "taken", Bars)
-    np.testing.assert_allclose(bars.y, found.n * found.taken)
+    assert_close(bars.y, found.n * found.taken)
     assert f"{found.n} times too steep" in subject.said(wrong)
     _, taken, _ = opened(name, wrong=True, taken=1.0)
     assert "times too steep" in subject.said(taken)  # what is left is no gradient of x
@@ -169,12 +171,12 @@ def test_epsilon_keeps_a_share_of_x_and_statistics_that_stay_take_nothing():
     subject, data, found = opened("rms_norm", epsilon=0.0)
     share = 100 * float(found.epsilon * found.rstd**2)
     assert f"x keeps {share:.0f} %" in subject.said(data)
-    np.testing.assert_allclose(  # this share of a gradient along x-hat remains
+    assert_close(  # this share of a gradient along x-hat remains
         np.sum((found.arriving - found.taken) * found.xhat) / np.sum(found.arriving * found.xhat),
         share / 100,
     )
     _, _, found = opened("batch_norm", training=False)
-    np.testing.assert_allclose(found.taken, 0.0, atol=1e-12)
+    assert_close(found.taken, 0.0, atol=1e-12)
 
 
 def test_numbers_that_are_there_are_told_in_another_language():

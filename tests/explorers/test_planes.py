@@ -10,6 +10,8 @@ from aclnn_viz.pictures.marks import Bars, Box, Heat
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
+assert_close = np.testing.assert_allclose
+
 PLANES = (
     "avg_pool embedding glu max_pool_with_indices reflection_pad_2d replication_pad_2d "
     "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
@@ -29,11 +31,9 @@ def framed(shown, *kinds):
 @EVERY
 def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
     _, data, found = opened(name)
-    np.testing.assert_allclose(
-        found.arrived, np.tensordot(found.gradient.ravel(), found.weights, 1), atol=1e-12
-    )
+    assert_close(found.arrived, np.tensordot(found.gradient.ravel(), found.weights, 1), atol=1e-12)
     out = data.outputs[found.output]
-    np.testing.assert_allclose(found.arrived, out.reshape(-1, *out.shape[-2:])[0], atol=1e-5)
+    assert_close(found.arrived, out.reshape(-1, *out.shape[-2:])[0], atol=1e-5)
 
 
 def test_the_weights_are_those_of_plain_windows():
@@ -41,7 +41,7 @@ def test_the_weights_are_those_of_plain_windows():
     wanted = np.zeros((3, 3, 5, 4))
     for i, j in np.ndindex(3, 3):
         wanted[i, j, max(2 * i - 1, 0) : 2 * i + 1, j : j + 2] = 1 / 4
-    np.testing.assert_allclose(found.weights, wanted.reshape(9, 5, 4))
+    assert_close(found.weights, wanted.reshape(9, 5, 4))
     _, _, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
     places = padded.weights.reshape(8, 5, 5, 4).argmax(axis=-1)
     np.testing.assert_array_equal(places[4].max(axis=1), [1, 0, 1, 2, 3])
@@ -59,7 +59,7 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
     gone = np.clip(n / 2 - np.arange(n), 0, 1)
     wanted = np.tensordot(gone * found.gradient.ravel(), found.weights, 1)
-    np.testing.assert_allclose(arrived, wanted, atol=1e-12)
+    assert_close(arrived, wanted, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{n // 2} of {n} outputs have sent")
     box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(n // 2, columns)
@@ -77,7 +77,7 @@ def test_a_row_goes_to_the_place_that_its_index_names(values, factor):
     assert (index == index[1]).sum() == 3
     wanted = np.zeros((4, 3))
     wanted[index[1], 0] = factor
-    np.testing.assert_allclose(found.weights[3], wanted)  # the first number of a row
+    assert_close(found.weights[3], wanted)  # the first number of a row
     shown = subject.show(data)
     _, got = marks(shown, "adds", Bars)
     assert bool(got.y[0]) == bool(framed(shown, INK, GRADIENT, READ)) == (factor > 0)

@@ -14,6 +14,7 @@ EVERY = pytest.mark.parametrize(
 
 
 opened = partial(stage, dtype="float64")
+close = partial(np.testing.assert_allclose, atol=1e-12)
 
 
 @EVERY
@@ -26,20 +27,20 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     shown = subject.show(data)
     boxes = marks(shown, "columns", Box)
     widths = [box.x1 - box.x0 for box in boxes]
-    np.testing.assert_allclose(widths, y, atol=1e-12)
-    np.testing.assert_allclose([box.x0 for box in boxes], np.cumsum([0, *y[:-1]]), atol=1e-12)
-    np.testing.assert_allclose([box.y1 - box.y0 for box in boxes], g - mean, atol=1e-12)
-    np.testing.assert_allclose([box.y0 for box in boxes], mean * (1 - taken), atol=1e-12)
+    close(widths, y)
+    close([box.x0 for box in boxes], np.cumsum([0, *y[:-1]]))
+    close([box.y1 - box.y0 for box in boxes], g - mean)
+    close([box.y0 for box in boxes], mean * (1 - taken))
     areas = np.array([w * (box.y1 - box.y0) for w, box in zip(widths, boxes)])
     assert areas.sum() == pytest.approx(0.0, abs=1e-12)
     out = data.outputs["out"].reshape(-1, y.size)[0]
     seen = out != 0  # masked elements get no gradient
-    np.testing.assert_allclose(areas[seen], out[seen], atol=1e-12)
+    close(areas[seen], out[seen])
     for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
         np.testing.assert_array_equal(mark(shown, name, Bars).y, values)
     level = mark(shown, "columns", Line, "weighted mean")
     heights = level.y[np.isfinite(level.y)]
-    np.testing.assert_allclose(heights, mean * (1 - taken), atol=1e-12)
+    close(heights, mean * (1 - taken))
 
 
 @pytest.mark.parametrize("taken", [0.0, 0.25])
@@ -66,5 +67,5 @@ def test_a_hand_moves_the_gradient_of_one_element(name, saved):
 
 def test_a_push_of_all_columns_alike_comes_to_nothing():
     subject, data, found = opened("softmax", moved=[(0, k, 0.0, 0.75) for k in range(6)])
-    np.testing.assert_allclose(found.gradient, 0.0, atol=1e-12)
+    close(found.gradient, 0.0)
     assert len(subject.plays(data)) == 1
