@@ -131,25 +131,13 @@ class Attention:
         done = xp.where(top > -inf, xp.where(swept < 2.0, 6, 4), 5)
         return told(
             xp.where(swept < 1.0, which, done),
-            message(
-                "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added."
-            ),
-            message(
-                "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added."
-            ),
-            message("[7:Tile {j}] is the first that is seen: it sets the [5:maximum]."),
-            message(
-                "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}."
-            ),
-            message(
-                "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0."
-            ),
-            message(
-                "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0."
-            ),
-            message(
-                "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]"
-            ),
+            "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
+            "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added.",
+            "[7:Tile {j}] is the first that is seen: it sets the [5:maximum].",
+            "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}.",
+            "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
+            "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
+            "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]",
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
             factor=number(xp.exp(before - xp.where(top > -inf, top, 0.0))),

@@ -147,31 +147,15 @@ class Loss:
                 own > 0.0,
                 getattr(self.state, "labelSmoothing", 0.0) > 0.0,
             ),
-            message("No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]"),
-            message(
-                "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it."
-            ),
-            message(
-                "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}."
-            ),
-            message(
-                "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter."
-            ),
-            message(
-                "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]"
-            ),
-            message(
-                "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0."
-            ),
-            message(
-                "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]"
-            ),
-            message(
-                "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target:] what these gain the rest lose."
-            ),
-            message(
-                "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose."
-            ),
+            "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]",
+            "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
+            "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}.",
+            "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter.",
+            "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]",
+            "Every bar is where its [5:target] wants it. [b:Nothing is left to pull,] and the [8:gradient] is almost 0.",
+            "Class {t} is above its [5:target], because smoothing leaves a share to the other classes. [b:Now the] [8:gradient] [b:pushes this class down.]",
+            "The [5:target] pulls class {t} up, and by smoothing all others that are below theirs. [b:The] [8:gradient] [b:is softmax minus target:] what these gain the rest lose.",
+            "The [5:target] pulls class {t} up. [b:The] [8:gradient] [b:is softmax minus target:] what one class gains the others lose.",
             k=written(xp.sum(double(xp, self.counted)), ".0f"),
             n=len(self.softmax),
             pulls=number(strength),
@@ -217,7 +201,7 @@ def _row(xp, found: Loss) -> Panel:
             strokes(xp, at, at),
             strokes(xp, wanted, wanted + away),
             GRADIENT,
-            told(found.own, message("distance to the target"), message("pull of the target")),
+            told(found.own, "distance to the target", "pull of the target"),
             6.0,
         ),
         Line(
@@ -270,9 +254,9 @@ def _gradient(xp, found: Loss) -> Panel:
     plain = xp.isnan(strength) | (strength == 0.0) | (not found.own and found.off)
     title = told(
         first(xp, plain, not found.own),
-        message("{output} of the chosen row"),
-        message("{output} of the chosen row: (softmax − target) × {strength}"),
-        message("{output} of the chosen row: −weight (mean: / sum of weights) = −{strength}"),
+        "{output} of the chosen row",
+        "{output} of the chosen row: (softmax − target) × {strength}",
+        "{output} of the chosen row: −weight (mean: / sum of weights) = −{strength}",
         output=found.output,
         strength=number(strength),
     )

@@ -173,16 +173,10 @@ class Norm:
         loud = xp.max(self.xhat**2) > LOUD * self.n
         return told(
             first(xp, ~most, (state.taken > 0.0) & (not state.wrong), share > 0.1, loud),
-            message("Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]"),
-            message(
-                "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x."
-            ),
-            message(
-                "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]"
-            ),
-            message(
-                "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains."
-            ),
+            "Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]",
+            "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x.",
+            "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
+            "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains.",
             message(
                 "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n."
             )
@@ -193,11 +187,9 @@ class Norm:
             n=self.n,
             stretched=told(
                 xp.where(self.bent, 2, int(self.has_mean)),
-                message("Stretch x, and y stays the same."),
-                message("Shift or stretch x, and y stays the same."),
-                message(
-                    "{activation} first multiplies each gradient by its slope. Shift or stretch x, and y stays the same."
-                ),
+                "Stretch x, and y stays the same.",
+                "Shift or stretch x, and y stays the same.",
+                "{activation} first multiplies each gradient by its slope. Shift or stretch x, and y stays the same.",
                 activation=self.names[2].capitalize(),
             ),
             kept=written(100.0 * share, ".0f"),

@@ -269,8 +269,8 @@ def headline(data) -> list[str]:
         lines.append(
             told(
                 not missed,
-                message("Fault: {name}; {story}."),
-                message("Fault: {name}; {story}. Not seen here: to show, the fault needs {needs}."),
+                "Fault: {name}; {story}.",
+                "Fault: {name}; {story}. Not seen here: to show, the fault needs {needs}.",
                 name=tr(data.fault.name),
                 story=tr(data.fault.story),
                 needs=tr(data.fault.exposed_by),
@@ -313,10 +313,8 @@ def origin(data) -> list[str]:
     return [
         told(
             bool(text),
-            message("predicted for {soc}, CANN {cann}: not measured on hardware"),
-            message(
-                "predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}"
-            ),
+            "predicted for {soc}, CANN {cann}: not measured on hardware",
+            "predicted for {soc}, CANN {cann}: not measured on hardware; chosen by hand instead: {pieces}",
             soc=soc,
             cann=cann,
             pieces=text,

@@ -132,16 +132,10 @@ class Plane:
             else message(
                 "The [7:output] reads [5:one element], which gets {low} times its gradient."
             ),
-            message(
-                "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight, from {low} to {high}."
-            ),
-            message(
-                "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient."
-            ),
-            message("The [7:output] reads [5:one element], which gets the whole gradient."),
-            message(
-                "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient."
-            ),
+            "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight, from {low} to {high}.",
+            "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
+            "The [7:output] reads [5:one element], which gets the whole gradient.",
+            "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
@@ -149,7 +143,7 @@ class Plane:
         )
         then = told(
             m > 1,
-            message("[b:No other output sends to what this one reads,] so nothing is added."),
+            "[b:No other output sends to what this one reads,] so nothing is added.",
             message(
                 "Up to {m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]"
             )
@@ -292,8 +286,8 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
         "adds",
         told(
             who[0] < 0,
-            message("element {place} of {output} adds up"),
-            message("no element of {output} gets a gradient"),
+            "element {place} of {output} adds up",
+            "no element of {output} gets a gradient",
             output=found.output,
             place=place(shared, found.arrived),
         ),

@@ -122,18 +122,10 @@ class Slope:
         x, _, slope = self.here
         said = told(
             first(xp, slope == 0.0, slope < 0.0, slope > 1.005),
-            message(
-                "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back."
-            ),
-            message(
-                "Move the [7:dot] to the right by a step, and the output falls by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back, with the other sign.]"
-            ),
-            message(
-                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]"
-            ),
-            message(
-                "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]"
-            ),
+            "The [5:curve] is flat here: [b:the dot may move, and the output stays.] So no [8:gradient] comes back.",
+            "Move the [7:dot] to the right by a step, and the output falls by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back, with the other sign.]",
+            "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:More] [8:gradient] [b:comes back than arrives.]",
+            "Move the [7:dot] by a step, and the output moves by {share} % of it. [b:So {share} % of the] [8:gradient] [b:comes back.]",
             share=written(100.0 * xp.abs(slope), ".3g"),
         )
         for k in range(self.kinks.size):
@@ -303,10 +295,12 @@ def _lens(xp, found: Slope) -> Panel:
         Dots(steps, found.beside, GRADIENT, "", 4.0),
         Dots(np.zeros(1), found.beside[ASIDE : ASIDE + 1], MOVED, "", 6.0),
     )
-    title = choose(
+    title = told(
         xp.any(xp.abs(found.kinks - x) <= ASIDE * xp.ulp(x, dtype)),
-        tr("no kink within {n} steps: the slope does not jump", n=ASIDE),
-        tr("slope at the nearest {dtype} numbers", dtype=dtype),
+        "no kink within {n} steps: the slope does not jump",
+        "slope at the nearest {dtype} numbers",
+        n=ASIDE,
+        dtype=dtype,
     )
     name = tr("steps of {dtype} from {name}", dtype=dtype, name=found.name)
     over = Axis(name, -ASIDE - 0.7, ASIDE + 0.7)

@@ -78,30 +78,18 @@ class Softmax:
         if self.log:
             return told(
                 t > 0.0,
-                message(
-                    "The gradients add up to {sum}. [b:Each element gives back its probability's] [5:share of this sum.] What remains is its [8:gradient]."
-                ),
-                message(
-                    "Each element gives back its probability's [5:share of the sum]. [b:What remains adds up to 0:] each [8:column] is the gradient of one element."
-                ),
+                "The gradients add up to {sum}. [b:Each element gives back its probability's] [5:share of this sum.] What remains is its [8:gradient].",
+                "Each element gives back its probability's [5:share of the sum]. [b:What remains adds up to 0:] each [8:column] is the gradient of one element.",
                 sum=signed(xp.sum(self.arriving)),
             )
         most = xp.max(self.share)
         even = xp.max(xp.abs(self.arriving - self.level)) <= 1e-9 * xp.max(xp.abs(self.arriving))
         return told(
             first(xp, t > 0.0, even, most > LOUD),
-            message(
-                "Equal gradients can move no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]"
-            ),
-            message(
-                "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up."
-            ),
-            message(
-                "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]"
-            ),
-            message(
-                "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability."
-            ),
+            "Equal gradients can move no probability, so their [5:mean] is taken away. [b:Each] [8:area] [b:that remains is the gradient of one element.]",
+            "All columns are pushed alike: [b:softmax cannot answer,] and no [8:gradient] comes back. Drag one column up.",
+            "[7:Element {k}] has {share} % of the probability, and the [5:mean] follows its column. [b:So hardly any] [8:gradient] [b:comes back.]",
+            "The probabilities always add up to 1: equal gradients can move none of them. [b:So the] [5:mean] [b:gets no gradient.] Only the [8:distance from the mean] comes back, times the probability.",
             k=written(k, "d"),
             share=written(100.0 * most, ".0f"),
         )
@@ -153,7 +141,7 @@ def _columns(xp, found: Softmax) -> Panel:
     height, level = found.arriving - t * found.level, found.level * (1.0 - t)
     high = reach(xp, 1.3, found.arriving)
     lift = element(xp, found.arriving, k) - element(xp, height, k)
-    mean = told(found.log, message("weighted mean"), message("share of the sum"))
+    mean = told(found.log, "weighted mean", "share of the sum")
     marks = (
         *areas(start, ends, height, level),
         *levels(xp, start, ends, height, level, tr("gradient"), mean),
@@ -180,7 +168,7 @@ def _columns(xp, found: Softmax) -> Panel:
             g=found.gradient,
         ),
     )
-    words = told(found.log, message("probability, the width of a column"), message("element"))
+    words = told(found.log, "probability, the width of a column", "element")
     ticks = [((j + 0.5) / n, f"{j}") for j in range(n)]
     over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
     return Panel(
@@ -198,8 +186,8 @@ def _columns(xp, found: Softmax) -> Panel:
 def _bars(xp, found: Softmax) -> list[Panel]:
     title = told(
         found.log,
-        message("= {output}: width times distance from the mean"),
-        message("= {output}: distance from the share of the sum"),
+        "= {output}: width times distance from the mean",
+        "= {output}: distance from the share of the sum",
         output=found.output,
     )
     rows = (

@@ -371,10 +371,8 @@ def verdict(data):
     also = "".join(tr(", and {output}", output=name) for name in wrong if name != data.name)
     return told(
         fresh > 0,
-        message("{wrong} of {all} elements of {output} are wrong."),
-        message(
-            "{wrong} of {all} elements of {output} are wrong: {fresh} were never written, and show what was in the memory before."
-        ),
+        "{wrong} of {all} elements of {output} are wrong.",
+        "{wrong} of {all} elements of {output} are wrong: {fresh} were never written, and show what was in the memory before.",
         wrong=int(off.sum()),
         all=off.size,
         fresh=fresh,
@@ -429,8 +427,8 @@ def headline(data):
         *lines,
         told(
             data.workspace is None,
-            message("Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product."),
-            message("Phase 1 gave no plan, so there is nothing for phase 2 to run."),
+            "Phase 1 asks for a workspace of {n} bytes, from shapes, strides and product.",
+            "Phase 1 gave no plan, so there is nothing for phase 2 to run.",
             n=f"{data.workspace or 0:,}",
         ),
     ]

@@ -16,7 +16,7 @@ from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, c
 from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, told, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 NAMES = "x", "y", "z"  # coordinates of the point
 
@@ -57,21 +57,11 @@ class Volume:
             first(
                 xp, n == 0.0, lost > 1e-9, n + xp.max(xp.abs(self.gradient)) == 1.0, share == 1.0
             ),
-            message(
-                "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]"
-            ),
-            message(
-                "The [7:point] is at the edge, and reads [5:{n} of 8 voxels.] [b:Outside, the input counts as 0, and {lost} of the] [8:gradient] [b:is lost.]"
-            ),
-            message(
-                "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing."
-            ),
-            message(
-                "The [7:point] reads one slice alone, so a [5:voxel] has its area as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]"
-            ),
-            message(
-                "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} = [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]"
-            ),
+            "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]",
+            "The [7:point] is at the edge, and reads [5:{n} of 8 voxels.] [b:Outside, the input counts as 0, and {lost} of the] [8:gradient] [b:is lost.]",
+            "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing.",
+            "The [7:point] reads one slice alone, so a [5:voxel] has its area as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]",
+            "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} = [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]",
             n=written(n, ".0f"),
             k=written(slices[0], ".0f"),
             l=written(slices[-1], ".0f"),

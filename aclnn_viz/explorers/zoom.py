@@ -156,9 +156,9 @@ def counted(z, term, value):
             which = (shown.size == (n * rows, columns)) + 2 * (shown.size == (rows, n * columns))
             return told(
                 which,
-                message("{value}, {op} of {n} numbers"),
-                message("{value}, {op} over {n} rows"),
-                message("{value}, {op} over {n} columns"),
+                "{value}, {op} of {n} numbers",
+                "{value}, {op} over {n} rows",
+                "{value}, {op} over {n} columns",
                 "{value}",
                 value=value,
                 op=term.op.replace("take", "one"),
@@ -181,9 +181,7 @@ def tensor(data, k):
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
         marks.append(Box(*ends, "", GUIDE))
-        name = told(
-            rows == 1 < len(z.shown[0].rows), TILE, message("all tiles"), **_names(z.tiles[n])
-        )
+        name = told(rows == 1 < len(z.shown[0].rows), TILE, "all tiles", **_names(z.tiles[n]))
         tiles.setdefault((ends[1] + ends[3]) / 2, name)
     texts, sets = [], []
     for row, column in product(*shown.firsts):
@@ -192,9 +190,9 @@ def tensor(data, k):
         sets.append((*own, ("level", "pipes")))
     title = told(
         2 if rows * columns < np.prod(shown.shape) else columns == 1,
-        message("{term}, shape {shape}: colours are shares of the largest of a row"),
-        message("{term}, shape {shape}: colours are shares of the largest"),
-        message("{term}, shape {shape}: the elements that are looked up"),
+        "{term}, shape {shape}: colours are shares of the largest of a row",
+        "{term}, shape {shape}: colours are shares of the largest",
+        "{term}, shape {shape}: the elements that are looked up",
         term=spoken(shown.term),
         shape=shown.shape,
     )
@@ -256,8 +254,8 @@ def _wrote(data, k):
         of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
         text = told(
             of_row,
-            message("off by {error}"),
-            message("off by {error}, row {row}"),
+            "off by {error}",
+            "off by {error}, row {row}",
             error=written(value - right, ".1g"),
             row=written(first + below, "d"),
         )
@@ -285,9 +283,7 @@ def pipes(data, k):
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
             many = f"{times} × " * (times > 1)
-            label = told(
-                times > 0, message("part of {formula}"), FORMULA, formula=many + spoken(one)
-            )
+            label = told(times > 0, "part of {formula}", FORMULA, formula=many + spoken(one))
             formula = (many + typeset(one, flat=True)) * (times > 0)
             rows.setdefault(term, y)
         marks += [

@@ -1,7 +1,7 @@
 """The catalogues of messages: `python -m notebooks.gallery.catalogue` brings each up to date.
 
 A translator fills in aclnn_viz/words/LANGUAGE.po; catalogue.toml lists the modules whose words are all translated. Messages
-come from calls of `tr`, `ntr`, `message` and `meant` in the kit and in the gallery, from the front end, from the controls of
+come from calls of `tr`, `ntr`, `message`, `told` and `meant` in the kit and in the gallery, from the front end, from the controls of
 these modules, and from declarations (conventions and errata, faults and puzzles, commands).
 """
 
@@ -30,6 +30,7 @@ ROOT = PLACE.parents[1]
 IMPORTED, OWN = "words.messages import", PLACE / "messages.py"
 SHOWN = table_beside(__file__, "catalogue.toml")["shown"]
 KEYWORDS = {"tr": None, "message": None, "linked": None, "meant": (2,), "ntr": (1, 2)}
+TOLD = [{"told": (k,)} for k in range(2, 16)]  # all its texts
 # The vendor's names of modes in its documents.
 MODES = {"bilinear", "nearest", "bicubic", "zeros", "border", "reflection", "none", "mean", "sum"}
 WORD = re.compile(r"[^\W\d_]{2}")
@@ -87,8 +88,11 @@ def messages() -> dict:
     ]
     for path in [*speaking, *sorted(FRONT.glob("*.js"))]:
         how = "javascript" if path.suffix == ".js" else "python"
-        for _, message, _, _ in extract(how, BytesIO(path.read_bytes()), KEYWORDS):
-            found.setdefault(message, path.relative_to(ROOT))
+        for keywords in (
+            (KEYWORDS, *TOLD) if b"told(" in (source := path.read_bytes()) else (KEYWORDS,)
+        ):
+            for _, message, _, _ in extract(how, BytesIO(source), keywords):
+                found.setdefault(message, path.relative_to(ROOT))
     for path in explorer_files():
         for text in texts_of_states(module_of(path)) - kept:
             found.setdefault(text, path.relative_to(ROOT))

@@ -80,6 +80,7 @@ def written(source):
         if isinstance(node, ast.Call) and visible.call_of(node) in visible.TRANSLATED
     ]
     keys = [node.args[visible.call_of(node) == "meant"] for node in calls if node.args]
+    keys += [one for node in calls if visible.call_of(node) == "told" for one in node.args[1:]]
     return {key.value for key in keys if isinstance(key, ast.Constant) and key.value}
 
 
@@ -99,6 +100,7 @@ def test_no_message_is_where_the_extractor_does_not_look():
     assert written("f\"{message('within')} {x}\"") == {"within"} and written(
         'meant("text", "sense")'
     ) == {"sense"}
+    assert written("told(k, 'none', 'some', n=n)") == {"none", "some"}
 
 
 def test_translations_have_the_same_places_and_the_terms_of_the_glossary():

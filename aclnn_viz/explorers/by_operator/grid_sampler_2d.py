@@ -227,14 +227,12 @@ def _curve(data: Data) -> Panel:
     y = Axis("", -0.15 * size - 0.5, 1.15 * size - 0.5, ticks=ticks)
     return Panel(
         "map",
-        choose(
+        told(
             reads,
-            tr("nothing is read"),
-            tr(
-                "column that is read: {column}, slope {slope}",
-                column=written(column, ".1f"),
-                slope=signed(slope),
-            ),
+            "nothing is read",
+            "column that is read: {column}, slope {slope}",
+            column=written(column, ".1f"),
+            slope=signed(slope),
         ),
         marks,
         _x_axis(data),
@@ -367,11 +365,11 @@ def _where(data: Data):
             which, away = xp.where(off > 0, 4 - 2 * k - side, which), xp.where(off > 0, off, away)
     where = told(
         which,
-        message("The [7:point] lies on the image."),
-        message("The [7:point] is {n} pixels left of the image."),
-        message("The [7:point] is {n} pixels right of the image."),
-        message("The [7:point] is {n} pixels above the image."),
-        message("The [7:point] is {n} pixels below the image."),
+        "The [7:point] lies on the image.",
+        "The [7:point] is {n} pixels left of the image.",
+        "The [7:point] is {n} pixels right of the image.",
+        "The [7:point] is {n} pixels above the image.",
+        "The [7:point] is {n} pixels below the image.",
         n=written(away, ".1f"),
     )
     return which, where
