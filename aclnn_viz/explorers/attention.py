@@ -13,14 +13,14 @@ from aclnn_viz.explorers.arrays import element, only, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach, said
 from aclnn_viz.explorers.softmax import areas, levels, side_by_side
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule, record
+from aclnn_viz.pictures.marks import Band, Bars, Box, Grip, Heat, Line, Note, Rule, record
 from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
-from aclnn_viz.pictures.text import number, told, written
+from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import message, tr
 
-SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # lengths offered: (queries, keys)
+SHAPES = ((12, 16), (16, 16), (16, 12), (4, 16))  # (queries, keys) of the options in controls.toml
 SIZE = 7  # length of a query
 WIDE = 13  # width of a query's panels, in columns
 
@@ -32,8 +32,7 @@ def is_attention(op) -> bool:
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields for the mask and the tiles; one head is shown, so other parameters keep their values."""
-    shapes = {k: f"{q}×{n}" for k, (q, n) in enumerate(SHAPES)}
-    return listed("attention", shape={"options": shapes})
+    return listed("attention")
 
 
 def options(op, state) -> dict:
@@ -65,6 +64,7 @@ class Attention:
     back: np.ndarray  # the last tile of the backward sweep that is done; -1 before the start
     tops: np.ndarray  # per key, the largest score up to its tile; nan if no key was seen
     top: tuple  # the largest score before and after the last tile; -inf if no key was seen
+    sums: np.ndarray  # per key, the sum up to its tile of exp(score - the largest so far)
     edges: tuple  # per key, the sum of the query's weights before and with that
     P: np.ndarray
     dP: np.ndarray
@@ -74,6 +74,12 @@ class Attention:
     def read(self):
         """Return the tile at work."""
         return self.xp.where(self.back < 0.0, self.now, self.back)
+
+    @property
+    def factor(self):
+        """Return by what the last tile makes smaller all that was added before: exp(old maximum - new one)."""
+        before, top = self.top
+        return self.xp.exp(before - self.xp.where(top > -inf, top, 0.0))
 
     @property
     def dS(self):
@@ -99,8 +105,7 @@ class Attention:
 
     def at_work(self, tile, left, right, high) -> Box:
         """Return the frame of a tile, with its name."""
-        name = tr("tile {k}", k=written(tile, ".0f"))
-        return Box(left, -high, right, high, name, MOVED, 0.08)
+        return Box(left, -high, right, high, tr("tile {k}", k=written(tile, ".0f")), MOVED, 0.08)
 
     def marked(self, low, high) -> Box:
         """Return a frame around the chosen key, if there is one."""
@@ -113,9 +118,10 @@ class Attention:
         slopes = tr("dS: the gradient of each query adds up to 0")
         return [
             _sweep(xp, self, n),
-            _table(xp, self, "map", weights, self.P, self.read, 2, "shares", 0.0, 1.0),
+            _sum(xp, self),
             _backward(xp, self),
-            _table(xp, self, "gradients", slopes, self.dS, self.back, 1, *scale(self.dS, xp)),
+            _table(xp, self, "map", weights, self.P, self.read, False, "roots", 0.0, 1.0),
+            _table(xp, self, "gradients", slopes, self.dS, self.back, True, *scale(self.dS, xp)),
         ]
 
     def plays(self) -> tuple[dict, ...]:
@@ -140,7 +146,7 @@ class Attention:
             "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]",
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
-            factor=number(xp.exp(before - xp.where(top > -inf, top, 0.0))),
+            factor=number(self.factor),
             row=written(self.row, "d"),
         )
 
@@ -170,7 +176,9 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     def most(come):
         return xp.max(xp.where(come, score, -inf), axis=-1)
 
-    tops = most(tile <= tile[:, None])
+    so_far = xp.where(tile <= tile[:, None], score, -inf)
+    tops = xp.max(so_far, axis=-1)
+    top = xp.where(tops > -inf, tops, 0.0)
     return Attention(
         xp,
         state,
@@ -182,6 +190,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         xp.where(state.swept > 1.0, back, -1.0),
         xp.where(tops > -inf, tops, nan),
         (most(tile < now), most(tile <= now)),
+        xp.sum(xp.exp(so_far - top[:, None]), axis=1),
         edges,
         P[0, 0, 0],
         xp.sum(dy[:, None, :] * v[0, 0], axis=2),
@@ -198,16 +207,19 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     high = reach(xp, 2.0, found.scores, 1.25)
     # each place occurs twice, for a step function with vertical edges
     twice = np.repeat(np.arange(n), 2)
+    across = twice + np.tile([-0.5, 0.5], n)
+    masked = xp.take(xp.where(xp.isnan(score), high, nan), twice)
     steps = xp.take(xp.where(come, found.tops, nan), twice)
     ahead, later = xp.minimum(found.state.swept, 1.0), tr("later tile")
     marks = (
+        Band(across, -masked, masked, GUIDE, tr("masked")),
         *found.borders("x", n),
         found.at_work(found.read, *found.ends(found.read), high),
         found.marked(-high, high),
         ZERO,
         Bars(at, xp.where(come, nan, score), PALE, later, 0.6),
         Bars(at, xp.where(come, score, nan), INK, tr("tile read"), 0.6),
-        Line(twice + np.tile([-0.5, 0.5], n), steps, READ, tr("maximum so far"), 3.5),
+        Line(across, steps, READ, tr("maximum so far"), 3.5),
         Grip(
             ahead * n - 0.5,
             -0.8 * high,
@@ -220,12 +232,47 @@ def _sweep(xp, found: Attention, n: int) -> Panel:
     up = Axis(tr("score"), -high, high)
     over = Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)])
     title = tr(
-        "First forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
+        "1. Forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
     )
     return Panel("scores", title, marks, over, up, WIDE, 190, ("column",))
 
 
-def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int, *colours) -> Panel:
+def _sum(xp, found: Attention) -> Panel:
+    """Return the panel of the sum before a tile and after it, which first makes smaller what was added before."""
+
+    def until(tile):
+        return xp.max(xp.where(found.tile == tile, found.sums, 0.0))
+
+    swept, sides = found.state.swept, np.arange(2.0)  # before and after
+    new, factor = until(found.now), found.factor
+    old = xp.where(swept < 1.0, until(found.now - 1.0), 0.0)
+    part = sides * xp.minimum(4.0 * (swept * (found.tile[-1] + 1.0) - found.now), 1.0)
+    kept = old * (1.0 - part * (1.0 - factor))
+    high = 1.2 * xp.max(found.sums) + 1e-30
+    marks = (
+        Line(sides, kept, PALE),
+        Bars(sides, old + part * (new - old), READ, tr("sum so far"), 0.4),
+        Bars(sides, kept, PALE, tr("added before"), 0.4),
+        Note(
+            0.5,
+            0.93 * high,
+            choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
+        ),
+    )
+    over = Axis("", -0.5, 1.5, ticks=((0.0, tr("before")), (1.0, tr("after"))))
+    return Panel(
+        "sum",
+        tr("The sum of exp(score − maximum so far)"),
+        marks,
+        over,
+        Axis("", 0.0, high),
+        20 - WIDE,
+        190,
+        near=True,
+    )
+
+
+def _table(xp, found: Attention, name, title, values, tile, more, *colours) -> Panel:
     """Return a table of queries and keys, in tiles, with the chosen query marked."""
     (queries, keys), row, (left, right) = found.scores.shape, found.row, found.ends(tile)
     marks = (
@@ -237,7 +284,7 @@ def _table(xp, found: Attention, name: str, title: str, values, tile, rows: int,
         found.marked(-0.5, queries - 0.5),
     )
     axes = Axis(tr("key")), Axis(tr("query"))
-    return Panel(name, title, marks, *axes, 20 - WIDE, 210, ("column", "row"), rows=rows)
+    return Panel(name, title, marks, *axes, 20 - WIDE, 290, ("column", "row"), more=more)
 
 
 def _backward(xp, found: Attention) -> Panel:
@@ -284,7 +331,7 @@ def _backward(xp, found: Attention) -> Panel:
     return Panel(
         "backward",
         tr(
-            "Then backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
+            "2. Backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
             row=written(found.row, "d"),
         ),
         marks,
@@ -292,6 +339,5 @@ def _backward(xp, found: Attention) -> Panel:
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
         290,
-        rows=2,
         below="scores",
     )

@@ -96,7 +96,9 @@ def _series(panel: Panel, marks: list[tuple]) -> list[str]:
     at, columns = marks[0][1], {}
     for mark, x, parts in marks:
         for part, values in parts.items():
-            if part == "low" and not np.ptp(values):  # a constant base line says nothing
+            if part == "low" and not (
+                values.size and np.ptp(values)
+            ):  # a constant base line says nothing
                 continue
             name = mark.label or panel.y.label or part
             if x.size < at.size:

@@ -81,7 +81,18 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
         assert area == pytest.approx(dS[row, j], abs=1e-13)
     now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
     so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
-    assert [*found.top] == pytest.approx(so_far[[now * state.block, ends[tile == now][0]]])
+    places = [now * state.block, ends[tile == now][0]]
+    first, last = tops = so_far[places]
+    assert [*found.top] == pytest.approx(tops)
+    old, kept, new = (
+        weights[row, :n].sum() * exp(-max(top, -99.0))
+        for n, top in zip((places[0], *places), (first, last, last))
+    )
+    old, kept = np.where(state.swept < 1, (old, kept), 0)
+    part = min(4 * (state.swept * (tile[-1] + 1) - now), 1)  # it shrinks in a quarter of its tile
+    for label, then in (("sum so far", new), ("added before", kept)):
+        bars = mark(shown, "sum", Bars, label)
+        assert bars.y == pytest.approx([old, old + part * (then - old)])
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], np.nan)
     assert steps[:keys] == pytest.approx(wanted, nan_ok=True)

@@ -96,8 +96,9 @@ class Frame extends Marks {
     } else if (mark.mark === "Bars" || mark.mark === "Band") {
       const alike = this.marks.some(({ dashed }) => dashed) && this.marks.find((one) => one.mark === "Box" && one.kind === mark.kind);
       if (alike) { this.little(context, alike, x, y); context.restore(); return; }
-      if (mark.mark === "Band") context.globalAlpha = this.kit.theme.opacity.band;
-      context.fillStyle = mark.mark === "Band" ? mark.colour : this.pattern(context, mark);
+      const empty = this.empty(mark), band = mark.mark === "Band" && !empty;
+      if (band) context.globalAlpha = this.kit.theme.opacity.band;
+      context.fillStyle = empty ? this.stripes(context) : band ? mark.colour : this.pattern(context, mark);
       context.fillRect(x, y - 5, 22, 10);
     } else {
       context.strokeStyle = mark.colour;
@@ -126,13 +127,18 @@ class Frame extends Marks {
     context.strokeRect(x + 1, y - 5, 20, 10);
   }
 
-  bar(context, { map, low, high }, step, height) {
-    const [from, to] = [number(low), number(high)], { theme } = this.kit;
+  bar(context, { map, low, high, values }, step, height) {
+    const roots = map === "roots", [from, to] = [number(low), roots ? tr("{high} (colour by square root)", { high: number(high) }) : number(high)], { theme } = this.kit;
     const [a, b] = [widthOf(context, from), widthOf(context, to)];
     const at = step(a + b + 78), y = height();
     context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, 70, 8);
     write(context, from, at, y, theme.text, TEXT, "left");
     write(context, to, at + a + 78, y, theme.text, TEXT, "left");
+    if (!roots || !values.some(Number.isNaN)) return;
+    const masked = tr("masked"), aside = step(26 + widthOf(context, masked));
+    context.fillStyle = this.stripes(context);
+    context.fillRect(aside, height() - 5, 22, 10);
+    write(context, masked, aside + 26, height(), theme.text, TEXT, "left");
   }
 
   shade(table, share) {

@@ -101,14 +101,37 @@ class Marks {
     if (x.length < 4 && y.every((value) => value === 0)) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
   }
 
-  band(context, { x, low, high, colour }) {
-    context.fillStyle = colour;
-    context.globalAlpha = this.kit.theme.opacity.band;
+  // Grey stripes, where nothing is.
+  stripes(context) {
+    const { theme } = this.kit, key = `grey ${theme.faint}`;
+    if (!tiles.has(key)) tiles.set(key, this.tile(1, "transparent", theme.faint));
+    return context.createPattern(tiles.get(key), "repeat");
+  }
+
+  band(context, mark) {
+    const { x, low, high, colour } = mark, empty = this.empty(mark);
+    context.fillStyle = empty ? this.stripes(context) : colour;
+    if (!empty) context.globalAlpha = this.kit.theme.opacity.band;
     context.beginPath();
     const at = (values) => (_, k) => this.sy(values[k]);
     d3.area((_, k) => this.sx(x[k]), at(low), at(high)).context(context)
       .defined((_, k) => [this.sx(x[k]), this.sy(low[k]), this.sy(high[k])].every(Number.isFinite))(x);
     context.fill();
+    if (empty) this.within(context, mark);
+  }
+
+  // A band in the colour of guides covers what does not exist; its word stands in the widest part of it.
+  empty({ mark, kind }) { return mark === "Band" && kind === 4; }
+
+  within(context, { x, high, label }) {
+    let from = NaN, best = [0, 0];
+    for (let k = 0; k < x.length; k += 1) {
+      if (Number.isNaN(high[k])) { from = NaN; continue; }
+      if (Number.isNaN(from)) from = this.sx(x[k]);
+      if (this.sx(x[k]) - from > best[1] - best[0]) best = [from, this.sx(x[k])];
+    }
+    const wide = widthOf(context, label), middle = (best[0] + best[1] - wide) / 2, { top, right } = this.area;
+    if (best[1] > best[0]) this.label(context, label, Math.min(middle, right - wide - 4), top + 26, wide);
   }
 
   arrows(context, { x, y, dx, dy, colour }) {
@@ -134,6 +157,10 @@ class Marks {
     const table = colourTable(this.kit.theme, map), [x0, y0] = [this.sx(x - 0.5), this.sy(y - 0.5)];
     const [w, h] = [(this.sx(x + columns - 0.5) - x0) / columns, (this.sy(y + rows - 0.5) - y0) / rows];
     const pixels = sheet(values, rows, columns, table, low, high);
+    if (map === "roots") {  // stripes shine through where nothing is
+      context.fillStyle = this.stripes(context);
+      context.fillRect(x0, y0, w * columns, h * rows);
+    }
     if (pixels) {
       context.save();
       context.imageSmoothingEnabled = false;
@@ -351,6 +378,7 @@ class Marks {
   box(context, { x0, y0, x1, y1, label, filled, dashed, colour }) {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
+    if (!wide && filled > 0 && filled < 1) return;  // an area of nothing
     if (filled < 0) {
       context.globalAlpha = this.kit.theme.dark ? -filled / 2 : -filled;
       context.fillStyle = this.kit.theme.back;

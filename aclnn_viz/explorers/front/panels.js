@@ -166,13 +166,13 @@ class Drawing extends Frame {
     const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
-    const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom };
+    const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom, across: width };
     if (spec.opens[0]) {  // few cells stay small, and a list is no wider than its rows can be read
       box.right = Math.min(box.right, box.left + (this.cells ? WIDEST * Math.abs(x.high - x.low) : 2 * spec.least));
       if (this.cells) box.bottom = Math.min(box.bottom, box.top + HIGH * Math.abs(y.high - y.low));
     }
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
-    if (above) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
+    if (above && above.across === width) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
@@ -405,7 +405,7 @@ function buildPanels(kit) {
       const [from, to] = [at, at + 1].map((one) => columns * one / across || 0);  // where no whole columns fit, margins make them alike
       Object.entries({ share: Math.round(to) - Math.round(from), from: from - Math.round(from), to: Math.round(to) - to })
         .forEach(([name, value]) => figure.style.setProperty(`--${name}`, value));
-      drawings.get(name).shared = panels.some(({ below, span, x }, at) => (below === name || (at === k + 1 && span === panels[k].span)) && x.label === panels[k].x.label);  // it stands once
+      drawings.get(name).shared = panels.some(({ below, span, more, x }, at) => (below === name || (at === k + 1 && span === panels[k].span && more === panels[k].more)) && x.label === panels[k].x.label);  // it stands once
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
