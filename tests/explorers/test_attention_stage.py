@@ -6,6 +6,7 @@ from math import exp, inf
 import numpy as np
 import pytest
 from panelled_explorer import mark, marks, stage
+from pytest import approx
 
 from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, PALE
@@ -70,20 +71,20 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     boxes = marks(shown, "backward", Box)[1:]  # the first frames the tile at work
     later, come = ([box for box in boxes if box.kind == kind] for kind in (PALE, GRADIENT))
     level = mark(shown, "backward", Line, "D: the mean of dP, weighted by P").y
-    assert level[np.isfinite(level)] == pytest.approx(D[row], abs=1e-13)
-    assert mark(shown, "backward", Line, "dP").y[::3] == pytest.approx(dP[row])
+    assert level[np.isfinite(level)] == approx(D[row], abs=1e-13)
+    assert mark(shown, "backward", Line, "dP").y[::3] == approx(dP[row])
     for j, (box, other) in enumerate(zip(come, later, strict=True)):
         assert (np.isnan(box.y1), np.isnan(other.y1)) == (j >= behind, j < behind)
-        assert box.x1 - box.x0 == pytest.approx(P[row, j], abs=1e-13)
-        assert box.x0 == pytest.approx(starts[j], abs=1e-13)
+        assert box.x1 - box.x0 == approx(P[row, j], abs=1e-13)
+        assert box.x0 == approx(starts[j], abs=1e-13)
         high = other.y1 if j >= behind else box.y1
         area = (box.x1 - box.x0) * (high - box.y0)
-        assert area == pytest.approx(dS[row, j], abs=1e-13)
+        assert area == approx(dS[row, j], abs=1e-13)
     now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
     so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
     places = [now * state.block, ends[tile == now][0]]
     first, last = tops = so_far[places]
-    assert [*found.top] == pytest.approx(tops)
+    assert [*found.top] == approx(tops)
     old, kept, new = (
         weights[row, :n].sum() * exp(-max(top, -99.0))
         for n, top in zip((places[0], *places), (first, last, last))
@@ -91,11 +92,10 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     old, kept = np.where(state.swept < 1, (old, kept), 0)
     part = min(4 * (state.swept * (tile[-1] + 1) - now), 1)  # it shrinks in a quarter of its tile
     for label, then in (("sum so far", new), ("added before", kept)):
-        bars = mark(shown, "sum", Bars, label)
-        assert bars.y == pytest.approx([old, old + part * (then - old)])
+        assert mark(shown, "sum", Bars, label).y == approx([old, old + part * (then - old)])
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], np.nan)
-    assert steps[:keys] == pytest.approx(wanted, nan_ok=True)
+    assert steps[:keys] == approx(wanted, nan_ok=True)
 
 
 @pytest.mark.parametrize("swept", [0.5, 1.0, 1.6])
@@ -109,9 +109,9 @@ def test_backward_reads_again_the_tile_below_its_dot():
     subject, data, found = opened(swept=1.6)
     shown = subject.show(data)
     dot, tile = mark(shown, "backward", Grip), marks(shown, "backward", Box)[0]
-    assert dot.x == pytest.approx(0.6) and tile.x0 < dot.x < tile.x1
+    assert dot.x == approx(0.6) and tile.x0 < dot.x < tile.x1
     widths = found.P[8].reshape(4, 4).sum(axis=1)
-    assert (tile.x0, tile.x1) == pytest.approx((widths[0], widths[:2].sum()))
+    assert (tile.x0, tile.x1) == approx((widths[0], widths[:2].sum()))
     for name, which in (("scores", 0), ("map", 1), ("gradients", 1)):
         box = marks(shown, name, Box)[which]
         assert (box.x0, box.x1) == (3.5, 7.5)
@@ -138,7 +138,7 @@ def test_a_key_is_marked_in_all_panels_once_it_is_chosen(column):
     for name in ("scores", "map", "gradients"):
         box = marks(shown, name, Box)[-1]
         ends = (column - 0.5, column + 0.5) if column >= 0 else (np.nan, np.nan)
-        assert box.kind == GUIDE and (box.x0, box.x1) == pytest.approx(ends, nan_ok=True)
+        assert box.kind == GUIDE and (box.x0, box.x1) == approx(ends, nan_ok=True)
     middle = found.P[8, :2].sum() + found.P[8, 2] / 2 if column >= 0 else np.nan
     rule = [each for each in marks(shown, "backward", Rule) if each.label]
-    assert rule[0].at == pytest.approx(middle, nan_ok=True)
+    assert rule[0].at == approx(middle, nan_ok=True)
