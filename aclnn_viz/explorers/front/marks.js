@@ -104,8 +104,8 @@ class Marks {
   // Grey stripes, where nothing is.
   stripes(context) {
     const { theme } = this.kit, key = `grey ${theme.faint}`;
-    if (!tiles.has(key)) tiles.set(key, this.tile(1, "transparent", theme.faint));
-    return context.createPattern(tiles.get(key), "repeat");
+    if (!tiles.has(key)) tiles.set(key, context.createPattern(this.tile(1, "transparent", theme.faint), "repeat"));
+    return tiles.get(key);
   }
 
   band(context, mark) {
