@@ -83,11 +83,11 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
     so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
     places = [now * state.block, ends[tile == now][0]]
-    first, last = tops = so_far[places]
-    assert [*found.top] == approx(tops)
+    tops = so_far[places]
+    assert tops == approx(found.top)
     old, kept, new = (
         weights[row, :n].sum() * exp(-max(top, -99.0))
-        for n, top in zip((places[0], *places), (first, last, last))
+        for n, top in zip((places[0], *places), (*tops, tops[1]))
     )
     old, kept = np.where(state.swept < 1, (old, kept), 0)
     part = min(4 * (state.swept * (tile[-1] + 1) - now), 1)  # it shrinks in a quarter of its tile

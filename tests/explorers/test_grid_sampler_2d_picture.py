@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from panelled_explorer import mark, marks, panel
+from pytest import approx
 from together import in_one
 
 from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
@@ -49,7 +50,7 @@ def test_both_x_axes_are_named_by_x(values):
     for name in ("image", "map"):
         axis = panel(made, name).x
         assert [text for _, text in axis.ticks] == "−3 −2 −1".split() + ["x = 0"] + "1 2 3".split()
-        assert [offset + factor * place for place, _ in axis.ticks] == pytest.approx(range(-3, 4))
+        assert [offset + factor * place for place, _ in axis.ticks] == approx(range(-3, 4))
         assert axis.low < axis.ticks[0][0] and axis.high > axis.ticks[-1][0]
     assert panel(made, "map").below == "image" and panel(made, "image").height == 0
 
@@ -59,9 +60,7 @@ def test_the_arrow_points_along_the_gradient_of_the_chosen_point(shown, data):
     gradient = data.gridGrad[data.chosen]
     assert arrow.kind == GRADIENT and (arrow.x[0], arrow.y[0]) == tuple(data.pixels[data.chosen])
     length = np.hypot(arrow.dx[0], arrow.dy[0])
-    assert [arrow.dx[0] / length, arrow.dy[0] / length] == pytest.approx(
-        gradient / np.hypot(*gradient)
-    )
+    assert [arrow.dx[0] / length, arrow.dy[0] / length] == approx(gradient / np.hypot(*gradient))
     still = marks(show(compute(State(paddingMode=0, shift_x=2.0))), "image", Arrows)[0]
     assert still.dx[0] == still.dy[0] == 0.0
 
@@ -81,14 +80,14 @@ def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
     corner, turn, middle = marks(show(made), "image", Grip)
     assert [grip.way for grip in (corner, turn, middle)] == ["scale", "turn", "place"]
     # the only point of a grid of one is its middle
-    assert (middle.x, middle.y) == pytest.approx(tuple(made.pixels[0, 0]), abs=1e-5)
+    assert (middle.x, middle.y) == approx(tuple(made.pixels[0, 0]), abs=1e-5)
     places = [offset + factor * (middle.x, middle.y)[at] for offset, factor, at in middle.units]
-    assert places == pytest.approx([state.shift_x, state.shift_y])
+    assert places == approx([state.shift_x, state.shift_y])
     far = np.hypot(corner.x - middle.x, corner.y - middle.y)
-    assert far == pytest.approx(0.8 * np.hypot(16, 16))
+    assert far == approx(0.8 * np.hypot(16, 16))
     # upright it would lie above the middle
     angle = np.degrees(np.arctan2(turn.x - middle.x, middle.y - turn.y))
-    assert angle == pytest.approx(40.0)
+    assert angle == approx(40.0)
 
 
 def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
@@ -120,7 +119,7 @@ def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown,
 )
 def test_units_of_small_images(aligned, size, units):
     handles = mark(show(compute(State(width=size, alignCorners=aligned))), "image", Handles)
-    assert handles.units[0] == pytest.approx(units)
+    assert handles.units[0] == approx(units)
 
 
 def test_the_image_lies_on_its_continuation(shown, data):
@@ -139,7 +138,7 @@ def test_the_way_leads_over_the_mirror_to_what_is_read():
     cloth, way = marks(show(made), "image", Line)
     assert (cloth.kind, way.kind) == (MOVED, READ)
     assert (way.x[0], way.y[0]) == tuple(made.pixels[made.chosen])
-    assert (way.x[-1], way.y[-1]) == pytest.approx(tuple(made.read[0]), abs=1e-9)
+    assert (way.x[-1], way.y[-1]) == approx(tuple(made.read[0]), abs=1e-9)
     mirror, hair = marks(show(made), "image", Rule)
     assert (mirror.at, hair.at) == (31.5, made.pixels[made.chosen][0])
     assert not marks(show(compute(State(column=3))), "image", Rule)[1:]
@@ -154,7 +153,7 @@ def test_areas_in_the_lens_are_the_weights_and_a_hollow_one_is_negative(values):
     boxes = marks(show(made), "taps", Box)
     areas = [(box.x1 - box.x0) * (box.y1 - box.y0) * (1 if box.filled else -1) for box in boxes]
     weights = made.taps[made.taps[:, 5] * made.taps[:, 2] != 0, 2]
-    assert areas == pytest.approx(weights, abs=1e-9) and len(areas) > 0
+    assert areas == approx(weights, abs=1e-9) and len(areas) > 0
     named = [f"{weight:.2f}" if len(areas) <= 4 else "" for weight in weights]
     assert [box.label for box in boxes] == named
 

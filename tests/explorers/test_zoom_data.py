@@ -15,6 +15,8 @@ from aclnn_viz.explorers.zoom import State, counted
 from aclnn_viz.explorers.zoom_data import programs, read
 from aclnn_viz.pictures.marks import Box, Note, Spots
 
+assert_close = np.testing.assert_allclose
+
 SUBJECT = subject_of("zoom")
 PROGRAMS = programs()
 
@@ -47,9 +49,7 @@ def test_outputs_have_the_bits_of_backward_and_errors_their_sign(program, dtype)
             k = index(z, name)
             assert (z.values[k] == values.astype(float)[tuple(z.shown[k].index)]).all()
     for name, exact in truth.items():
-        np.testing.assert_allclose(
-            own(z, index(z, name)), exact, rtol=1e-12, atol=1e-12 * np.abs(exact).max()
-        )
+        assert_close(own(z, index(z, name)), exact, rtol=1e-12, atol=1e-12 * np.abs(exact).max())
     assert (np.sign(z.errors) == np.sign(z.values - z.truth)).all()
     spacing = np.spacing(np.abs(z.truth[0]).astype(results[op.main].dtype)).astype(float)
     # at the truth itself it may be half as long
@@ -103,7 +103,7 @@ def test_a_formula_says_what_numpy_computes(program):
                 again = np.broadcast_to(value(one.formula), got.shape)
             else:
                 continue
-            np.testing.assert_allclose(again, got, rtol=1e-9, atol=1e-9, err_msg=one.formula)
+            assert_close(again, got, rtol=1e-9, atol=1e-9, err_msg=one.formula)
 
 
 HELD = {
@@ -216,9 +216,9 @@ def test_a_click_on_each_number_marks_it_in_its_tensor(program):
         state = State(program=program, term=term, level="tensor")
         heat, *_, spots = SUBJECT.panels(SUBJECT.compute(state))[0].marks
         own = z.values[term][np.ix_(*one.firsts)]
-        np.testing.assert_allclose([*map(float, heat.words)], own.flat, rtol=6e-4)
+        assert_close([*map(float, heat.words)], own.flat, rtol=6e-4)
         # each row has its own colours; a column has one scale
-        np.testing.assert_allclose(
+        assert_close(
             heat.values * np.abs(own).max(axis=1 if own.shape[1] > 1 else None, keepdims=True), own
         )
         places = list(zip(spots.texts, spots.sets, spots.x0, spots.y0))
