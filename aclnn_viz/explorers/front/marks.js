@@ -98,7 +98,7 @@ class Marks {
       if (!Number.isFinite(top)) continue;
       context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
     }
-    if (x.length < 4 && y.every((value) => value === 0)) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
+    if (x.length < 4 && this.marks.every((one) => one.mark !== "Bars" || one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
   }
 
   // Grey stripes, where nothing is.
