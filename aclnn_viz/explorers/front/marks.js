@@ -411,7 +411,7 @@ class Marks {
     if (this.spec.folds.length && Math.abs(x1 - x0 - 1) < 1e-6 && !filled) {  // about a point: what is read lies over it, the rest is lost
       context.strokeStyle = colour;
       context.lineWidth = this.kit.theme.line.box;
-      context.setLineDash([5, 3]);
+      context.setLineDash(DASHED);
       context.strokeRect(left, top, wide, tall);
       context.setLineDash([]);
       return;
