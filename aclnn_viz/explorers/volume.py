@@ -5,7 +5,7 @@ lesson: the gradient returns to the eight voxels read, with the same weights, an
 largest change.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -125,7 +125,7 @@ def _slices(xp, found: Volume) -> Panel:
     (o, f), moved = found.scales[2], tr("the point within its slice")
     marks = [
         *(mark for k in range(depth) for mark in _slice(xp, found, k, over, slots, deep)),
-        *(cell(x[n], y[n], READ) for n in range(by.size)),
+        *(replace(cell(x[n], y[n], READ), dashed=True) for n in range(by.size)),
         Line(strokes(xp, u, x), strokes(xp, v, y), READ, "", 2.6),
         *_shares(xp, found, over * (found.places[2] - slots[0])),
         *(Note(start + per * k, rail + 0.4, tr("slice {k}", k=k)) for k in range(depth)),

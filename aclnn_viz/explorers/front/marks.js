@@ -408,14 +408,6 @@ class Marks {
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
     }
-    if (this.spec.folds.length && Math.abs(x1 - x0 - 1) < 1e-6 && !filled) {  // about a point: what is read lies over it, the rest is lost
-      context.strokeStyle = colour;
-      context.lineWidth = this.kit.theme.line.box;
-      context.setLineDash(DASHED);
-      context.strokeRect(left, top, wide, tall);
-      context.setLineDash([]);
-      return;
-    }
     const frame = !filled && this.frame(x0, y0, x1, y1) || [[left, top, left + wide, top], [left + wide, top, left + wide, top + tall],
       [left + wide, top + tall, left, top + tall], [left, top + tall, left, top]];
     const stroke = (ink, width) => {
