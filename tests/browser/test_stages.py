@@ -257,24 +257,25 @@ PLACE = """([name, x, y]) => {
 def test_a_hint_shows_over_a_handle_as_beside_it(opened):
     page, _ = opened("hardswish")
     hint = page.locator("[data-panel=forward] .ae-hint")
-    box = page.locator("[data-panel=forward] .ae-grip").bounding_box()
-    page.mouse.move(box["x"] + 22, box["y"] + 22)
+    page.locator("[data-panel=forward] .ae-grip").hover()
     assert "self 3" in hint.text_content() and hint.is_visible()
     page.mouse.move(5, 5)
     assert hint.is_hidden()
 
 
-def test_the_hint_of_a_drag_is_that_of_what_is_held(opened):
+def test_a_drag_keeps_its_axes_and_the_hint_of_what_is_held(opened):
     page, data = opened("layer_norm")
     hint = page.locator("[data-panel=norm] .ae-hint")
-    box = page.locator("[data-panel=norm] .ae-grip").bounding_box()
+    page.locator("[data-panel=norm] .ae-grip").hover()
     k = int(data.state.element)
-    page.mouse.move(box["x"] + 22, box["y"] + 22)
+    x, y = place = page.evaluate(PLACE, one := ["norm", 1, 1])
     page.mouse.down()
-    for step in range(1, 25):  # over the places of other elements
-        page.mouse.move(box["x"] + 22 - 14 * step, box["y"] + 22)
+    for step in range(1, 25):  # over the places of other elements, and beyond the axes
+        page.mouse.move(x - 14 * step, y - 14 * step)
         assert hint.text_content().startswith(f"element {k}\n")
+        assert page.evaluate(PLACE, one) == place
     page.mouse.up()
+    assert page.evaluate(PLACE, one) != place
 
 
 def test_a_class_lights_its_like(opened):

@@ -15,6 +15,12 @@ function held(kit, handle) {
   return [moved && fx ? (moved[2] - ox) / fx : x[k], moved && fy ? (moved[3] - oy) / fy : y[k]];
 }
 
+// Where the chosen point of a panel is in sight.
+function clamped({ left, right, top, bottom }, x, y) {
+  const limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
+  return [limit(x, left, right), limit(y, top, bottom)];
+}
+
 // The values without the moved points that a smaller grid leaves behind.
 function remaining(kit, { choose, move }, values) {
   const sizes = choose.map((field) => values[kit.model.get("controls").find((control) => control.field === field)?.below] ?? Infinity);
@@ -49,7 +55,7 @@ function grab(drawing, node, start, move, end = () => {}) {
     if (pointer === null) drawing.panel.point(...at(event));  // the node lies over what is hinted at
     if (event.pointerId !== pointer) return;
     if (drawing.spec.folds.length) drawing.panel.leave();  // it would cover the slice that it speaks of
-    else drawing.panel.over = at(event);  // the next picture has its hint there
+    else drawing.panel.over = drawing.holds ? clamped(drawing.area, ...at(event)) : at(event);  // the next picture has its hint there
     move(...at(event));
   });
   node.addEventListener("pointerleave", () => { if (pointer === null) drawing.panel.leave(); });
@@ -74,7 +80,18 @@ function takeHand(drawing) {
     const { move, units: [[ox, fx], [oy, fy]] } = drawing.handle;
     kit.set({ [move]: [...others(), [...chosen(), ox + fx * u, oy + fy * v]] });
   };
-  const drag = (x, y) => moveTo(drawing.sx.invert(x), drawing.sy.invert(y)), drop = () => { drawing.holds = false; };
+  const drag = (x, y) => {
+    const [left, top] = clamped(drawing.area, x, y);
+    moveTo(drawing.sx.invert(left), drawing.sy.invert(top));
+  };
+  const take = () => {
+    drawing.holds = true;
+    kit.hold(drawing.spec.name);
+  };
+  const drop = () => {
+    drawing.holds = false;
+    kit.release();
+  };
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "application");
   // A finger drags the chosen point, and where points are few the one on which it begins; elsewhere it scrolls, and a tap chooses.
@@ -82,7 +99,8 @@ function takeHand(drawing) {
     const point = nearest(drawing, x, y, 16);
     if (!point || (pointerType === "touch" && drawing.handle.y.filter(Number.isFinite).length > FEW)) return false;
     choose(point);
-    return drawing.holds = true;
+    take();
+    return true;
   }, drag, drop);
   canvas.addEventListener("touchstart", (event) => { if (drawing.holds) event.preventDefault(); }, { passive: false });
   canvas.addEventListener("click", ({ pointerType, offsetX, offsetY }) => {
@@ -91,7 +109,7 @@ function takeHand(drawing) {
   });
   const pad = element("div", { class: "ae-grip" });
   stage.append(pad);
-  grab(drawing, pad, () => { drawing.holds = true; }, drag, drop);
+  grab(drawing, pad, take, drag, drop);
   canvas.addEventListener("keydown", (event) => {
     const { rows, columns, step: small, move } = drawing.handle, step = small * (event.shiftKey ? 4 : 1);
     const arrow = ARROWS[event.key], turn = { PageDown: 1, PageUp: -1 }[event.key];

@@ -294,6 +294,17 @@ function explorer(build) {
         ask();
         parts.overlay(changes);
       },
+      // While a hand holds a point of a panel its axes stay, as do those with the same ends, so that the point stays in the hand.
+      hold(name) {
+        const { y: own } = last.panels.find((panel) => panel.name === name);
+        kept = last.panels.filter((panel) => panel.name === name || panel.y.low === own.low && panel.y.high === own.high);
+      },
+      release() {
+        const axes = (panels) => JSON.stringify(panels.map(({ x, y }) => [x, y])), { panels } = shown ?? model.get("picture");
+        const before = axes(last.panels);
+        kept = null;
+        if (before !== axes(panels)) finish(true);
+      },
     };
     const inputs = makeControls(model.get("controls"), IN_SIGHT - Boolean(model.get("picture").plays?.length), top, controls, (field, value) => kit.set(kit.within({ ...player.frameAt(field, value), [field]: value })));
     const lifts = makeLifts(model, foot, () => { if (asking) ask(); });
@@ -310,9 +321,14 @@ function explorer(build) {
       if (pointerType !== "touch" && !plays.contains(target)) player.leave();
     }, true);
     let last = null, glide = null;  // the picture that was drawn, and what leads from it to the next
+    let kept = null;  // panels whose axes stay
+    const held = (panel) => {
+      const old = kept.find(({ name }) => name === panel.name), ends = (axis) => ({ ...panel[axis], low: old[axis].low, high: old[axis].high, ticks: old[axis].ticks });
+      return old ? { ...panel, x: ends("x"), y: ends("y") } : panel;
+    };
     const modes = () => JSON.stringify(model.get("controls").filter(({ kind }) => kind === "choice" || kind === "flag").map(({ field }) => values[field]));
 
-    function draw(done) {
+    function draw(done, freed) {
       const wrong = model.get("problem");
       for (const [field, { input, problem: place }] of Object.entries(inputs)) {
         const text = wrong[field] ?? "";
@@ -327,10 +343,10 @@ function explorer(build) {
       if (!picture.panels || (kit.all.length && !kit.all.some((panel) => panel.width))) { done(); return; }
       glide?.();
       glide = null;
-      const before = last, now = last = { panels: picture.panels, arrays: picture.numbers ?? unpacked(picture), modes: modes() };
+      const before = last, now = last = { panels: kept ? picture.panels.map(held) : picture.panels, arrays: picture.numbers ?? unpacked(picture), modes: modes() };
       player.offer(picture.plays ?? []);
       const [from, to] = [before, now].map((one) => one?.panels[0].opens), deep = to.length && from?.length && from[0] !== to[0];
-      if (!before || before.modes === now.modes || player.playing && !deep || still.matches) {
+      if (!before || before.modes === now.modes && !freed || player.playing && !deep || still.matches) {
         parts.draw(now, now.arrays);
         done();
         return;
@@ -358,11 +374,11 @@ function explorer(build) {
       if (twin.open) twinned();
       else pending = setTimeout(twinned, 100);  // nobody looks at a closed text, but searching in the page must find it
     };
-    const finish = () => draw(() => {
+    const finish = (freed) => draw(() => {
       delete el.dataset.gliding;
       el.dataset.revision = String(Number(el.dataset.revision) + 1);
       if (model.get("opens")) player.open(el);
-    });
+    }, freed);
     let queued = false, gone = false;
     const answered = () => {  // both traits may change in one message: one redraw then
       if (queued || asking) return;  // the answer of a state that the hand has left

@@ -290,8 +290,7 @@ class Marks {
       }
       context.fill();
     }
-    const [u, v] = held(this.kit, mark), limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
-    const [left, top] = [limit(this.sx(u), box.left, box.right), limit(this.sy(v), box.top, box.bottom)];
+    const [u, v] = held(this.kit, mark), [left, top] = clamped(box, this.sx(u), this.sy(v));
     ring(context, left, top, 9, theme, x.length > FEW);  // of many small points the chosen one is full
     this.afterwards(() => { this.hand.style.transform = `translate(${left}px, ${top}px)`; });  // which lays nothing out
   }
