@@ -330,7 +330,7 @@ def _scatter(xp, found: Norm) -> Panel:
     )
     return Panel(
         "norm",
-        tr("which part of the gradient is taken away? Drag a dot."),
+        tr("Which part of the gradient is taken away? Drag a dot."),
         marks,
         Axis(tr("x̂, the normalised x"), -wide, wide),
         Axis(tr("gradient at x̂"), -high, high),

@@ -257,7 +257,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     square = 0.3 <= tall / (far + wide) <= 0.6
     return Panel(
         "planes",
-        tr("where does the gradient of an output go? Drag its frame."),
+        tr("Where does the gradient of an output go? Drag its frame."),
         marks,
         Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across),
         Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)]),

@@ -173,7 +173,7 @@ def _columns(xp, found: Softmax) -> Panel:
     over = Axis(words, 0.0, 1.0, ticks=ticks if found.log else None)
     return Panel(
         "columns",
-        tr("which part of the gradient is taken away? Drag a column."),
+        tr("Which part of the gradient is taken away? Drag a column."),
         marks,
         over,
         Axis(tr("gradient"), -high, high),
