@@ -410,8 +410,8 @@ function buildPanels(kit) {
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
-      const close = panels[k].near || panels[k].below === panels[0].name;
-      figure.style.setProperty("--narrow", !k || close ? 0 : 4);  // on a phone: the picture, its buttons, controls, the rest
+      const close = panels.filter(({ near, below }) => near || below === panels[0].name), late = close.length > 1 ? 2 : 0;
+      figure.style.setProperty("--narrow", !k ? 0 : close.includes(panels[k]) ? late : 4);  // on a phone: the picture with one close to it, its buttons, several close to it, controls, the rest
     });
     const changed = panels.filter((spec) => drawings.get(spec.name).fit(spec));
     if (changed.length) for (const { panel } of drawings.values()) panel.measure();
