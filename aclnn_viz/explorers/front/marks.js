@@ -98,7 +98,8 @@ class Marks {
       if (!Number.isFinite(top)) continue;
       context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
     }
-    if (x.length < 4 && this.marks.every((one) => one.mark !== "Bars" || one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
+    const all = this.marks.filter((one) => one.mark === "Bars");
+    if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
   }
 
   // Grey stripes, where nothing is.
@@ -120,7 +121,7 @@ class Marks {
     if (empty) this.within(context, mark);
   }
 
-  // A band in the colour of guides covers what does not exist; its word stands in the widest part of it.
+  // A band in the colour of guides covers what does not exist; its word stands in the widest part of it, below a frame's.
   empty({ mark, kind }) { return mark === "Band" && kind === 4; }
 
   within(context, { x, high, label }) {
@@ -130,8 +131,8 @@ class Marks {
       if (Number.isNaN(from)) from = this.sx(x[k]);
       if (this.sx(x[k]) - from > best[1] - best[0]) best = [from, this.sx(x[k])];
     }
-    const wide = widthOf(context, label), middle = (best[0] + best[1] - wide) / 2, { top, right } = this.area;
-    if (best[1] > best[0]) this.label(context, label, Math.min(middle, right - wide - 4), top + 26, wide);
+    const wide = widthOf(context, label), middle = (best[0] + best[1] - wide) / 2, { top, right, bottom } = this.area;
+    if (best[1] > best[0]) this.label(context, label, Math.min(middle, right - wide - 4), top + 0.68 * (bottom - top), wide);
   }
 
   arrows(context, { x, y, dx, dy, colour }) {
