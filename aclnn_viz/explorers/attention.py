@@ -113,11 +113,10 @@ class Attention:
         return Box(at - 0.5, low, at + 0.5, high, kind=GUIDE)
 
     def panels(self, xp) -> list[Panel]:
-        n = self.tile.size
         weights = tr("P: the weights of each query add up to 1")
         slopes = tr("dS: the gradient of each query adds up to 0")
         return [
-            _sweep(xp, self, n),
+            _sweep(xp, self),
             _sum(xp, self),
             _backward(xp, self),
             _table(xp, self, "map", weights, self.P, self.read, False, "roots", 0.0, 1.0),
@@ -134,14 +133,14 @@ class Attention:
         which = xp.where(top > before, xp.where(before > -inf, 3, 2), 1)
         which = xp.where(seen, which, 0)
         swept = self.state.swept
-        done = xp.where(top > -inf, xp.where(swept < 2.0, 6, 4), 5)
+        done = xp.where(top > -inf, xp.where((swept > 1.0) & (swept < 2.0), 6, 4), 5)
         return told(
             xp.where(swept < 1.0, which, done),
             "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
             "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added.",
             "[7:Tile {j}] is the first that is seen: it sets the [5:maximum].",
             "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}.",
-            "Of all scores forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
+            "Forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
             "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
             "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]",
             j=written(self.now, ".0f"),
@@ -173,9 +172,6 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     # backward has read the keys whose columns start by here
     back = xp.max(xp.where(edges[0] <= state.swept - 1.0 + 1e-9, tile, 0.0))
 
-    def most(come):
-        return xp.max(xp.where(come, score, -inf), axis=-1)
-
     so_far = xp.where(tile <= tile[:, None], score, -inf)
     tops = xp.max(so_far, axis=-1)
     top = xp.where(tops > -inf, tops, 0.0)
@@ -189,7 +185,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         now,
         xp.where(state.swept > 1.0, back, -1.0),
         xp.where(tops > -inf, tops, nan),
-        (most(tile < now), most(tile <= now)),
+        tuple(xp.max(xp.where(come, score, -inf)) for come in (tile < now, tile <= now)),
         xp.sum(xp.exp(so_far - top[:, None]), axis=1),
         edges,
         P[0, 0, 0],
@@ -198,30 +194,30 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     )
 
 
-def _sweep(xp, found: Attention, n: int) -> Panel:
+def _sweep(xp, found: Attention) -> Panel:
     """Return the panel of the forward pass: the chosen query's scores, and their
     maximum so far, which a tile may raise.
     """
-    at = np.arange(float(n))
+    n = found.tile.size
     score, come = found.of_query(found.scores), found.tile <= found.now
     high = reach(xp, 2.0, found.scores, 1.25)
     # each place occurs twice, for a step function with vertical edges
-    twice = np.repeat(np.arange(n), 2)
+    at = np.arange(n)
+    twice = np.repeat(at, 2)
     across = twice + np.tile([-0.5, 0.5], n)
     masked = xp.take(xp.where(xp.isnan(score), high, nan), twice)
     steps = xp.take(xp.where(come, found.tops, nan), twice)
-    ahead, later = xp.minimum(found.state.swept, 1.0), tr("later tile")
     marks = (
-        Band(across, -masked, masked, GUIDE, tr("masked")),
+        *only(xp, found.state.sparseMode > 0, Band(across, -masked, masked, GUIDE, tr("masked"))),
         *found.borders("x", n),
         found.at_work(found.read, *found.ends(found.read), high),
         found.marked(-high, high),
         ZERO,
-        Bars(at, xp.where(come, nan, score), PALE, later, 0.6),
+        Bars(at, xp.where(come, nan, score), PALE, tr("later tile"), 0.6),
         Bars(at, xp.where(come, score, nan), INK, tr("tile read"), 0.6),
         Line(across, steps, READ, tr("maximum so far"), 3.5),
         Grip(
-            ahead * n - 0.5,
+            xp.minimum(found.state.swept, 1.0) * n - 0.5,
             -0.8 * high,
             ("swept",),
             ((0.5 / n, 1.0 / n, 0),),
@@ -243,14 +239,14 @@ def _sum(xp, found: Attention) -> Panel:
     def until(tile):
         return xp.max(xp.where(found.tile == tile, found.sums, 0.0))
 
-    swept, sides = found.state.swept, np.arange(2.0)  # before and after
-    new, factor = until(found.now), found.factor
-    old = xp.where(swept < 1.0, until(found.now - 1.0), 0.0)
-    part = sides * xp.minimum(4.0 * (swept * (found.tile[-1] + 1.0) - found.now), 1.0)
+    sides, k = np.arange(2.0), written(found.now, ".0f")  # before and after
+    old, new, factor = until(found.now - 1.0), until(found.now), found.factor
+    done = found.state.swept * (found.tile[-1] + 1.0) - found.now
+    part = sides * xp.where(old > 0.0, xp.minimum(4.0 * done, 1.0), 1.0)
     kept = old * (1.0 - part * (1.0 - factor))
     high = 1.2 * xp.max(found.sums) + 1e-30
     marks = (
-        Line(sides, kept, PALE),
+        Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
         Bars(sides, old + part * (new - old), READ, tr("sum so far"), 0.4),
         Bars(sides, kept, PALE, tr("added before"), 0.4),
         Note(
@@ -259,7 +255,8 @@ def _sum(xp, found: Attention) -> Panel:
             choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
         ),
     )
-    over = Axis("", -0.5, 1.5, ticks=((0.0, tr("before")), (1.0, tr("after"))))
+    ends = tr("before tile {k}", k=k), tr("after tile {k}", k=k)
+    over = Axis("", -0.5, 1.5, ticks=tuple(zip(sides, ends)))
     return Panel(
         "sum",
         tr("The sum of exp(score − maximum so far)"),

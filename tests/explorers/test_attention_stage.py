@@ -8,7 +8,7 @@ import pytest
 from panelled_explorer import mark, marks, stage
 from pytest import approx
 
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Rule
+from aclnn_viz.pictures.marks import Band, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, PALE
 from aclnn_viz.pictures.text import unmarked
 
@@ -89,10 +89,11 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
         weights[row, :n].sum() * exp(-max(top, -99.0))
         for n, top in zip((places[0], *places), (*tops, tops[1]))
     )
-    old, kept = np.where(state.swept < 1, (old, kept), 0)
-    part = min(4 * (state.swept * (tile[-1] + 1) - now), 1)  # it shrinks in a quarter of its tile
+    # it shrinks in a quarter of its tile
+    part = min(4 * (state.swept * (tile[-1] + 1) - now), 1) if old else 1
     for label, then in (("sum so far", new), ("added before", kept)):
         assert mark(shown, "sum", Bars, label).y == approx([old, old + part * (then - old)])
+    assert len(marks(shown, "scores", Band)) == (state.sparseMode > 0)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], np.nan)
     assert steps[:keys] == approx(wanted, nan_ok=True)
