@@ -174,7 +174,7 @@ def tensor(data, k):
     values, owner = (table[np.ix_(*shown.firsts)] for table in (z.values[k], z.tile[k]))
     i, j = np.indices((rows, columns)).reshape(2, -1)
     y, x = element(data.xp, shown.rows, data.row), element(data.xp, shown.columns, data.column)
-    lines, tiles, marks = sentences(z, k), {}, []
+    tiles, marks = {}, []
     # a number that several tiles use belongs to no tile
     single = (owner[np.ix_(shown.rows, shown.columns)] == z.tile[k]).all()
     for n in np.unique(owner) if single else ():
@@ -185,7 +185,7 @@ def tensor(data, k):
         tiles.setdefault((ends[1] + ends[3]) / 2, name)
     texts, sets = [], []
     for row, column in product(*shown.firsts):
-        texts.append("\n".join(lines(lambda table: table[row, column])))
+        texts.append("\n".join(sentences(z, k, lambda table: table[row, column])))
         own = (("row", int(row)),) * (rows > 1) + (("column", int(column)),) * (columns > 1)
         sets.append((*own, ("level", "pipes")))
     title = told(
@@ -224,21 +224,15 @@ def index(z, k, at):
     return text + "]" if len(z.shown[k].index) else ""
 
 
-def sentences(z, k):
-    """Return a function of `at` that returns sentences on a number of a term and its error; `at` returns the element of
-    a table (rows, columns).
-    """
-
-    def lines(at):
-        off, value = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.values[k]))
-        here = {"term": spoken(z.terms[k]), "index": index(z, k, at)}
-        said = tr(OFF, off=off, error=number(at(z.errors[k])))
-        return [
-            tr("{term} {index} is {value}.", **here, value=value),
-            choose(at(z.errors[k] != 0.0), tr(EXACT), said),
-        ]
-
-    return lines
+def sentences(z, k, at):
+    """Return sentences on a number of a term and its error; `at` returns the element of a table (rows, columns)."""
+    off, value = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.values[k]))
+    here = {"term": spoken(z.terms[k]), "index": index(z, k, at)}
+    said = tr(OFF, off=off, error=number(at(z.errors[k])))
+    return [
+        tr("{term} {index} is {value}.", **here, value=value),
+        choose(at(z.errors[k] != 0.0), tr(EXACT), said),
+    ]
 
 
 def _wrote(data, k):
@@ -344,7 +338,7 @@ def _inked(z, term, text):
 def headline(data):
     """Return the element's number and its error in words."""
     z = data.zoomed
-    lines = cache(lambda k: sentences(z, k)(data.at))
+    lines = cache(lambda k: sentences(z, k, data.at))
     return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]
 
 
