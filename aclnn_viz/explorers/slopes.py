@@ -98,7 +98,48 @@ class Slope:
     state: object
 
     def panels(self, xp) -> list[Panel]:
-        return _panels(xp, self)
+        finite = xp.isfinite(self.x)
+        low = xp.min(xp.where(finite, self.x, np.inf))
+        high = xp.max(xp.where(finite, self.x, -np.inf))
+        over, (x, y, slope) = _over(self, low, high), self.here
+        kinks = [
+            Rule("x", self.kinks[k], choose(self.jumps(k), "", tr("kink") * (k < 3)), GUIDE)
+            for k in range(self.kinks.size)
+        ]
+        bare = [replace(kink, label="") for kink in kinks]
+        below = (
+            *bare,
+            ZERO,
+            Line(self.x, self.slope, GRADIENT, "", 3.0),
+            *([Dots(self.kinks, self.at, INK, tr("slope at the point itself"), 4.5)][: len(kinks)]),
+            Rule("x", x, kind=MOVED),
+            Dots(point(x), point(slope), GRADIENT, "", 6.0),
+        )
+        name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
+        under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
+        if y is None:
+            return [replace(under, span=20)]
+        aside = 0.14 * (high - low) * np.array([-1.0, 1.0]) / xp.hypot(1.0, slope)
+        marks = (
+            *kinks,
+            Line(self.x, self.y, READ, "", 3.0),
+            Line(x + aside, y + slope * aside, GRADIENT, tr("slope"), 2.5),
+            Rule("x", x, kind=MOVED),
+            Grip(x, y, ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"),
+        )
+        curve = Panel(
+            "forward",
+            tr("{output} over {name}: drag the dot", output=self.output, name=self.name),
+            marks,
+            over,
+            Axis(tr("{name}", name=self.output)),
+            13,
+            TALL,
+        )
+        under, share = replace(under, below="forward"), _share(xp, self)
+        if self.place["jumps"]:
+            return [curve, _lens(xp, self), under, share]
+        return [replace(curve, span=15), replace(share, span=5, rows=2), replace(under, span=15)]
 
     @property
     def place(self) -> dict:
@@ -234,51 +275,6 @@ def _over(found: Slope, *ends) -> Axis:
         return Axis(found.name, *ends)
     said = reduce(lambda some, more: tr("{some}, {more}", some=some, more=more), held)
     return Axis(tr("{name}, at {held}", name=found.name, held=said), *ends)
-
-
-def _panels(xp, found: Slope) -> list[Panel]:
-    finite = xp.isfinite(found.x)
-    low = xp.min(xp.where(finite, found.x, np.inf))
-    high = xp.max(xp.where(finite, found.x, -np.inf))
-    over, (x, y, slope) = _over(found, low, high), found.here
-    kinks = [
-        Rule("x", found.kinks[k], choose(found.jumps(k), "", tr("kink") * (k < 3)), GUIDE)
-        for k in range(found.kinks.size)
-    ]
-    bare = [replace(kink, label="") for kink in kinks]
-    below = (
-        *bare,
-        ZERO,
-        Line(found.x, found.slope, GRADIENT, "", 3.0),
-        *([Dots(found.kinks, found.at, INK, tr("slope at the point itself"), 4.5)][: len(kinks)]),
-        Rule("x", x, kind=MOVED),
-        Dots(point(x), point(slope), GRADIENT, "", 6.0),
-    )
-    name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
-    under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
-    if y is None:
-        return [replace(under, span=20)]
-    aside = 0.14 * (high - low) * np.array([-1.0, 1.0]) / xp.hypot(1.0, slope)
-    marks = (
-        *kinks,
-        Line(found.x, found.y, READ, "", 3.0),
-        Line(x + aside, y + slope * aside, GRADIENT, tr("slope"), 2.5),
-        Rule("x", x, kind=MOVED),
-        Grip(x, y, ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"),
-    )
-    curve = Panel(
-        "forward",
-        tr("{output} over {name}: drag the dot", output=found.output, name=found.name),
-        marks,
-        over,
-        Axis(tr("{name}", name=found.output)),
-        13,
-        TALL,
-    )
-    under, share = replace(under, below="forward"), _share(xp, found)
-    if found.place["jumps"]:
-        return [curve, _lens(xp, found), under, share]
-    return [replace(curve, span=15), replace(share, span=5, rows=2), replace(under, span=15)]
 
 
 def _height(xp, found: Slope, label: str) -> Axis:
