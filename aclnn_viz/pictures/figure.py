@@ -49,20 +49,18 @@ def figure(picture, theme: str = "light"):
         (picture.warning, 9, "bold", look.alarm),
         *((text, 9, "normal", look.ink) for text in picture.headline),
     ]
-    above = [
-        (_folded(text, wide, size, weight), size, weight, colour)
-        for text, size, weight, colour in words
-        if text
-    ]
+    above = []
+    for text, size, weight, colour in words:
+        if text:
+            text = _folded(text, wide, size, weight)
+            above.append((text, size, weight, colour, HEADLINE * size / 9 * (text.count("\n") + 1)))
     below = "\n".join(_folded(text, wide, SMALL_PRINT, "normal") for text in picture.notices)
-    head = sum(HEADLINE * size / 9 * (text.count("\n") + 1) for text, size, *_ in above) + 4 * bool(
-        above
-    )
+    head = sum(high for *_, high in above) + 4 * bool(above)
     tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
     with rc_context(look.rc(fonts.wanted(picture))):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
-        for text, size, weight, colour in above:
+        for text, size, weight, colour, high in above:
             drawn.text(
                 GAP / wide,
                 top / tall,
@@ -72,7 +70,7 @@ def figure(picture, theme: str = "light"):
                 fontweight=weight,
                 color=colour,
             )
-            top -= HEADLINE * size / 9 * (text.count("\n") + 1)
+            top -= high
         drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL_PRINT, color=look.quiet)
         for panel, row, column in placed:
             start = tall - head - sum(height for k, height in heights.items() if k < row)
@@ -89,12 +87,8 @@ def _grown(panel: Panel, wide: float) -> Panel:
     """Return the panel with a height, which follows from its axes if it has none."""
     if panel.height:
         return panel
-    across, down = _lengths(panel)
+    across, down = (abs(axis.high - axis.low) for axis in (panel.x, panel.y))
     return replace(panel, height=int(panel.span * wide / COLUMNS * down / across))
-
-
-def _lengths(panel: Panel) -> tuple[float, float]:
-    return abs(panel.x.high - panel.x.low), abs(panel.y.high - panel.y.low)
 
 
 def laid_out(panels) -> list[tuple[Panel, int, int]]:
