@@ -8,7 +8,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from inspect import signature
 from typing import NamedTuple
@@ -152,7 +152,7 @@ class Puzzle:
           write the body: 1 line is enough. hint(1) gives a nudge
         """
         result = judged(self, function("an answer", answer))
-        return result.noted(keep(self.name, result.passed)) if result.begun else result
+        return replace(result, note=keep(self.name, result.passed)) if result.begun else result
 
     def hint(self, number: int = 1) -> str:
         """Return one of the hints, from 1, a nudge, to the last, nearly the answer; raise ValueError for another number."""

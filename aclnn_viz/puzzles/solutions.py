@@ -57,14 +57,9 @@ def _changed(solution: Solution, mistake: Mistake) -> Callable:
     return names[solution.function.__name__]
 
 
+@cache
 def solution_of(puzzle) -> Solution:
     """Return the solution of a puzzle, from the solutions and the table of mistakes in its operator's folder."""
-    return _solution(puzzle.operator, puzzle.name)
-
-
-@cache
-def _solution(op: str, name: str) -> Solution:
-    mistakes = registry.table("puzzle_solutions", op)[name]
-    return Solution(
-        registry.own("puzzle_solutions", op, name), tuple(Mistake(**one) for one in mistakes)
-    )
+    where = "puzzle_solutions", puzzle.operator
+    mistakes = registry.table(*where)[puzzle.name]
+    return Solution(registry.own(*where, puzzle.name), tuple(Mistake(**one) for one in mistakes))

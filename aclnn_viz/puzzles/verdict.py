@@ -9,7 +9,7 @@ import html
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -85,9 +85,6 @@ class PuzzleResult(Reply):
     mistake: str | None = None
     begun: bool = True
     note: str = ""
-
-    def noted(self, note: str) -> "PuzzleResult":
-        return replace(self, note=note)
 
     def __str__(self) -> str:
         return tr("{name}: {what}", name=self.name, what=super().__str__())
