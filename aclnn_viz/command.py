@@ -13,11 +13,13 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
+from types import FrameType
 
 CLI = "aclnn_viz.cli"  # loaded, like the rest of the kit, once interrupts are handled
 # Seconds after the first Ctrl-C in which further ones are passed to the child as interrupts; a
 # later one kills a child that ignored them.
 PATIENCE = 1.0
+IMPORTS = 5.0  # seconds that an interrupt waits at most for an import to end
 
 
 class _Output(io.FileIO):
@@ -119,8 +121,17 @@ def _reported(work: Callable[[], int], writer: int) -> int:
 
     own = os.getpid()
     end_with_parent()
+    first: list[float] = []
 
-    def interrupt(*_):
+    def interrupt(_, frame):
+        # An import may lose the exception, or raise another in its place (NumPy's does): try again
+        # once it has ended.
+        first.append(time.monotonic())
+        if _imports(frame) and first[-1] - first[0] < IMPORTS:
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
         _answer(signal.SIG_IGN)  # a second interrupt must not disturb the exit
         raise KeyboardInterrupt
 
@@ -134,6 +145,13 @@ def _reported(work: Callable[[], int], writer: int) -> int:
     if os.getpid() == own:  # a process forked by a kernel reports nothing
         os.write(writer, bytes([status]))
     return status
+
+
+def _imports(frame: FrameType | None) -> bool:
+    """Return whether a frame belongs to an `import`."""
+    while frame and frame.f_code.co_name != "_find_and_load":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _unblocked() -> None:

@@ -292,12 +292,11 @@ sys.addaudithook(hook)
 AT_END = "import atexit, os, signal, sys\natexit.register(lambda: os.killpg(0, signal.SIGINT))\n"
 
 
-@pytest.mark.parametrize("at", [1, 30, 120, 300][:: 1 if SOAK else 2])
+@pytest.mark.parametrize("at", [1, 30, 120, 179, 300][:: 1 if SOAK else 3])
+@pytest.mark.parametrize("arguments", [("check", "hardswish", "host"), ("verify", "--symbolic")])
 @pytest.mark.sampled(1)
-def test_an_interrupt_as_a_command_begins(at):
-    with command(
-        "check", "hardswish", "host", before=AT_IMPORT.format(at=at), start_new_session=True
-    ) as child:
+def test_an_interrupt_as_a_command_begins(arguments, at):
+    with command(*arguments, before=AT_IMPORT.format(at=at), start_new_session=True) as child:
         out, err = child.communicate(timeout=60)
         assert (child.returncode, err) == INTERRUPTED and out == ""
 
