@@ -12,7 +12,7 @@ plan gives it). Large ulps alone distinguish none of these, and standards disagr
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import itemgetter
 
@@ -136,7 +136,7 @@ class Data:
     spread: np.ndarray  # effect on the truth of input changes within one ulp
     cause: np.ndarray  # index in CAUSES of the cause of each error
     focus: int | None
-    notices: tuple[str, ...] = field(default=())
+    notices: tuple[str, ...] = ()
 
     @property
     def counts(self) -> dict[str, int]:

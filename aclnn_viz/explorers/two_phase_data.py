@@ -104,10 +104,9 @@ def program(state, acl) -> Program:
     chosen = op.main if state.tensor == "output" else op.like
     tensors, host = [], {}
     for name, array in arrays.items():
-        kind = state.layout if name == chosen else None
         layout = (
-            layout_of(array.shape, kind)
-            if kind
+            layout_of(array.shape, state.layout)
+            if name == chosen
             else Layout(array.shape, contiguous_strides(array.shape), 0, array.shape)
         )
         tensors.append(Tensor(name, layout, array.dtype, name in results))
@@ -150,7 +149,7 @@ def _ran(state) -> Data:
         for tensor in run.tensors
         if tensor.output and f'host["{tensor.name}"]' in copied
     }
-    main, output = op.like, op.main
+    output = op.main
     planned = [
         call for call in calls if call.function.endswith("GetWorkspaceSize") and call.status == 0
     ]
@@ -164,7 +163,7 @@ def _ran(state) -> Data:
         calls,
         list(acl.misuse),
         run.values["size"] if planned else None,
-        next(t for t in run.tensors if t.name == (output if state.tensor == "output" else main)),
+        next(t for t in run.tensors if t.name == (output if state.tensor == "output" else op.like)),
         output,
         fetched.get(output),
         expected[output],

@@ -290,9 +290,7 @@ def known(raw, truth, places, dtype, sums):
     (terms, rows, columns), or its sum so far; a single number matches a sum of the row.
     """
     across, size = truth.shape[2], truth[0].size
-    rows = [
-        n for n in range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
-    ]
+    rows = range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
     those = np.stack([truth.reshape(len(truth), -1)[:, places + n * across] for n in rows], axis=1)
     named, first = [(1, k) for k in range(len(truth))], rows.index(0)
     for k, part, times in sums:
