@@ -38,12 +38,10 @@ def figure(picture, theme: str = "light"):
     # panels that are folded away in the notebook are left out
     seen = [fitted(panel) for panel in picture.panels if not panel.more]
     placed = laid_out([_grown(panel, wide) for panel in seen])
-    heights = {}
-    for panel, row, _ in placed:
-        if panel.rows == 1:
-            heights[row] = max(
-                heights.get(row, 0), panel.height + LINE * len(_title(panel, wide)) + GAP
-            )
+    heights = np.zeros(sum(panel.rows for panel in seen))
+    for panel, row, _ in sorted(placed, key=lambda each: each[0].rows):
+        own = heights[row : row + panel.rows]
+        own += max(0, panel.height + LINE * len(_title(panel, wide)) + GAP - own.sum()) / panel.rows
     words = [
         (picture.title, 12, "bold", look.ink),
         (picture.warning, 9, "bold", look.alarm),
@@ -56,7 +54,7 @@ def figure(picture, theme: str = "light"):
             above.append((text, size, weight, colour, HEADLINE * size / 9 * (text.count("\n") + 1)))
     below = "\n".join(_folded(text, wide, SMALL_PRINT, "normal") for text in picture.notices)
     head = sum(high for *_, high in above) + 4 * bool(above)
-    tall = head + sum(heights.values()) + GAP + (13 * below.count("\n") + 19) * bool(below)
+    tall = head + heights.sum() + GAP + (13 * below.count("\n") + 19) * bool(below)
     with rc_context(look.rc(fonts.wanted(picture))):
         drawn = Figure(figsize=(wide / DPI, tall / DPI), dpi=DPI)
         top = tall - 5
@@ -73,8 +71,8 @@ def figure(picture, theme: str = "light"):
             top -= high
         drawn.text(GAP / wide, 6 / tall, below, va="bottom", fontsize=SMALL_PRINT, color=look.quiet)
         for panel, row, column in placed:
-            start = tall - head - sum(height for k, height in heights.items() if k < row)
-            height = sum(heights.get(row + k, 0) for k in range(panel.rows))
+            start = tall - head - heights[:row].sum()
+            height = heights[row : row + panel.rows].sum()
             _panel(drawn, panel, look, column * wide / COLUMNS, start, height)
     return drawn
 

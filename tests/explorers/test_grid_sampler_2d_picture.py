@@ -92,15 +92,10 @@ def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
 
 def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
     handles = mark(shown, "image", Handles)
-    np.testing.assert_array_equal(np.stack([handles.x, handles.y], -1), data.pixels)
-    grid = np.stack(
-        [
-            offset + factor * each
-            for (offset, factor), each in zip(handles.units, (handles.x, handles.y))
-        ],
-        -1,
-    )
-    np.testing.assert_allclose(grid, data.inputs["grid"][0], atol=1e-12)
+    places = np.stack([handles.x, handles.y], -1)
+    np.testing.assert_array_equal(places, data.pixels)
+    offset, factor = np.transpose(handles.units)
+    np.testing.assert_allclose(offset + factor * places, data.inputs["grid"][0], atol=1e-12)
     assert (
         (handles.row, handles.column) == data.chosen
         and handles.choose == ("row", "column")
@@ -126,10 +121,7 @@ def test_the_image_lies_on_its_continuation(shown, data):
     around, inner, coming = marks(shown, "image", Image)
     assert np.isnan(coming.values).all()  # nothing is sent
     np.testing.assert_array_equal(around.values, data.surround)
-    assert (around.x, around.y) == (
-        -data.margin[1],
-        -data.margin[0],
-    ) and around.opacity < inner.opacity == 1
+    assert (-around.y, -around.x) == data.margin and around.opacity < inner.opacity == 1
     np.testing.assert_allclose(inner.values, data.inputs["input"][0, 0])
 
 

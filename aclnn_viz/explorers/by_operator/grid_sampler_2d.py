@@ -18,7 +18,7 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     gathered,
     inputs,
     phases,
-    pixel_units,
+    turned,
 )
 from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.operators.families.sampling import BICUBIC, NEAREST, REFLECTION, ZEROS
@@ -39,19 +39,19 @@ from aclnn_viz.pictures.palette import scale
 from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, signed, told, unmarked, written
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import tr
 
 FIRST = True  # the start page shows this explorer
 NOTHING = 0  # kind of dashed marks, which mean that no pixel is read
 ARC = np.linspace(0.0, 1.0, 17)
 NARROW = 0.65  # share of the world that a narrow page shows
 ARROW = 0.1  # longest arrow, as a share of the picture
-GRIPS = (1.0, 1.0), (0.0, -1.0), (0.0, 0.0)  # places on the cloth
+GRIPS = np.array([[1.0, 0.0, 0.0], [1.0, -1.0, 0.0]])  # x and y on the cloth
 
 
 def panels(data: Data) -> list[Panel]:
     """Return the panels of a state's data: the world first."""
-    return [_world(data), _lens(data), _curve(data), _out(data), _input_grad(data)]
+    return [_world(data), _lens(data), _out(data), _input_grad(data), _curve(data)]
 
 
 def _grey(data: Data) -> tuple[str, float, float]:
@@ -62,23 +62,21 @@ def _grey(data: Data) -> tuple[str, float, float]:
 
 def _x_axis(data: Data) -> Axis:
     """Return the axis of the world's columns, named by x."""
-    width, aligned = data.state.width, data.state.alignCorners
-    offset, factor = pixel_units(width, aligned)
+    offset, factor = data.state.units[0]
     ticks = [
         ((x - offset) / factor, f"{x:.0f}".replace("-", "−") if x else "x = 0")
         for x in (range(-3, 4) if factor else ())
     ]
     reach = data.margin[1] + 0.5
-    return Axis("", -reach, width - 1 + reach, ticks=tuple(ticks))
+    return Axis("", -reach, data.state.width - 1 + reach, ticks=tuple(ticks))
 
 
 def _world(data: Data) -> Panel:
     xp, state, (rows, columns) = data.xp, data.state, data.margin
     height, width = state.height, state.width
     inner = data.surround[rows : rows + height, columns : columns + width]
-    sending = state.sent < 1.0
-    coming = xp.where(sending, data.inputGrad, np.nan)
-    u, v = (data.hops[k, 0] for k in range(2))
+    coming = xp.where(state.sent < 1.0, data.inputGrad, np.nan)
+    u, v = data.hops[:, 0]
     marks = [
         Image(data.surround, *_grey(data), -columns, -rows, 0.55),
         Image(inner, *_grey(data)),
@@ -96,11 +94,11 @@ def _world(data: Data) -> Panel:
     ]
     title = tr("image, continued by {mode}", mode=PADDINGS[state.paddingMode])
     y = bare(height - 0.5 + rows, -0.5 - rows)
-    return Panel("image", title, marks, _x_axis(data), y, 13, 0, square=True, narrow=NARROW)
+    return Panel("image", title, marks, _x_axis(data), y, 14, 0, square=True, rows=5, narrow=NARROW)
 
 
 def _points(data: Data) -> Handles:
-    state, aligned = data.state, data.state.alignCorners
+    state = data.state
     return Handles(
         data.pixels[..., 0],
         data.pixels[..., 1],
@@ -108,7 +106,7 @@ def _points(data: Data) -> Handles:
         state.column,
         ("row", "column"),
         "moved",
-        (pixel_units(state.width, aligned), pixel_units(state.height, aligned)),
+        state.units,
         0.25,
         tr("sampling points"),
     )
@@ -127,23 +125,18 @@ def _cloth(data: Data):
 def _grips(data: Data) -> list[Grip]:
     """Return the handles of the grid of points: a corner scales the grid, an edge turns it, the middle shifts it."""
     xp, state = data.xp, data.state
-    turn = state.rotate * (np.pi / 180)
-    cosine, sine = xp.cos(turn), xp.sin(turn)
-    units = [pixel_units(n, state.alignCorners) for n in (state.width, state.height)]
-    places = []
-    for a, b in GRIPS:
-        x = state.scale * (a * cosine - b * sine) + state.shift_x
-        y = state.scale * (a * sine + b * cosine) + state.shift_y
-        places.append([(at - o) / (f or 1.0) for at, (o, f) in zip((x, y), units)])
-    units = tuple((*unit, k) for k, unit in enumerate(units))
+    places = [
+        [(at - o) / (f or 1.0) for at, (o, f) in zip(place, state.units)]
+        for place in turned(state, *GRIPS, xp)[0, 0]
+    ]
+    units = tuple((*unit, k) for k, unit in enumerate(state.units))
     rows = (
         (("scale",), tr("size of the grid of sampling points"), "scale", "square"),
         (("rotate",), tr("rotation of the grid of sampling points"), "turn", "turn"),
         (("shift_x", "shift_y"), tr("position of the grid of sampling points"), "place", "shift"),
     )
-    about = tuple(places[-1])
     return [
-        Grip(*at, sets, units, label, MOVED, way, look, about)
+        Grip(*at, sets, units, label, MOVED, way, look, tuple(places[-1]))
         for at, (sets, label, way, look) in zip(places, rows)
     ]
 
@@ -154,10 +147,9 @@ def _mirrors(data: Data) -> list:
     if data.state.paddingMode == REFLECTION:
         for name, hops in zip("xy", data.hops):
             for k in range(2):
-                there = hops[k] != hops[k + 1]
-                at = (hops[k] + hops[k + 1]) / 2
                 label = tr("mirror") if name == "x" and not k else ""
-                marks += only(data.xp, there, Rule(name, at, label, READ))
+                rule = Rule(name, (hops[k] + hops[k + 1]) / 2, label, READ)
+                marks += only(data.xp, hops[k] != hops[k + 1], rule)
     return marks
 
 
@@ -181,8 +173,7 @@ def _way(data: Data):
 
 def _centre(data: Data):
     """Return the centre of the lens: the sample; for bicubic the point, because padding applies to its taps."""
-    bicubic = data.state.interpolationMode == BICUBIC
-    return data.hops[:, 0] if bicubic else data.read[0]
+    return data.hops[:, 0] if data.state.interpolationMode == BICUBIC else data.read[0]
 
 
 def _square(data: Data) -> Box:
@@ -203,9 +194,7 @@ def _arrow(data: Data, u, v) -> Arrows:
     length, longest = data.at_chosen(lengths), xp.max(lengths)
     share = 0.6 + 0.5 * length / xp.where(longest == 0.0, 1.0, longest)
     long = ARROW * (data.state.width + 2 * columns) * share
-    dx, dy = (
-        data.at_chosen(vectors)[k] * long / xp.where(length == 0.0, 1.0, length) for k in range(2)
-    )
+    dx, dy = data.at_chosen(vectors) * long / xp.where(length == 0.0, 1.0, length)
     return Arrows(point(u), point(v), point(dx), point(dy), GRADIENT, "gridGrad")
 
 
@@ -213,7 +202,6 @@ def _curve(data: Data) -> Panel:
     xp, size = data.xp, data.state.width
     places, columns, lost = data.curve
     (column, _), (slope, _) = data.read
-    slope = xp.where(xp.abs(slope) < 1e-9, 0.0, slope)  # equal columns, rounded
     u = data.hops[0, 0]
     reads = xp.sum(data.taps[:, 5]) > 0
     marks = [
@@ -237,7 +225,7 @@ def _curve(data: Data) -> Panel:
         marks,
         _x_axis(data),
         y,
-        13,
+        14,
         104,
         below="image",
         narrow=NARROW,
@@ -268,15 +256,15 @@ def _lens(data: Data) -> Panel:
         label, there = "" if bicubic else written(weight, ".2f"), weight > 0.0
         marks += only(xp, there & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8))
         marks += only(xp, there & (inside == 0.0), Box(*ends, label=label, kind=NOTHING))
-    reach = 2.6 if bicubic else 1.6
+    reach = 2.6 if bicubic else 1.3
     return Panel(
         "taps",
         _sum(data),
         marks,
         Axis(tr("area = weight = share of the gradient"), u - reach, u + reach, ticks=()),
         bare(v + reach, v - reach),
-        7,
-        300,
+        6,
+        310,
         square=True,
     )
 
@@ -295,14 +283,18 @@ def _sum(data: Data):
 def _out(data: Data) -> Panel:
     state = data.state
     title = tr("out: {value}", value=number(data.at_chosen(data.out)))
-    marks = (Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED))
-    return Panel("out", title, marks, bare(), bare(), 3, 104, ("column", "row"), square=True)
+    marks = Image(data.out, *_grey(data)), cell(state.column, state.row, MOVED)
+    return Panel(
+        "out", title, marks, bare(), bare(), 3, 104, ("column", "row"), square=True, rows=5
+    )
 
 
 def _input_grad(data: Data) -> Panel:
     heat = Heat(data.inputGrad, *scale(data.inputGrad, data.xp))
     square = only(data.xp, data.xp.sum(data.taps[:, 5]) > 0, replace(_square(data), filled=0.0))
-    return Panel("inputGrad", "inputGrad", (heat, *square), bare(), bare(), 4, 104, square=True)
+    return Panel(
+        "inputGrad", "inputGrad", (heat, *square), bare(), bare(), 3, 104, square=True, rows=5
+    )
 
 
 # The picture in words
@@ -343,7 +335,6 @@ def caption(data: Data):
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):
         rest = choose(off > 0, rest, _padded(data))
     said = tr("{where} {what}", where=where, what=rest)
-    count = state.grid_height * state.grid_width
     arrived = xp.sum(double(xp, phases(state, xp) == 1.0))
     return choose(
         state.sent < 1.0,
@@ -351,7 +342,7 @@ def caption(data: Data):
         tr(
             "Every point sends its [8:gradient] to the pixels that it read, in the same shares. [b:{arrived} of {count} points have done so.]",
             arrived=written(arrived, ".0f"),
-            count=count,
+            count=state.grid_height * state.grid_width,
         ),
     )
 
@@ -363,7 +354,7 @@ def _where(data: Data):
     for k, (at, n) in enumerate(zip(data.hops[::-1, 0], size[::-1])):
         for side, off in enumerate((at - n + 0.5, -0.5 - at)):
             which, away = xp.where(off > 0, 4 - 2 * k - side, which), xp.where(off > 0, off, away)
-    where = told(
+    return which, told(
         which,
         "The [7:point] lies on the image.",
         "The [7:point] is {n} pixels left of the image.",
@@ -372,47 +363,29 @@ def _where(data: Data):
         "The [7:point] is {n} pixels below the image.",
         n=written(away, ".1f"),
     )
-    return which, where
 
 
 def _padded(data: Data):
     """Return a sentence on what border or reflection does to a point outside the image."""
     xp, across = data.xp, data.hops[0]
     (column, row), (slope, _) = data.read
+    said = {"row": written(row, ".3g"), "column": written(column, ".3g"), "slope": signed(slope)}
     if data.state.paddingMode != REFLECTION:
-        which = across[0] != across[2]
-        texts = (
-            message(
-                "The point reads the edge, [5:row {row}]. [b:A move up or down changes nothing:] no [8:gradient] in y."
-            ),
-            message(
-                "The point reads the edge, [5:column {column}]. [b:A move left or right changes nothing:] slope 0, no [8:gradient] in x."
-            ),
+        return told(
+            across[0] != across[2],
+            "The point reads the edge, [5:row {row}]. [b:A move up or down changes nothing:] no [8:gradient] in y.",
+            "The point reads the edge, [5:column {column}]. [b:A move left or right changes nothing:] slope 0, no [8:gradient] in x.",
+            **said,
         )
-    else:
-        hops = xp.where(across[1] != across[2], 2, xp.where(across[0] != across[1], 1, 0))
-        near = (hops > 0) & ((slope == 0.0) | ((slope < 0.0) != (hops == 1)))
-        which = xp.where(near, 3, hops)
-        texts = (
-            message(
-                "The mirror folds it back to [5:row {row}]. [b:Move it down, and the row moves up.]"
-            ),
-            message(
-                "The mirror folds it back to [5:column {column}]. [b:Move it right, and the column moves left:] slope {slope}."
-            ),
-            message(
-                "Two mirrors fold it back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}."
-            ),
-            message(
-                "It is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}."
-            ),
-        )
+    hops = xp.where(across[1] != across[2], 2, xp.where(across[0] != across[1], 1, 0))
+    near = (hops > 0) & ((slope == 0.0) | ((slope < 0.0) != (hops == 1)))
     return told(
-        which,
-        *texts,
-        row=written(row, ".3g"),
-        column=written(column, ".3g"),
-        slope=signed(slope),
+        xp.where(near, 3, hops),
+        "The mirror folds it back to [5:row {row}]. [b:Move it down, and the row moves up.]",
+        "The mirror folds it back to [5:column {column}]. [b:Move it right, and the column moves left:] slope {slope}.",
+        "Two mirrors fold it back to [5:column {column}]. [b:Folded twice, the column moves the right way again:] slope {slope}.",
+        "It is folded back to [5:column {column}]. [b:So close to the mirror the column hardly moves:] slope {slope}.",
+        **said,
     )
 
 

@@ -35,10 +35,13 @@ FLIGHT = 12  # number of gradients that move at a time
 
 def image(name: str, height: int, width: int, seed: int) -> np.ndarray:
     """Return the image `name` of IMAGES as float64 (height, width); `seed` sets its random parts."""
-    y, x = np.meshgrid(
-        (np.arange(height) + 0.5) / height, (np.arange(width) + 0.5) / width, indexing="ij"
-    )
+    y, x = _centres(height, width)
     return np.clip(IMAGES[name](x, y, np.random.default_rng(seed)), 0.0, 1.0)
+
+
+def _centres(*shape):
+    """Return the places of the centres of pixels, from 0 to 1: y and x."""
+    return np.meshgrid(*((np.arange(n) + 0.5) / n for n in shape), indexing="ij")
 
 
 def landscape(x, y, rng):
@@ -83,6 +86,11 @@ class State:
         check_indices(self)
         check_points(self, self.grid_height, self.grid_width)
 
+    @property
+    def units(self) -> tuple:
+        """Return `pixel_units` of x and of y."""
+        return tuple(pixel_units(n, self.alignCorners) for n in (self.width, self.height))
+
 
 @dataclass(frozen=True, eq=False)
 class Data:
@@ -116,18 +124,19 @@ class Data:
 
 def points(state: State, xp=XP):
     """Return the grid (1, Hout, Wout, 2) of a state in float64, before it is rounded to the dtype."""
-    shape = height, width = state.grid_height, state.grid_width
-    y, x = np.meshgrid(
-        (2 * np.arange(height) + 1) / height - 1,
-        (2 * np.arange(width) + 1) / width - 1,
-        indexing="ij",
-    )
+    shape = state.grid_height, state.grid_width
+    y, x = (2.0 * each - 1.0 for each in _centres(*shape))
+    grid = turned(state, x, y, xp)
+    dragged = placed(state.moved, (*shape, 2))
+    return xp.where(xp.isnan(dragged), grid, dragged)
+
+
+def turned(state: State, x, y, xp=XP):
+    """Return places of a grid from -1 to 1 as scaled, turned and shifted."""
     turn = xp.reshape(state.rotate * (np.pi / 180), (1, 1, 1))
     cosine, sine = xp.cos(turn), xp.sin(turn)
     shift = xp.stack([xp.reshape(one, ()) for one in (state.shift_x, state.shift_y)])
-    grid = state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
-    dragged = placed(state.moved, (*shape, 2))
-    return xp.where(xp.isnan(dragged), grid, dragged)
+    return state.scale * xp.stack([x * cosine - y * sine, x * sine + y * cosine], axis=-1) + shift
 
 
 def pixel_units(size: int, aligned: bool) -> tuple[float, float]:
@@ -215,16 +224,33 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
         inputGrad=double(xp, outputs["inputGrad"][0, 0]),
         gridGrad=double(xp, outputs["gridGrad"][0]),
         taps=taps,
-        read=xp.stack(
-            [
-                xp.stack([xp.sum(taps[:, weight] * taps[:, at]) for weight, at in pairs])
-                for pairs in (((2, 1), (2, 0)), ((3, 1), (4, 0)))
-            ]
-        ),
+        read=_read(xp, here, taps, state.units, size[::-1], *modes),
         hops=xp.stack([_hops(xp, place[k], n, *modes[1:]) for k, n in enumerate(size[::-1])]),
         curve=_curve(state.width, margin[1], *modes),
         flights=xp.reshape(flights, (-1, 2)).T,
     )
+
+
+def _read(xp, here, taps, units, size, *modes):
+    """Return the mean column and row of a point's taps, and the slope of each; of bicubic the slope over one pixel, because
+    the line of means oscillates within each.
+    """
+    means, slopes = (
+        xp.stack([xp.sum(taps[:, weight] * taps[:, at]) for weight, at in pairs])
+        for pairs in (((2, 1), (2, 0)), ((3, 1), (4, 0)))
+    )
+    if modes[0] == sampling.BICUBIC:
+        step = np.array([factor or 1.0 for _, factor in units])
+        low, high = (
+            xp.stack([_mean(sampling.taps(xp, at[k], n, *modes)) for k, n in enumerate(size)])
+            for at in (here - step / 2, here + step / 2)
+        )
+        slopes = (high - low) / step
+    return xp.stack([means, xp.where(xp.abs(slopes) < 1e-9, 0.0, slopes)])  # equal, but rounded
+
+
+def _mean(taps):
+    return sum(index * weight for index, weight, _ in taps)
 
 
 def _hops(xp, u, size: int, mode: int, aligned: bool):
@@ -251,7 +277,7 @@ def _curve(size: int, margin: int, *modes) -> np.ndarray:
     places = np.linspace(-0.5 - margin, size - 0.5 + margin, PLACES)
     offset, factor = pixel_units(size, modes[2])
     taps = [np.stack(tap) for tap in sampling.taps(XP, offset + factor * places, size, *modes)]
-    at = sum(index * weight for index, weight, _ in taps)
+    at = _mean(taps)
     there = np.any(
         [(index >= 0) & (index < size) & (abs(weight) > 1e-9) for index, weight, _ in taps], axis=0
     )
@@ -283,6 +309,5 @@ def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
 
 def _margin(height: int, width: int) -> tuple[int, int]:
     """Return rows and columns around an image: a little beyond x from -3 to 3, and about twice as wide as high."""
-    rows, columns = max(2, ceil(0.35 * height)), max(2, ceil(1.2 * width))
-    tall, wide = height + 2 * rows, width + 2 * columns
-    return max(rows, ceil((wide / 2.6 - height) / 2)), max(columns, ceil((1.7 * tall - width) / 2))
+    rows = ceil(max(2, 0.3 * height, 0.65 * width - height / 2))
+    return rows, ceil(max(2, 1.2 * width, 1.36 * height - width / 2))

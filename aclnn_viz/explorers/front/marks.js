@@ -302,13 +302,18 @@ class Marks {
     else change();
   }
 
+  // What leaves the frame waits at its rim.
+  rim(at, axis) {
+    const { left, right, top, bottom } = this.area;
+    return axis === "x" ? Math.min(Math.max(this.sx(at), left), right) : Math.min(Math.max(this.sy(at), top), bottom);
+  }
+
   // Stands above the canvas as a node, which takes pointer and keys.
   grip(context, { mark, kind, ...rest }) {
     const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
     this.gripped += 1;
     node.mark = rest;
-    const { area: box } = this, rim = (at, low, high) => Math.min(Math.max(at, low), high);  // what leaves the frame waits at its rim
-    const style = `transform: translate(${rim(this.sx(rest.x), box.left, box.right)}px, ${rim(this.sy(rest.y), box.top, box.bottom)}px); --kind: ${rest.colour}`;
+    const style = `transform: translate(${this.rim(rest.x, "x")}px, ${this.rim(rest.y, "y")}px); --kind: ${rest.colour}`;
     this.afterwards(() => {
       node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
       node.dataset.look = rest.look;
@@ -342,6 +347,7 @@ class Marks {
   crowd(left, y, wide) {
     let count = 0;
     for (const { mark, x: xs, y: ys, x0, x1, label, axis, at } of this.marks) {
+      if (mark === "Grip" && Math.hypot(Math.max(Math.abs(this.rim(xs, "x") - left - wide / 2) - wide / 2, 0), Math.max(Math.abs(this.rim(ys, "y") - y) - 7, 0)) < 14) count += 100;
       const edges = mark === "Box" && label ? [this.sx(x0), this.sx(x1)] : [];  // of a frame, which a word would break
       if (edges.some((edge) => edge > left - 5 && edge < left + wide + 5)) count += 100;
       if (mark === "Rule" && axis === "x" && Math.abs(this.sx(at) - left - wide / 2) < wide / 2 + 4) count += 100;
@@ -417,7 +423,7 @@ class Marks {
       context.stroke();
       context.lineCap = "butt";
     };
-    if (this.cells) stroke(this.kit.theme.back, 3.4);  // they are light and dark in either theme
+    if (this.cells) stroke(Math.max(wide, this.sx(1) - this.sx(0)) < 12 ? this.kit.theme.cell.light : this.kit.theme.back, 3.4);  // they are light and dark in either theme
     context.setLineDash(dashed ? DASHED : []);
     stroke(colour, this.kit.theme.line.box);
     context.setLineDash([]);
@@ -425,11 +431,16 @@ class Marks {
       this.outside(context, label, left + wide / 2, top + tall / 2);
       return;
     }
-    if (filled > 0.5) {  // a word in its middle, where it has room
+    const weight = !filled && label === bare && label;
+    if (filled > 0.5 || weight) {  // a word in its middle, where it has room
       const near = (at, middle, size) => Math.abs(at - middle) < size / 2 + 9, x = left + wide / 2, y = top + tall / 2;
       const held = this.marks.some((one) => one.mark === "Grip" && near(this.sx(one.x), x, wide) && near(this.sy(one.y), y, tall));
-      if (short && !held) write(context, short, x, y, this.kit.theme.back, sized);
-      else if (label) this.outside(context, label, x, y);
+      if (weight && fits(label, TEXT) && tall > LINE) this.written(context, label, x - widthOf(context, label) / 2, y, widthOf(context, label), this.kit.theme.opacity.ground);
+      else if (!weight && short && !held) write(context, short, x, y, this.kit.theme.back, sized);
+      else if (label) {  // beside it, on the side that lies off the middle
+        const long = widthOf(context, label), middle = (x0 + x1) / 2;
+        this.written(context, label, middle > Math.round(middle) ? left - long - 6 : left + wide + 6, y, long, this.kit.theme.opacity.ground);
+      }
       return;
     }
     if (!label) return;

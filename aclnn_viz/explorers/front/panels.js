@@ -409,6 +409,7 @@ function buildPanels(kit) {
       drawings.get(name).above = panels.some(({ below }) => below === name);
       figure.classList.toggle("ae-under", Boolean(panels[k].below));
       figure.classList.toggle("ae-near", panels[k].near);
+      figure.classList.toggle("ae-alike", aside.some((one) => one !== panels[k] && one.rows > 1 && one.rows === panels[k].rows && one.span === panels[k].span));
       figure.style.setProperty("--place", k > end && end >= 0 ? 2 : 0);
       const close = panels.filter(({ near, below }) => near || below === panels[0].name), late = close.length > 1 ? 2 : 0;
       figure.style.setProperty("--narrow", !k ? 0 : close.includes(panels[k]) ? late : 4);  // on a phone: the picture with one close to it, its buttons, several close to it, controls, the rest
