@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 
 from aclnn_viz.cases import case
-from aclnn_viz.explorers.arrays import double, element, first, only, placed, strokes, sweep
+from aclnn_viz.explorers.arrays import double, element, first, only, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import bars, reach, said
+from aclnn_viz.explorers.norms import bars, largest, reach, said
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
@@ -57,10 +57,12 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     """
     name, classes = parts(op)
     rows, columns = given[name].shape
-    struck = np.arange(rows) >= rows * (1.0 - state.ignored)
-    target = xp.where(struck, given["ignoreIndex"], given[classes])
-    hit = given[classes][:, None] == np.arange(columns)
-    logits = double(xp, given[name]) + xp.where(hit, state.lead + 0.0, 0.0)
+    target = xp.where(
+        np.arange(rows) >= rows * (1.0 - state.ignored), given["ignoreIndex"], given[classes]
+    )
+    logits = double(xp, given[name]) + xp.where(
+        given[classes][:, None] == np.arange(columns), state.lead + 0.0, 0.0
+    )
     hand = placed(state.moved, (rows, columns, 2))[..., 1]
     free = xp.isnan(hand)
     share = xp.where(free, 0.0, xp.clip(hand, LEAST, MOST))
@@ -92,6 +94,7 @@ class Loss:
     # distance of the softmax from `wanted`; of a loss of log-probabilities always that of 0
     away: np.ndarray
     gradient: np.ndarray
+    total: np.ndarray  # of all weights; only of a loss of log-probabilities
     strength: np.ndarray
     target: np.ndarray
     counted: np.ndarray
@@ -99,10 +102,9 @@ class Loss:
     state: object
 
     @property
-    def chosen(self) -> list:
+    def chosen(self) -> tuple:
         """Return row and column of the chosen class."""
-        places = (self.state.row, self.state.column)
-        return [self.xp.minimum(k, n - 1) for k, n in zip(places, self.softmax.shape)]
+        return self.state.row, self.state.column
 
     @property
     def off(self):
@@ -110,11 +112,15 @@ class Loss:
         return self.xp.abs(self.xp.sum(self.of_row(self.away))) > NEAR
 
     @property
+    def mean(self) -> bool:
+        return self.state.reduction in ("mean", 1)
+
+    @property
     def most(self):
-        """Return the end of the gradient's scales: a target's pull, which no distance exceeds, in a few steps."""
-        pull = self.xp.where(self.counted, self.strength, 0.0)
-        return reach(
-            self.xp, 0.02, self.xp.concat([pull, self.xp.reshape(self.gradient, (-1,))]), 2.0
+        """Return the end of the gradient's scale: a target's largest pull, which no distance exceeds."""
+        xp = self.xp
+        return largest(
+            xp, xp.concat([point(0.02), self.strength, xp.reshape(self.gradient, (-1,))])
         )
 
     def of_row(self, values):
@@ -134,13 +140,13 @@ class Loss:
         strength, target = self.of_row(self.strength), self.of_row(self.target)
         away = self.of_row(self.away)
         own = element(xp, away, xp.where(self.of_row(self.counted), target, 0))
-        fewer = (self.state.ignored > 0.0) & (self.state.reduction in ("mean", 1))
         return told(
             first(
                 xp,
                 xp.isnan(strength),
+                (strength == 0.0) & self.mean,
                 strength == 0.0,
-                fewer,
+                (self.state.ignored > 0.0) & self.mean,
                 self.own,
                 self.off,
                 xp.max(xp.abs(away)) < NEAR,
@@ -149,6 +155,7 @@ class Loss:
             ),
             "No row counts, and the mean divides 0 by 0: [b:the whole gradient is NaN.]",
             "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back. The mean does not count it.",
+            "Row {row} is ignored. [b:No target pulls here,] and no [8:gradient] comes back.",
             "{k} of {n} rows count, and the mean divides by them alone. [b:So each] [5:target] [b:pulls harder,] that of row {row} with {pulls}.",
             "The loss reads only the [5:target] of a row, class {t}. [b:So only class {t} gets a] [8:gradient,] which its weight sets. Its probability does not matter.",
             "The z-loss pushes as well, at all bars alike: [b:the] [8:gradient] [b:of this row does not add up to 0.]",
@@ -168,9 +175,9 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
     """Return the data of a loss's panels."""
     name, classes = parts(getattr(op, "_op", op))
     known, target = arranged.attributes | arrays, given[classes]
+    own = name not in op.saved
     gradient = run(op.page.backward, known)[op.main]
-    still = np.full(arrays[name].shape, -np.inf)
-    pull = -run(op.page.backward, known | {name: still})[op.main]
+    pull = -run(op.page.backward, known | {name: np.full(arrays[name].shape, -np.inf)})[op.main]
     strength = xp.sum(pull, axis=1)
     pulls = xp.where(strength == 0.0, np.nan, strength)[:, None]
     return Loss(
@@ -180,10 +187,11 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
         pull / pulls,
         gradient / pulls,
         gradient,
+        xp.sum(arrays[next(iter(op.saved))]) if own else 0.0,
         strength,
         target,
         target != given["ignoreIndex"],
-        name not in op.saved,
+        own,
         state,
     )
 
@@ -194,7 +202,6 @@ def _row(xp, found: Loss) -> Panel:
     softmax, wanted, away = (
         found.of_row(values) for values in (found.softmax, found.wanted, found.away)
     )
-    here = np.arange(rows)[:, None] == row
     marks = (
         Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
         Line(
@@ -224,7 +231,7 @@ def _row(xp, found: Loss) -> Panel:
         ),
         Handles(
             np.broadcast_to(at, (rows, classes)),
-            xp.where(here, softmax, np.nan),
+            xp.where(np.arange(rows)[:, None] == row, softmax, np.nan),
             row,
             column,
             ("row", "column"),
@@ -251,16 +258,20 @@ def _over(found: Loss) -> Axis:
 
 def _gradient(xp, found: Loss) -> Panel:
     strength = found.of_row(found.strength)
-    plain = xp.isnan(strength) | (strength == 0.0) | (not found.own and found.off)
+    plain = ~(strength > 0.0) | (not found.own and found.off)
     title = told(
-        first(xp, plain, not found.own),
+        first(xp, plain, not found.own, found.mean),
         "{output} of the chosen row",
         "{output} of the chosen row: (softmax − target) × {strength}",
-        "{output} of the chosen row: −weight (mean: / sum of weights) = −{strength}",
+        "{output} of the chosen row: −weight / sum of weights = −{weight} / {total} = −{strength}",
+        "{output} of the chosen row: −weight = −{strength}",
         output=found.output,
         strength=number(strength),
+        weight=number(strength * found.total),
+        total=number(found.total),
     )
-    ends = -found.most, found.most
+    high = reach(xp, 0.02, found.most, 2.0)
+    ends = -high, high
     made = bars(
         "gradient", title, found.of_row(found.gradient), GRADIENT, ends, found.chosen[1], 12, LOW
     )

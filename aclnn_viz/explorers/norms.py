@@ -27,15 +27,16 @@ LOUD = 0.6  # an element with this share of the squares of x-hat dominates
 
 def is_norm(op) -> bool:
     """Return whether an operator normalises: forward saves statistics, and an epsilon keeps their divisor above 0."""
-    return bool(op.saved) and epsilon_of(op) is not None and "." in op.page.AXES[op.main]
+    return bool(op.saved and epsilon_of(op) and "." in op.page.AXES[op.main])
 
 
 def epsilon_of(op):
     """Return the epsilon of forward, its first float parameter with a default between
     0 and 0.01; None if there is none.
     """
-    small = (p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01)
-    return next(small, None)
+    return next(
+        (p for p in op.forward_parameters if p.kind == "float" and 0 < p.default < 0.01), None
+    )
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -61,7 +62,7 @@ def block_of(op, arranged, state) -> dict:
     }
     sizes = (*letters.values(),)
     places = np.unravel_index(min(getattr(state, "plane", 0), prod(sizes) - 1), sizes)
-    return {letter: slice(int(k), int(k) + 1) for letter, k in zip(letters, places)}
+    return {letter: slice(k, k + 1) for letter, k in zip(letters, places)}
 
 
 def part_of(op, arranged, arrays: dict, state) -> dict:
@@ -156,10 +157,12 @@ class Norm:
     @property
     def high(self):
         """Return the end of all scales of gradients; it holds each element while `pull` moves, so that no scale changes with it."""
-        xp, left = self.xp, self.arriving - self.removed
+        xp = self.xp
         still = xp.abs(self.arriving - self.state.pull * self.xhat)
         most = TABLES["norms"]["pull"]["high"] * xp.abs(self.xhat) + still
-        return reach(xp, 3.2, xp.concat([self.before, self.removed, left, most]))
+        return reach(
+            xp, 3.2, xp.concat([self.before, self.removed, self.arriving - self.removed, most])
+        )
 
     def panels(self, xp) -> list[Panel]:
         return [_scatter(xp, self), *_bars(xp, self)]
@@ -201,7 +204,7 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     """Return the data of a block; backward of a gradient of 1 at each element gives x-hat and the weights."""
     page, axes, upstream = op.page, op.page.AXES, next(iter(op.upstream))
     known = part_of(op, arranged, arrays, state)
-    shape = known[upstream].shape
+    whole = known[upstream]
     x = op.gradient_of[op.main]
     output = [name for name, of in op.gradient_of.items() if axes[of] == axes[x]][-1]
     of_scale, scale = next(
@@ -213,11 +216,9 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     shifts = [
         name for name, of in op.gradient_of.items() if axes[of] != axes[x] and name != of_scale
     ]
-    size = min(known[upstream].size, HANDS)
+    size = min(whole.size, HANDS)
     ones = [
-        run(
-            page.backward, known | {upstream: np.reshape(np.eye(1, known[upstream].size, k), shape)}
-        )
+        run(page.backward, known | {upstream: np.reshape(np.eye(1, whole.size, k), whole.shape)})
         for k in range(size)
     ]
 
@@ -231,9 +232,9 @@ def norm(xp, op, run, arrays, arranged, given, state) -> Norm:
     xhat = each(of_scale) / xp.where(slope == 0.0, 1.0, slope)
     gamma = _scaled(xp, op, arranged.attributes, known, scale, upstream)[:size]
     weights, bent = slope * gamma, xp.any(slope != 1.0)
-    arrives, rstd = flat(known[upstream]), flat(known[[*op.saved][-1]])[0]
+    arrives, rstd = flat(whole), flat(known[[*op.saved][-1]])[0]
     # what arrives at x-hat as `pull` times x-hat; part of a block has no such gradient
-    more = state.pull * (size == known[upstream].size) * xhat
+    more = state.pull * (size == whole.size) * xhat
     more = more / xp.where(weights == 0.0, np.inf, weights)
     arriving, answers = weights * (arrives + more), xp.stack([flat(one[output]) for one in ones])
     gradient = flat(run(page.backward, known)[output]) + xp.sum(more[:, None] * answers, axis=0)
@@ -272,11 +273,15 @@ def _scaled(xp, op, attributes, part, scale: str, upstream: str):
     return xp.reshape(xp.broadcast_to(laid, shape), (-1,))
 
 
+def largest(xp, values):
+    return xp.max(xp.where(xp.isfinite(values), xp.abs(values), 0.0))
+
+
 def reach(xp, least: float, values, step: float = 1.5):
     """Return the end of an axis: `least`, times `step` as often as values need, so that the axis rarely changes while
     the user drags.
     """
-    most, end = xp.max(xp.where(xp.isfinite(values), xp.abs(values), 0.0)) / 0.95, least
+    most, end = largest(xp, values) / 0.95, least
     for _ in range(16):
         end = xp.where(most > end, step * end, end)
     return end
@@ -293,7 +298,6 @@ def _scatter(xp, found: Norm) -> Panel:
     sticks = strokes(xp, found.xhat, found.xhat)
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
     factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
-    across = element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd
     order = xp.argsort(found.xhat, stable=True)
     x, arrives, gone = (xp.take(one, order) for one in (found.xhat, found.arriving, taken))
     edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
@@ -310,7 +314,13 @@ def _scatter(xp, found: Norm) -> Panel:
             k,
             ("", "element"),
             "moved",
-            ((across, 1.0 / found.rstd), (element(xp, found.upstream, k) - at * factor, factor)),
+            (
+                (
+                    element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd,
+                    1.0 / found.rstd,
+                ),
+                (element(xp, found.upstream, k) - at * factor, factor),
+            ),
             0.1,
             tr("elements"),
         ),
@@ -342,19 +352,22 @@ def _scatter(xp, found: Norm) -> Panel:
 
 def said(start, end, high, text: str, **values) -> Spots:
     """Return what is said of each element, from its start to its end."""
-    texts = (
+    texts = [
         tr(text, **{name: number(one[k]) for name, one in values.items()})
         for k in range(start.size)
-    )
-    return Spots(start, 0.0 * start - high, end, 0.0 * end + high, (*texts,))
+    ]
+    return Spots(start, 0.0 * start - high, end, 0.0 * end + high, texts)
 
 
 def _bars(xp, found: Norm) -> list[Panel]:
     upstream, scale, activation = found.names
     product = f"{upstream} × {scale}"
     pull = found.state.pull
-    sloped = tr("{product} × slope of {activation}", product=product, activation=activation)
-    title = choose(found.bent, product, sloped) + choose(pull < 0.0, " + ", " − ")
+    title = choose(
+        found.bent,
+        product,
+        tr("{product} × slope of {activation}", product=product, activation=activation),
+    ) + choose(pull < 0.0, " + ", " − ")
     rows = (
         ("arrives", title + number(xp.abs(pull)) + " × x̂", found.arriving, INK),
         ("taken", tr("− taken away: what lies on the line"), found.removed, READ),
@@ -379,5 +392,13 @@ def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
         Bars(np.arange(values.size, dtype=np.float64), values, kind),
         Rule("x", chosen, kind=MOVED),
     )
-    over = Axis(tr("element"), -0.6, values.size - 0.4, ticks=())
-    return Panel(name, title, marks, over, Axis("", *ends), span, height, ("element",))
+    return Panel(
+        name,
+        title,
+        marks,
+        Axis(tr("element"), -0.6, values.size - 0.4, ticks=()),
+        Axis("", *ends),
+        span,
+        height,
+        ("element",),
+    )

@@ -267,12 +267,11 @@ def test_a_drag_keeps_its_axes_and_the_hint_of_what_is_held(opened):
     page, data = opened("layer_norm")
     hint = page.locator("[data-panel=norm] .ae-hint")
     page.locator("[data-panel=norm] .ae-grip").hover()
-    k = int(data.state.element)
     x, y = place = page.evaluate(PLACE, one := ["norm", 1, 1])
     page.mouse.down()
     for step in range(1, 25):  # over the places of other elements, and beyond the axes
         page.mouse.move(x - 14 * step, y - 14 * step)
-        assert hint.text_content().startswith(f"element {k}\n")
+        assert hint.text_content().startswith(f"element {data.state.element}\n")
         assert page.evaluate(PLACE, one) == place
     page.mouse.up()
     assert page.evaluate(PLACE, one) != place

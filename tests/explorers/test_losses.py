@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks, stage
+from panelled_explorer import mark, marks, panel, stage
 
 from aclnn_viz.explorers import losses
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
@@ -95,15 +95,18 @@ def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
 def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values):
     subject, data, found = stage("nll_loss", dtype="float64", ignored=0.3, **values)
     weight, target = data.inputs["weight"], data.inputs["target"]
-    counted = [int(t) for t in target if t != -100]
+    counted = [t for t in target if t != -100]
     assert len(counted) == found.counted.sum() == 7
     wanted = np.zeros(found.gradient.shape)
+    total = sum(weight[k] for k in counted)
     for row, t in enumerate(counted):
-        wanted[row, t] = -weight[t] / sum(weight[k] for k in counted)
+        wanted[row, t] = -weight[t] / total
     assert_close(found.gradient, wanted)
     assert_close(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
+    title = panel(subject.show(data), "gradient").title
+    assert title.endswith(f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}")
     subject, data, _ = stage("nll_loss")
     assert "class 1 gets a gradient, which its weight sets" in unmarked(subject.said(data))
 
