@@ -244,7 +244,7 @@ def _sum(xp, found: Attention) -> Panel:
     done = found.state.swept * (found.tile[-1] + 1.0) - found.now
     part = sides * xp.where(old > 0.0, xp.minimum(4.0 * done, 1.0), 1.0)
     kept = old * (1.0 - part * (1.0 - factor))
-    high = 1.2 * xp.max(found.sums) + 1e-30
+    high = 1.2 * xp.maximum(xp.max(found.sums), 1.0)  # 1 is the least sum of any key
     marks = (
         Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
         Bars(sides, old + part * (new - old), READ, tr("sum so far"), 0.4),
