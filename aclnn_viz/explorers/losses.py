@@ -243,7 +243,7 @@ def _row(xp, found: Loss) -> Panel:
     )
     return Panel(
         "row",
-        tr("Row {row}: drag a bar", row=written(row, "d")),
+        tr("Row {row}: drag the top of a bar", row=written(row, "d")),
         marks,
         _over(found),
         Axis(tr("probability"), 0.0, 1.05),
