@@ -270,7 +270,7 @@ class Drawing extends Frame {
       const [r, c] = [Math.round(up - top), Math.round(at - first)], [row, column] = [top, first].every(Number.isInteger) ? [r + top, c + first] : [r, c];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
-      if (value === "NaN" && (!digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
+      if (value === "NaN" && (spec.folds > 0 || !digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
       const [left, upper] = spec.second ?? [spec.folds, 0], title = this.marks.filter(({ text }) => text)[1]?.text;
       lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
