@@ -122,14 +122,12 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
     subject, data, found = opened(swept=0.5)
     shown = subject.show(data)
     line = mark(shown, "scores", Line, "maximum so far")
-    wide = np.diff(line.x) != 0
-    across = np.diff(line.y)[wide]
+    across = np.diff(line.y)[np.diff(line.x) != 0]
     assert (across[np.isfinite(across)] == 0).all()
     boxes = [mark(shown, "scores", Box, "tile 2"), marks(shown, "map", Box)[1]]
     assert [(box.x0, box.x1) for box in boxes] == [(7.5, 11.5)] * 2
     assert found.now == 2
-    said = unmarked(subject.said(data))
-    assert said.endswith(f"times {exp(found.top[0] - found.top[1]):.4g}.")
+    assert unmarked(subject.said(data)).endswith(f"times {exp(found.top[0] - found.top[1]):.4g}.")
 
 
 @pytest.mark.parametrize("column", [-1, 2])
