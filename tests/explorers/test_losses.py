@@ -105,8 +105,9 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
     assert_close(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == pytest.approx(0.4) or not values
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
-    title = panel(subject.show(data), "gradient").title
-    assert title.endswith(f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}")
+    assert panel(subject.show(data), "gradient").title.endswith(
+        f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}"
+    )
     subject, data, _ = stage("nll_loss")
     assert "class 1 gets a gradient, which its weight sets" in unmarked(subject.said(data))
 
