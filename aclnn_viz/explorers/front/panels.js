@@ -48,16 +48,20 @@ function folded(panel, arrays) {
   const moved = (one, k) => {
     if (one.mark === "Heat") return { ...one, values: add(values, cells, [down, across]) };
     if (one.mark === "Line") {
-      const { x0, x1 } = marks[k + 1], column = Math.round(marks.find(({ mark }) => mark === "Grip").x - 0.42), ends = [upper - 0.5, drop - 0.5];
-      const along = x0 === null ? Array(5).fill(NaN) : [column - 0.5, x0 - folds, NaN, column + 0.5, x1 - folds];
-      return { ...one, x: add(one.x, along, [5]), y: add(one.y, [...ends, NaN, ...ends], [5]) };
+      const { x0, x1, y0 } = marks[k + 1], grip = marks.find(({ mark }) => mark === "Grip"), row = Math.round(grip.y - 0.42) + 0.5;
+      const sides = [-0.5, 0.5].map((side) => Math.round(grip.x - 0.42) + side), ends = x0 === null ? [NaN, NaN] : [x0 - folds, x1 - folds];
+      const link = (name, x, y, more) => ({ ...one, x: add(`${one.x} ${name}`, x, [x.length]), y: add(`${one.y} ${name}`, y, [y.length]), ...more });
+      const faint = { width: 1.2, dash: DASHED };  // between a frame and the edge of its matrix
+      return [link("gap", [sides[0], ends[0], NaN, sides[1], ends[1]], [upper - 0.5, drop - 0.5, NaN, upper - 0.5, drop - 0.5]),
+        ...sides.map((at, side) => link(`above ${side}`, [at, at + 0 * ends[side]], [row, upper - 0.5], faint)),
+        ...ends.map((at, side) => link(`below ${side}`, [at, at], [drop - 0.5, y0 + drop], faint))];
     }
     if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: down - 0.15, align: "left" } : one;
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
   };
   const rows = [...y.ticks.slice(0, upper), ...y.ticks.slice(0, lower).map(([at, text]) => [at + drop, text])], low = down + 0.2, all = low - y.high;
-  return { ...panel, marks: marks.map(moved), square: false, second: [0, drop], height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
+  return { ...panel, marks: marks.flatMap(moved), square: false, second: [0, drop], height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
     x: { ...x, high: across - 0.5, ticks }, y: { ...y, low, ticks: rows } };
 }
 
@@ -142,7 +146,7 @@ class Drawing extends Frame {
     this.arrays = arrays;
     const placed = (mark) => PLACES.every((name) => mark[name] !== null);  // else it is not there in this state
     this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
-      const made = { ...mark, ...this.series(mark.kind ?? 0) };
+      const made = { ...this.series(mark.kind ?? 0), ...mark };
       for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.bright) [, made.wide] = arrays[mark.bright].shape;
