@@ -7,16 +7,16 @@ of its operands that are nan or infinite.
 
 import re
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.kernel_call import named
-from aclnn_viz.checking.operations import SUMS, UNWRITTEN, Part, Step, part, recorded, said
+from aclnn_viz.checking.operations import SUMS, UNWRITTEN, Part, Step, part, recorded
 from aclnn_viz.words.messages import commas, linked, message, tr
 
 SHOWN = 3  # operations listed on the path of a nan, and at the ends of other paths
@@ -34,11 +34,11 @@ NOWHERE = message("{what}: no operation of the kernel makes a nan or an infinity
 
 
 class Link(NamedTuple):
-    """A step that made a wrong element or passed it on: the element's index, and the operands in words."""
+    """A step that made a wrong element or passed it on: the element's index, and the operands' elements that it takes."""
 
     step: Step
     index: tuple[int, ...]
-    operands: list[str]
+    used: list[Part]
     makes: bool
 
 
@@ -68,15 +68,11 @@ def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
     None.
     """
     misses = [(run, miss) for run in runs if run and run.usable for miss in run.misses]
-    elements = [
-        (run, miss.output, tuple(index))
-        for run, miss in misses
-        for index in np.argwhere(
-            np.isfinite(run.truth[miss.output]) != np.isfinite(run.outputs[miss.output])
-        ).tolist()[:1]
-    ]
-    elements += [(run, miss.output, miss.index) for run, miss in misses[:1]]
-    return _told(kernel, *elements[0]) if elements else None
+    for run, miss in misses:
+        lost = np.isfinite(run.truth[miss.output]) != np.isfinite(run.outputs[miss.output])
+        if lost.any():
+            return _told(kernel, run, miss.output, tuple(np.argwhere(lost)[0].tolist()))
+    return next((_told(kernel, run, miss.output, miss.index) for run, miss in misses), None)
 
 
 def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
@@ -90,8 +86,9 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
     # a wrapper of the kernel may copy its outputs
     copied = not (hasattr(kernel, "under") or np.isfinite(actual))
     path = _path(steps, at, len(steps) * copied)
-    first = next((link for link in path if link.makes), path[0] if path else None)
-    if np.isfinite([actual, truth]).all() and not (first and first.step.origin is UNWRITTEN):
+    first = next(filter(attrgetter("makes"), path), path[0] if path else None)
+    unwritten = first and UNWRITTEN in (part.name for part in first.used)
+    if np.isfinite([actual, truth]).all() and not unwritten:
         return None
     what = message(
         "{element} is {actual} instead of {truth}",
@@ -99,17 +96,10 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         actual=f"{actual:.9g}",
         truth=f"{truth:.9g}",
     )
-    ended = _shown(
-        ENDS,
-        (
-            step
-            for step in steps
-            if any(_ended(operand.wrong, step.result.wrong) for operand in step.operands)
-        ),
-    )
+    ended = _shown(ENDS, filter(_ends, steps))
     if not first:
         return NanOrigin("", 0, (message(NOWHERE, what=what), *ended))
-    step, index, operands, makes = first
+    step, index, used, makes = first
     made = message(
         MADE if makes else GIVEN,
         what=what,
@@ -118,15 +108,12 @@ def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
         if index
         else step.place,
         code=step.code,
-        operands=commas(operands),
+        operands=commas(map(_text, used)),
     )
     # leave out operations whose code is a bare name, such as the iterable of a loop
-    passed = (
-        link.step
-        for link in path
-        if link.step.place != step.place and not link.step.code.isidentifier()
-    )
-    return NanOrigin(step.file, step.line, (made, *_shown(PASSES, passed), *ended))
+    others = [other for other, *_ in path if not other.code.isidentifier()]
+    passed = _shown(PASSES, (other for other in others if other.place != step.place))
+    return NanOrigin(step.file, step.line, (made, *passed, *ended))
 
 
 def _path(steps: list[Step], at: int, inner: int) -> list[Link]:
@@ -139,14 +126,13 @@ def _path(steps: list[Step], at: int, inner: int) -> list[Link]:
         number, index = made
         step = steps[number]
         used = [_used(operand, step, index) for operand in step.operands]
-        at, values = (np.array([x for part in used for x in part[n].flat]) for n in (0, 1))
+        at, values = (np.concatenate(arrays, None) for arrays in [*zip(*used)][:2])
         nan, finite = np.isnan(values), np.isfinite(values)
-        operands, makes = [*map(_text, used), *filter(None, [step.origin])], finite.all()
-        makes |= np.isnan(step.result.values[index]) and not nan.any()
+        makes = finite.all() or np.isnan(step.result.values[index]) and not nan.any()
         made = _made(steps, range(number), at[nan if nan.any() else ~finite])
         if not made and (made := _made(steps, range(number - step.inner, number))):
             makes = False
-        path.insert(0, Link(step, index, operands, makes))
+        path.insert(0, Link(step, index, used, makes))
     return path
 
 
@@ -179,19 +165,27 @@ def _used(operand: Part, step: Step, index: tuple[int, ...]) -> Part:
 
 def _text(part: Part) -> str:
     """Return name and value of an operand's elements."""
+    if not part.at.size:
+        return part.name
     low, high = (f"{pick(part.values):.6g}" for pick in (np.min, np.max))
     return f"{part.name} = {low if low == high else f'{low} .. {high}'}"
 
 
-def _ended(held: np.ndarray, wrong: np.ndarray) -> bool:
+def _ends(step: Step) -> bool:
     """Return whether a nonfinite element of an operand is finite in the result."""
-    with suppress(ValueError):
-        return bool((np.broadcast_to(held, wrong.shape) & ~wrong).any())
-    return bool(held.any() and not wrong.any())
+    wrong = step.result.wrong
+    for held in (operand.wrong for operand in step.operands):
+        try:
+            ended = np.broadcast_to(held, wrong.shape) & ~wrong
+        except ValueError:
+            ended = held & ~wrong.any()
+        if ended.any():
+            return True
+    return False
 
 
 def _shown(what: str, steps: Iterable[Step]) -> list[str]:
     """Return a line of the first few operations, or none."""
-    lines = {step.place: said(step, step.place) for step in steps}
+    lines = {step.place: step.said for step in steps}
     some = [*lines.values()][:SHOWN]
     return [message(what, operations=linked("{some}; {more}", some))] * bool(some)

@@ -6,6 +6,7 @@ executes each operation.
 """
 
 import ast
+import builtins
 import copy
 import gc
 import inspect
@@ -33,7 +34,6 @@ COUNTED = 100
 UNWRITTEN = message("memory that was never written")
 # functions and instructions that add elements up
 SUMS = re.compile("sum|mean|dot|mm|matmul|inner|norm|reduce|std|var|linear|softmax", re.I)
-EMPTY = {"empty", "empty_like", "new_empty"}
 # modules whose functions run unchanged
 UNCHANGED = sys.stdlib_module_names | {"aclnn_viz", "numpy", "ml_dtypes", "torch", "jax"}
 SAME = attrgetter("co_qualname", "co_firstlineno", "co_freevars", "co_varnames")
@@ -59,8 +59,7 @@ class Part(NamedTuple):
 class Step(NamedTuple):
     """An operation that ran: its line and code, the function's name, the operands before it, and a result.
 
-    `origin` names a source that has no elements, `core` the core and the tensor in a tile program; `inner` counts the steps
-    that ran inside the operation.
+    `core` names the core and the tensor in a tile program; `inner` counts the steps that ran inside the operation.
     """
 
     file: str
@@ -69,7 +68,6 @@ class Step(NamedTuple):
     name: str
     operands: list[Part]
     result: Part
-    origin: str = ""
     core: str = ""
     inner: int = 0
 
@@ -77,6 +75,15 @@ class Step(NamedTuple):
     def place(self) -> str:
         place = place_of(self.file, self.line)
         return message("{place}, {core}", place=place, core=self.core) if self.core else place
+
+    @property
+    def said(self) -> str:
+        return message("{place}: {code}", place=self.place, code=self.code)
+
+    @property
+    def shares(self) -> set[float]:
+        """The number of elements of each operand for one element of the result."""
+        return {operand.at.size / max(self.result.at.size, 1) for operand in self.operands}
 
 
 def place_of(file: str, line: int) -> str:
@@ -86,9 +93,9 @@ def place_of(file: str, line: int) -> str:
     return message("{file}, line {line}", file=name, line=line)
 
 
-def said(step: Step, place: str) -> str:
-    """Return an operation and its place as text."""
-    return message("{place}: {code}", place=place, code=step.code)
+def source(name: str) -> Part:
+    """Return what stands for operands that have no elements, such as memory that was never written."""
+    return Part(np.empty(0), np.empty(0), name)
 
 
 def part(value, name: str = "") -> Part | None:
@@ -146,36 +153,32 @@ class Recorder:
         if RECORDER.id in getattr(getattr(function, "__code__", None), "co_names", ()):
             return function(*args, **options)  # its own operations are recorded
         *place, names = operation
-        name, start, origin = getattr(function, "__name__", ""), len(self.steps), ""
+        name, start = getattr(function, "__name__", ""), len(self.steps)
         given = [getattr(function, "__self__", None), *args, *options.values()]
         operands = [text and part(value, text) for value, text in zip(given, names)]
         result = function(*args, **options)
         self.kept.append((given, result))
-        results = [*(result if isinstance(result, tuple) else [result])]
+        made = [*result] if isinstance(result, tuple) else [result]
         if name in ("getitem", "setitem"):
             if not hasattr(args[0], "shape"):
                 return result
-            element = part(args[0], names[1]).chosen(args[1])
-            if name == "getitem":
-                operands = [element]
-            else:
-                operands, results = operands[3:], [element]
-        elif name in EMPTY:
-            operands, origin = [], UNWRITTEN
+            element = [part(args[0], names[1]).chosen(args[1])]
+            operands, made = (element, made) if name == "getitem" else (operands[3:], element)
+        elif "empty" in name:
+            operands = [source(UNWRITTEN)]
             with suppress(ValueError):  # integers
                 as_array(result)[...] = np.nan
         else:  # an operation may write into its operands
-            results += [
-                value
-                for value, before in zip(given, operands)
-                if before and hasattr(value, "shape") and value is not result
-                if not np.array_equal(before.values, part(value).values, equal_nan=True)
-            ]
+            for value, before in zip(given, operands):
+                if before and hasattr(value, "shape") and value is not result:
+                    after = part(value)
+                    if not np.array_equal(before.values, after.values, equal_nan=True):
+                        made.append(after)
         operands = [*filter(None, operands)]
-        for made in filter(None, map(part, results)):
+        for each in filter(None, map(part, made)):
             inner = len(self.steps) - start
-            if operands or origin or inner:
-                self.note(Step(*place, name, operands, made, origin, inner=inner))
+            if operands or inner:
+                self.note(Step(*place, name, operands, each, inner=inner))
         return result
 
 
@@ -193,20 +196,22 @@ def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], obje
         if str(frame.f_globals.get("__name__")).partition(".")[0] not in UNCHANGED:
             ran.add(frame.f_code)
 
+    def exchange():
+        for function, code in twins.items():
+            twins[function], function.__code__ = function.__code__, code
+
     calls.watched(lambda: kernel(**copy.deepcopy(inputs)), mine)
     for function in gc.get_referrers(*ran):
         if type(function) is FunctionType:
             with suppress(OSError):  # no source
-                code = function.__code__
-                source = "".join(inspect.findsource(code)[0])
-                twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
+                file, source = function.__code__.co_filename, inspect.findsource(function)[0]
+                twins[function] = _handed(file, "".join(source))[SAME(function.__code__)]
     if not twins:
         raise OSError(kernel)
+    exchange()
+    setattr(builtins, RECORDER.id, recorder)
     try:
-        for function, (_, twin) in twins.items():
-            function.__code__, function.__globals__[RECORDER.id] = twin, recorder
         return recorder.steps, kernel(**copy.deepcopy(inputs))
     finally:
-        for function, (code, _) in twins.items():
-            function.__code__ = code
-            function.__globals__.pop(RECORDER.id, None)
+        delattr(builtins, RECORDER.id)
+        exchange()

@@ -8,11 +8,12 @@ must stay. Two recordings of the kernel explain a change: sums cut at other plac
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from functools import cache, partial
+from functools import partial
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -23,23 +24,16 @@ from aclnn_viz.checking.counterexample import Axes
 from aclnn_viz.checking.judge import documented, suite_recipes
 from aclnn_viz.checking.kernel import as_kernel
 from aclnn_viz.checking.kernel_call import bits_alike, outputs_alone
-from aclnn_viz.checking.operations import SUMS, Step, place_of, recorded, said
+from aclnn_viz.checking.operations import SUMS, recorded
 from aclnn_viz.errors import invalid, whole
 from aclnn_viz.operators import operator
 from aclnn_viz.words.messages import commas, message, tr
 
-ROWS, SIZES, LENGTH = 70, (2, 3, 5, 8, 17, 33, 64), 132
-# index of the tested row; rows of a batch in which this row moves; rows of a batch that runs on other
-# cores (tile programs); rows of a batch that runs in other threads (other kernels)
-ROW, BATCH, ROWS_ON_TILES, LONGEST_BATCH = 3, 4, 9, 64
+ROWS, LENGTH = 70, 132  # rows of a case, and a second length of their last axis
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
-# what is varied between runs; the first value is the reference
-ON_TILES = (
-    (message("another number of cores"), "cores", 1, 2, 7),
-    (message("another order"), "schedule", "eager", "late", 0, 1),
-)
-IN_PYTHON = ((message("other threads"), "threads", 1, 4),)
+CORES, ORDER = message("another number of cores"), message("another order")
+THREADS = message("other threads")
 ATOMIC = message("atomic additions land in any order: {code}")
 CUT = message(
     "a sum is split at other places; its shape is {a} in one call and {b} in the other: {code}"
@@ -118,56 +112,67 @@ class SameBits:
         return json.dumps(asdict(self), indent=1)
 
 
-class View(NamedTuple):
-    """Rows of a batch by `first`, `count`, `step`; the tested row's `place` in these; `how` to run them, which tests all; at
-    which `call`.
-    """
+def _batches(tiles: bool) -> list[tuple[str, range, dict]]:
+    """Return for each run what it varies, the rows of its batch, and its keywords."""
+    rows = range(ROWS)
+    few, many = rows[3:7], rows[: 9 if tiles else 64]  # tile programs are slow
+    sizes = sorted({1, 2, 3, 5, 8, 17, 33, 64, len(many)})
 
-    first: int = ROW
-    count: int = BATCH
-    step: int = 1
-    place: int = 0
-    how: tuple = ()
-    call: int = 0
+    def run(what: str, batch: range, **how) -> tuple:
+        return what, batch, how
+
+    return [
+        run(CALLS, few),
+        run(CALLS, few),
+        *(run(OTHERS, rows[3::step][:4]) for step in (5, 16)),
+        *(run(SIZE, rows[3 : 3 + n]) for n in sizes),
+        *(run(PLACE, rows[at : at + 4]) for at in (2, 1, 0)),
+        run(PLACE, many),
+        *(run(CORES, many, cores=n) for n in (1, 2, 7) if tiles),
+        *(run(ORDER, many, schedule=order) for order in ("eager", "late", 0, 1) if tiles),
+        *(run(THREADS, many, threads=n) for n in (1, 4) if not tiles),
+        run(CALLS, few),
+    ]
+
+
+class Run(NamedTuple):
+    """A run of the kernel: its case, its keywords, and the bits of each (output, row)."""
+
+    case: Case
+    how: dict
+    bits: dict[tuple[str, int], np.ndarray]
 
 
 class _Rows:
-    """A case with independent rows; `along` gives the row axis of each output."""
+    """A case whose rows are independent; `along` gives the axis of rows of each output."""
 
-    def __init__(self, base: Case, kernel: Callable, attributes: dict):
-        self.base, self.kernel, self.axes = base, kernel, Axes(base)
+    def __init__(self, base: Case, attributes: dict):
+        self.base, self.axes = base, Axes(base)
         self.options = base.arrays | attributes | {"dtype": base.dtype}
         axes = {name: self.axes.of(name) for name in documented(base)}
         self.axis = next(iter(axes.values()))[0]
         self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
-        self.seen = cache(partial(self._seen, kernel))
-        alone, several = (self._seen(base.operator.truth, view) for view in (View(count=1), View()))
-        for name in alone:
-            if not np.allclose(alone[name], several[name], 1e-9, 0):
+        alone, several = (
+            self.run(base.operator.truth, rows).bits for rows in (range(3, 4), range(3, 7))
+        )
+        for name, row in alone:
+            if not np.allclose(alone[name, row], several[name, row], 1e-9, 0):
                 del self.along[name]
 
-    def cut(self, view: View) -> Case:
-        rows = slice(view.first, view.first + view.count * view.step, view.step)
-        options = next(self.axes.cut(self.options, self.axis, rows))
-        return Recipe(self.base.operator.name, options).case(0)
-
-    def _seen(self, kernel: Callable, view: View) -> dict[str, np.ndarray]:
-        """Return the tested row of each output on a view (all rows if it says how to run them); none if the kernel fails."""
-        if view.how:
-            under = getattr(kernel, "under", partial(_in_threads, kernel))
-            kernel = under(**dict(view.how))
-        outputs = outputs_alone(kernel, self.cut(view)) or {}
-        return {
-            name: outputs[name] if view.how else np.take(outputs[name], view.place, axis)
+    def run(self, kernel: Callable, rows: range, **how) -> Run:
+        """Run the kernel on a batch of rows; if it fails, there are no bits."""
+        options = self.axes.cut(self.options, self.axis, slice(rows.start, rows.stop, rows.step))
+        batch = Recipe(self.base.operator.name, next(options)).case(0)
+        if how:
+            kernel = getattr(kernel, "under", partial(_in_threads, kernel))(**how)
+        outputs = outputs_alone(kernel, batch) or {}
+        bits = {
+            (name, row): values
             for name, axis in self.along.items()
             if name in outputs
+            for row, values in zip(rows, np.moveaxis(outputs[name], axis, 0))
         }
-
-    def recorded(self, view: View) -> list[Step]:
-        """Return the steps of the kernel on a view."""
-        with suppress(Exception):  # the kernel may raise anything, or its source is missing
-            return recorded(self.kernel, self.cut(view).inputs, **dict(view.how))[0]
-        return []
+        return Run(batch, how, bits)
 
 
 def _in_threads(kernel: Callable, threads: int) -> Callable:
@@ -175,36 +180,13 @@ def _in_threads(kernel: Callable, threads: int) -> Callable:
     torch = sys.modules.get("torch")
 
     def call(**inputs):
-        if torch:
-            before = torch.get_num_threads()
-            torch.set_num_threads(threads)
-        try:
-            with ThreadPoolExecutor(threads) as pool:
-                return [*pool.map(lambda _: kernel(**inputs), range(threads))][-1]
-        finally:
+        with ThreadPoolExecutor(threads) as pool, ExitStack() as after:
             if torch:
-                torch.set_num_threads(before)
+                after.callback(torch.set_num_threads, torch.get_num_threads())
+                torch.set_num_threads(threads)
+            return [*pool.map(lambda _: kernel(**inputs), range(threads))][-1]
 
     return call
-
-
-def _views(tiles: bool) -> Iterator[tuple[str, View, View]]:
-    """Yield each variation with the two views that it compares."""
-    # tile programs are slow, so they get smaller batches
-    rows, longest = View(), ROWS_ON_TILES if tiles else LONGEST_BATCH
-    yield CALLS, rows, View(call=1)
-    for step in (5, 16):
-        yield OTHERS, rows, View(step=step)
-    for size in SIZES:
-        yield SIZE, View(count=1), View(count=size)
-    for place in range(1, BATCH):
-        yield PLACE, rows, View(ROW - place, place=place)
-    yield PLACE, View(count=longest), View(0, longest, place=ROW)
-    for what, name, *values in ON_TILES if tiles else IN_PYTHON:
-        first, *others = (View(0, longest, how=((name, value),)) for value in values)
-        for other in others:
-            yield what, first, other
-    yield CALLS, rows, View(call=2)
 
 
 def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None) -> SameBits:
@@ -240,47 +222,56 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
     """
     op = operator(op)
     with as_kernel(kernel, op, signature, soc, cann) as given, np.errstate(all="ignore"):
-        if given.function is None:
+        function, changes, tried = given.function, {}, {}
+        if function is None:
             raise invalid(
                 "a kernel is called", f"the folder {given.folder}", "name a function or a device"
             )
-        changes, tried = {}, {}
-        for rows in _cases(op, given.function, whole("seed", seed)):
-            for what, first, second in _views(hasattr(given.function, "under")):
-                row, other = rows.seen(first), rows.seen(second)
-                for name in row if other else ():
+        for rows in _cases(op, whole("seed", seed)):
+            firsts = {}
+            for what, batch, how in _batches(hasattr(function, "under")):
+                run = rows.run(function, batch, **how)
+                # another size is compared with one row, all else with the first run of its size
+                first = firsts.setdefault((len(batch), *how), run)
+                if what is SIZE:
+                    first = firsts.setdefault(SIZE, run)
+                shared = run.bits.keys() & first.bits if run is not first else ()
+                for name, row in sorted(shared):
                     tried[what] = None
-                    if (what, name) not in changes and not bits_alike(row[name], other.get(name)):
-                        reason = REASONS.get(what) or _reason(*map(rows.recorded, (first, second)))
-                        changes[what, name] = Change(what, name, second.count, reason)
+                    same = bits_alike(first.bits[name, row], run.bits[name, row])
+                    if not same and (what, name) not in changes:
+                        reason = REASONS.get(what) or _reason(function, first, run)
+                        changes[what, name] = Change(what, name, len(batch), reason)
                 if changes and what in REASONS:
                     break
     return SameBits(op.name, not changes if tried else None, tuple(changes.values()), tuple(tried))
 
 
-def _cases(op, kernel: Callable, seed: int) -> list[_Rows]:
+def _cases(op, seed: int) -> list[_Rows]:
     """Return cases with independent rows, for the first attributes of the suite that have any."""
     small = case(op, seed=seed).inputs
     shape = small.get(op.first, small[op.like]).shape
-    attributes = (
-        {name: value for name, value in recipe.options.items() if name in op.attributes}
-        for recipe in suite_recipes(op.name)
-    )
-    for options in ({}, *attributes):
+    for options in ({}, *(recipe.options for recipe in suite_recipes(op.name))):
+        attributes = {name: options[name] for name in op.attributes if name in options}
         cases = []
         for length in (shape[-1], LENGTH):
             sizes = (ROWS, *shape[1:-1], length)[: len(shape)]
             with suppress(ValueError, TypeError, KeyError, StopIteration):
-                cases.append(_Rows(case(op, seed=seed, shape=sizes, **options), kernel, options))
+                drawn = case(op, seed=seed, shape=sizes, **attributes)
+                cases.append(_Rows(drawn, attributes))
         if cases := [rows for rows in cases if rows.along]:
             return cases
     return []
 
 
-def _reason(*runs: list[Step]) -> str:
+def _reason(kernel: Callable, *runs: Run) -> str:
     """Return the likeliest reason why bits differ between two runs, from the kernel's steps in each."""
-    firsts = {}
-    for mine, yours in (runs, runs[::-1]):
+    try:
+        steps = [recorded(kernel, run.case.inputs, **run.how)[0] for run in runs]
+    except Exception:  # the kernel may raise anything, or its source is missing
+        return UNSEEN
+    found = {}
+    for mine, yours in permutations(steps):
         there = defaultdict(list)
         for other in yours:
             there[other[:4]].append(other)
@@ -290,19 +281,13 @@ def _reason(*runs: list[Step]) -> str:
                 reason = ATOMIC
             elif not others:
                 reason = PATH
-            elif SUMS.search(step.name):
-                reason = LIBRARY if any(_shares(step) & _shares(other) for other in others) else CUT
-            else:
+            elif not SUMS.search(step.name):
                 continue
-            firsts.setdefault(reason, [step, *others])
+            else:
+                reason = LIBRARY if any(step.shares & other.shares for other in others) else CUT
+            found.setdefault(reason, [step, *others])
     for reason in (ATOMIC, CUT, PATH, LIBRARY):
-        if steps := firsts.get(reason):
-            shapes = (step.operands[0].values.shape if step.operands else () for step in steps)
-            code = said(steps[0], place_of(*steps[0][:2]))
-            return message(reason, code=code, **dict(zip("ab", shapes)))
+        if pair := found.get(reason):
+            shapes = (step.operands[0].values.shape for step in pair if step.operands)
+            return message(reason, code=pair[0]._replace(core="").said, **dict(zip("ab", shapes)))
     return UNSEEN
-
-
-def _shares(step: Step) -> set[float]:
-    """Return the number of elements of each operand for one element of the result."""
-    return {operand.at.size / max(step.result.at.size, 1) for operand in step.operands}

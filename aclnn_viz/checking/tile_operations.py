@@ -3,7 +3,7 @@
 import linecache
 from collections.abc import Mapping
 
-from aclnn_viz.checking.operations import UNWRITTEN, Part, Recorder, Step, part
+from aclnn_viz.checking.operations import UNWRITTEN, Part, Recorder, Step, part, source
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.tiles.schedules import Eager
@@ -20,27 +20,28 @@ class Recorded(Eager, Recorder):
         self.starts = {}
 
     def issue(self, instruction: Instruction):
-        core, (file, line), name = instruction.core, instruction.where, instruction.name
-        code = " ".join(linecache.getline(file, line).split()) or name
+        core, where, name = instruction.core, instruction.where, instruction.name
+        code = " ".join(linecache.getline(*where).split()) or name
 
-        def step(name, operands, result, origin) -> Step:
+        def step(name, operands, result) -> Step:
             there = message("core {core}, {tile}", core=core.index, tile=result.name)
-            return Step(file, line, code, name, operands, result, origin, there)
+            return Step(*where, code, name, operands, result, there)
 
         reads = _parts(core, instruction.reads)
         for memory, read in reads:
             if not getattr(memory, "read_only", False) and read.wrong.any():
                 # any other step that wrote these elements comes after this one
-                self.steps.insert(0, step("", [], read, UNWRITTEN))
+                self.steps.insert(0, step("", [source(UNWRITTEN)], read))
         instruction.land()
         writes = _parts(core, instruction.writes)
+        # a result in several parts has separate operands for each part
+        share, rest = divmod(len(reads), len(writes) or 1)
         for number, (memory, write) in enumerate(writes):
             if memory is not core.ub:
                 self.starts[memory.name] = memory.bytes.ctypes.data
-            # a result in several parts has separate operands for each part
-            share, rest = divmod(len(reads), len(writes))
-            operands = [read for _, read in (reads if rest else reads[number * share :][:share])]
-            self.note(step(name, operands, write, SCALAR if name == "SetValue" else ""))
+            own = reads if rest else reads[number * share :][:share]
+            operands = [read for _, read in own] + [source(SCALAR)] * (name == "SetValue")
+            self.note(step(name, operands, write))
 
 
 def _parts(core, spans) -> list[tuple]:
