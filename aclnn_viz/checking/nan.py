@@ -16,7 +16,7 @@ import numpy as np
 
 from aclnn_viz.checking.case_run import CaseRun
 from aclnn_viz.checking.kernel_call import named
-from aclnn_viz.checking.operations import SUMS, UNWRITTEN, Part, Step, part, recorded
+from aclnn_viz.checking.operations import NOTHING, SUMS, UNWRITTEN, Part, Step, part, recorded
 from aclnn_viz.words.messages import commas, linked, message, tr
 
 SHOWN = 3  # operations listed on the path of a nan, and at the ends of other paths
@@ -126,10 +126,10 @@ def _path(steps: list[Step], at: int, inner: int) -> list[Link]:
         number, index = made
         step = steps[number]
         used = [_used(operand, step, index) for operand in step.operands]
-        at, values = (np.concatenate(arrays, None) for arrays in [*zip(*used)][:2])
-        nan, finite = np.isnan(values), np.isfinite(values)
-        makes = finite.all() or np.isnan(step.result.values[index]) and not nan.any()
-        made = _made(steps, range(number), at[nan if nan.any() else ~finite])
+        taken = part(used) or part(NOTHING)
+        nan, wrong = np.isnan(taken.values), taken.wrong
+        makes = not wrong.any() or np.isnan(step.result.values[index]) and not nan.any()
+        made = _made(steps, range(number), taken.at[nan if nan.any() else wrong])
         if not made and (made := _made(steps, range(number - step.inner, number))):
             makes = False
         path.insert(0, Link(step, index, used, makes))

@@ -32,6 +32,7 @@ TILES = "aclnn_viz.checking.tile_operations"  # loaded only for tile programs
 WORK = 5_000_000  # most elements of all recorded results; each result counts as at least `COUNTED`
 COUNTED = 100
 UNWRITTEN = message("memory that was never written")
+NOTHING = np.empty(0)  # stands for operands without elements, such as unwritten memory
 # functions and instructions that add elements up
 SUMS = re.compile("sum|mean|dot|mm|matmul|inner|norm|reduce|std|var|linear|softmax", re.I)
 # modules whose functions run unchanged
@@ -91,11 +92,6 @@ def place_of(file: str, line: int) -> str:
     if re.fullmatch(r"\d+\.py", name := Path(file).name):
         return message("line {line}", line=line)
     return message("{file}, line {line}", file=name, line=line)
-
-
-def source(name: str) -> Part:
-    """Return what stands for operands that have no elements, such as memory that was never written."""
-    return Part(np.empty(0), np.empty(0), name)
 
 
 def part(value, name: str = "") -> Part | None:
@@ -165,7 +161,7 @@ class Recorder:
             element = [part(args[0], names[1]).chosen(args[1])]
             operands, made = (element, made) if name == "getitem" else (operands[3:], element)
         elif "empty" in name:
-            operands = [source(UNWRITTEN)]
+            operands = [part(NOTHING, UNWRITTEN)]
             with suppress(ValueError):  # integers
                 as_array(result)[...] = np.nan
         else:  # an operation may write into its operands

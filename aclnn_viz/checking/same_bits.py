@@ -32,8 +32,6 @@ from aclnn_viz.words.messages import commas, message, tr
 ROWS, LENGTH = 70, 132  # rows of a case, and a second length of their last axis
 CALLS, OTHERS = message("another call"), message("other values in other rows")
 SIZE, PLACE = message("another batch"), message("another place")
-CORES, ORDER = message("another number of cores"), message("another order")
-THREADS = message("other threads")
 ATOMIC = message("atomic additions land in any order: {code}")
 CUT = message(
     "a sum is split at other places; its shape is {a} in one call and {b} in the other: {code}"
@@ -112,26 +110,24 @@ class SameBits:
         return json.dumps(asdict(self), indent=1)
 
 
-def _batches(tiles: bool) -> list[tuple[str, range, dict]]:
-    """Return for each run what it varies, the rows of its batch, and its keywords."""
+def _batches(tiles: bool) -> list[tuple]:
+    """Return for each run what it varies, the rows of its batch, and keywords with their values."""
     rows = range(ROWS)
-    few, many = rows[3:7], rows[: 9 if tiles else 64]  # tile programs are slow
-    sizes = sorted({1, 2, 3, 5, 8, 17, 33, 64, len(many)})
-
-    def run(what: str, batch: range, **how) -> tuple:
-        return what, batch, how
-
+    few, many = rows[3:7], rows[: 8 if tiles else 64]  # tile programs are slow
+    cores, order = message("another number of cores"), message("another order")
+    on_tiles = [
+        *((cores, many, ("cores", n)) for n in (1, 2, 7)),
+        *((order, many, ("schedule", name)) for name in ("eager", "late", 0, 1)),
+    ]
+    in_python = [(message("other threads"), many, ("threads", n)) for n in (1, 4)]
     return [
-        run(CALLS, few),
-        run(CALLS, few),
-        *(run(OTHERS, rows[3::step][:4]) for step in (5, 16)),
-        *(run(SIZE, rows[3 : 3 + n]) for n in sizes),
-        *(run(PLACE, rows[at : at + 4]) for at in (2, 1, 0)),
-        run(PLACE, many),
-        *(run(CORES, many, cores=n) for n in (1, 2, 7) if tiles),
-        *(run(ORDER, many, schedule=order) for order in ("eager", "late", 0, 1) if tiles),
-        *(run(THREADS, many, threads=n) for n in (1, 4) if not tiles),
-        run(CALLS, few),
+        *[(CALLS, few)] * 2,
+        *((OTHERS, rows[3::step][:4]) for step in (5, 16)),
+        *((SIZE, rows[3 : 3 + n]) for n in (1, 2, 3, 5, 8, 17, 33, 64)),
+        *((PLACE, rows[at : at + 4]) for at in (2, 1, 0)),
+        (PLACE, many),
+        *(on_tiles if tiles else in_python),
+        (CALLS, few),
     ]
 
 
@@ -143,36 +139,32 @@ class Run(NamedTuple):
     bits: dict[tuple[str, int], np.ndarray]
 
 
-class _Rows:
-    """A case whose rows are independent; `along` gives the axis of rows of each output."""
+def _rows(base: Case, attributes: dict) -> Callable[..., Run] | None:
+    """Return a function that runs a kernel on some rows of a case, or None if no result of a row is independent of others."""
+    op, axes = base.operator, Axes(base)
+    options = base.arrays | attributes | {"dtype": base.dtype}
+    named = {name: axes.of(name) for name in documented(base)}
+    axis = next(iter(named.values()))[0]
+    along = {name: own.index(axis) for name, own in named.items() if axis in own}
 
-    def __init__(self, base: Case, attributes: dict):
-        self.base, self.axes = base, Axes(base)
-        self.options = base.arrays | attributes | {"dtype": base.dtype}
-        axes = {name: self.axes.of(name) for name in documented(base)}
-        self.axis = next(iter(axes.values()))[0]
-        self.along = {name: own.index(self.axis) for name, own in axes.items() if self.axis in own}
-        alone, several = (
-            self.run(base.operator.truth, rows).bits for rows in (range(3, 4), range(3, 7))
-        )
-        for name, row in alone:
-            if not np.allclose(alone[name, row], several[name, row], 1e-9, 0):
-                del self.along[name]
-
-    def run(self, kernel: Callable, rows: range, **how) -> Run:
-        """Run the kernel on a batch of rows; if it fails, there are no bits."""
-        options = self.axes.cut(self.options, self.axis, slice(rows.start, rows.stop, rows.step))
-        batch = Recipe(self.base.operator.name, next(options)).case(0)
+    def run(kernel: Callable, rows: range, **how) -> Run:
+        cut = next(axes.cut(options, axis, slice(rows.start, rows.stop, rows.step)))
+        batch = Recipe(op.name, cut).case(0)
         if how:
             kernel = getattr(kernel, "under", partial(_in_threads, kernel))(**how)
         outputs = outputs_alone(kernel, batch) or {}
         bits = {
             (name, row): values
-            for name, axis in self.along.items()
-            if name in outputs
-            for row, values in zip(rows, np.moveaxis(outputs[name], axis, 0))
+            for name in along.keys() & outputs
+            for row, values in zip(rows, np.moveaxis(outputs[name], along[name], 0))
         }
         return Run(batch, how, bits)
+
+    alone, several = (run(op.truth, range(3, end)).bits for end in (4, 7))
+    for name, row in alone:
+        if not np.allclose(alone[name, row], several[name, row], 1e-9, 0):
+            del along[name]
+    return run if along else None
 
 
 def _in_threads(kernel: Callable, threads: int) -> Callable:
@@ -227,28 +219,28 @@ def same_bits(op, kernel, seed: int = 0, *, soc=None, cann=None, signature=None)
             raise invalid(
                 "a kernel is called", f"the folder {given.folder}", "name a function or a device"
             )
-        for rows in _cases(op, whole("seed", seed)):
+        for run in _cases(op, whole("seed", seed)):
             firsts = {}
-            for what, batch, how in _batches(hasattr(function, "under")):
-                run = rows.run(function, batch, **how)
+            for what, rows, *how in _batches(hasattr(function, "under")):
+                now = run(function, rows, **dict(how))
                 # another size is compared with one row, all else with the first run of its size
-                first = firsts.setdefault((len(batch), *how), run)
+                first = firsts.setdefault((len(rows), *now.how), now)
                 if what is SIZE:
-                    first = firsts.setdefault(SIZE, run)
-                shared = run.bits.keys() & first.bits if run is not first else ()
+                    first = firsts.setdefault(SIZE, now)
+                shared = now.bits.keys() & first.bits if now is not first else ()
                 for name, row in sorted(shared):
                     tried[what] = None
-                    same = bits_alike(first.bits[name, row], run.bits[name, row])
+                    same = bits_alike(first.bits[name, row], now.bits[name, row])
                     if not same and (what, name) not in changes:
-                        reason = REASONS.get(what) or _reason(function, first, run)
-                        changes[what, name] = Change(what, name, len(batch), reason)
+                        reason = REASONS.get(what) or _reason(function, first, now)
+                        changes[what, name] = Change(what, name, len(rows), reason)
                 if changes and what in REASONS:
                     break
     return SameBits(op.name, not changes if tried else None, tuple(changes.values()), tuple(tried))
 
 
-def _cases(op, seed: int) -> list[_Rows]:
-    """Return cases with independent rows, for the first attributes of the suite that have any."""
+def _cases(op, seed: int) -> list[Callable[..., Run]]:
+    """Return what runs a kernel on cases with independent rows, for the first attributes of the suite that have any."""
     small = case(op, seed=seed).inputs
     shape = small.get(op.first, small[op.like]).shape
     for options in ({}, *(recipe.options for recipe in suite_recipes(op.name))):
@@ -257,9 +249,8 @@ def _cases(op, seed: int) -> list[_Rows]:
         for length in (shape[-1], LENGTH):
             sizes = (ROWS, *shape[1:-1], length)[: len(shape)]
             with suppress(ValueError, TypeError, KeyError, StopIteration):
-                drawn = case(op, seed=seed, shape=sizes, **attributes)
-                cases.append(_Rows(drawn, attributes))
-        if cases := [rows for rows in cases if rows.along]:
+                cases.append(_rows(case(op, seed=seed, shape=sizes, **attributes), attributes))
+        if cases := [*filter(None, cases)]:
             return cases
     return []
 

@@ -3,7 +3,7 @@
 import linecache
 from collections.abc import Mapping
 
-from aclnn_viz.checking.operations import UNWRITTEN, Part, Recorder, Step, part, source
+from aclnn_viz.checking.operations import NOTHING, UNWRITTEN, Part, Recorder, Step, part
 from aclnn_viz.tiles.machine import Instruction
 from aclnn_viz.tiles.program import Program, launch
 from aclnn_viz.tiles.schedules import Eager
@@ -31,7 +31,7 @@ class Recorded(Eager, Recorder):
         for memory, read in reads:
             if not getattr(memory, "read_only", False) and read.wrong.any():
                 # any other step that wrote these elements comes after this one
-                self.steps.insert(0, step("", [source(UNWRITTEN)], read))
+                self.steps.insert(0, step("", [part(NOTHING, UNWRITTEN)], read))
         instruction.land()
         writes = _parts(core, instruction.writes)
         # a result in several parts has separate operands for each part
@@ -40,7 +40,7 @@ class Recorded(Eager, Recorder):
             if memory is not core.ub:
                 self.starts[memory.name] = memory.bytes.ctypes.data
             own = reads if rest else reads[number * share :][:share]
-            operands = [read for _, read in own] + [source(SCALAR)] * (name == "SetValue")
+            operands = [read for _, read in own] + [part(NOTHING, SCALAR)] * (name == "SetValue")
             self.note(step(name, operands, write))
 
 
