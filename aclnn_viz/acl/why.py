@@ -18,50 +18,11 @@ from aclnn_viz.tables import table_beside, wrapped
 from aclnn_viz.words.messages import language_here, tr
 
 LEVELS = "cause", "call", "stop", "echo", "notice"  # kinds of lines, explained in causes.toml
-# lines of warnings count only where the log has no error
-QUIET = re.compile(
-    r"(?<![=\w])(?:WARN(?!.*\brc ?[=:] ?-?[1-9])|WARNING|INFO|DEBUG)\b|Warning: (?!E[A-Z\d]\d{4})|(?<!\[)\b[IW]\d{4,8} \d\d:\d\d:(?!.*(?:\bE[A-Z\d]\d{4}\b|time ?out))"
-)
-WRAPPED = re.compile(
-    r"((?:eason|Error):|: error: no matching|\x22result\x22: \x22failed\x22,|CMake Error at \S+ \(\w+\):|could not find (?:load|requested) file:|\bis:|validation errors? for \w+|\b(?:of|to|the|is|be|not|by|for|in|with|must|should|has|have))[ \t]*\r?\n\s*"
-)
 LINE = re.compile(r"[^\r\n]{1,4000}")
-# causes that are listed as possible are no evidence, nor is advice, nor vLLM's head of each line
-GUESS = re.compile(
-    r"(?:Possible (?:Cause|Reason)|Solution(?!\))|There are some potential root causes).*"
-)
-ADVICE = re.compile(
-    r"(?i)\b(?:possible (?:reason|cause)|m(?:ay|ight) be (?:caused by|because|due to)|probably because|可能(?:的)?原因).*|\bERROR \d\d-\d\d [\d:.]+ \[[\w.]+:\d+\]|\b(?:please )?(?:check|make sure|ensure) (?:whether|if|that|the|your|for)\b[^.;(\[]*"
-)
-TIME = re.compile(r"\d{4}-\d\d-\d\d-\d\d:\d\d:\d\d[.\d]*")
 # parts that vary between repetitions of a line: addresses, and words with digits that are no error codes
 VARIES = re.compile(r"0x\w+|\b(?!E[A-Z\d]+\b|[1-35][046][01578]\d{3}\b)\w*\d\w*")
 AROUND = 500_000  # a tensor is searched within so many characters of its operator's name
-# A six-digit number is an error code only behind such a word or alone: process ids and sizes have
-# six digits, too.
-NAMED = re.compile(
-    r"(?:code|errno|ret(?:_int)?|status|错误码|返回[码值]|err|(?:error|failed|failure|return(?:s|ed)?|result)(?!\W{0,8}\d{6} ?(?-i:[a-z])))"
-    r"(?: \[NPU\])?\W{0,8}(?:(?:is|was|with|of|value)\b\W{0,8})?(?<!-)(\d{6})(?![\w%/]|[.-]\d)|\[(?-i:[A-Z]{2,9})-(\d{6})\]|\b(?-i:(E[A-Z\d]\d{4}))\b",
-    re.IGNORECASE | re.ASCII,
-)
-FRAME = re.compile(
-    r'File "(?!.*/torch/nn/modules/)(?:.*-packages/|[^"]*?)((?:[^/"]+/){0,4}[^/"]+", line \d+)'
-)
-RAISED = re.compile(  # errors of Python code, not of the machine
-    r"\b(?<!raise )(?:Type|Name|Key|Index|Assertion|Attribute|UnboundLocal|NotImplemented)Error\b|cannot import name|No module named '\w+\.(?!_C\b|.*is not a package)"
-)
-WORD = re.compile(
-    r"^(?!.*(?:Traceback|File \"|\braise )).*(?:error|fail|exception|(?<!de)fault|abort|\bunable to|\brc ?[=:] ?-?[1-9]|错误|失败)",
-    re.I,
-)
-STATED = re.compile(
-    r"(?i)\b(?:must|should|expect\w*|invalid|is empty|not|only|exceeds?|than|actual|missing|mismatch\w*|out of|no|can't|undefined|unknown|unsupported|assertion)\b|不|无"
-)
-ERRNO = re.compile(r"(?:\berrno\W{1,3}|\bibv_\w+ failed, ret )(\d{1,3})\b")
 CODES = {value: name for name, value in vars(codes).items() if re.match(r"ACL(NN)?_ERR", name)}
-HEX = re.compile(  # a code as a hexadecimal number
-    r"(?i:code|ret|status|err)\W{0,2}0x0?([1-8][\da-fA-F]{4}|7[01][\da-fA-F]{5})\b"
-)
 ALSO = {"HALF": "FLOAT16", "BFLOAT16": "BF16", "FLOAT32": "FLOAT", "FLOAT64": "DOUBLE"}
 TYPE = r"(?:ACL_|DT_|torch\.)?(\w+)"
 # a tensor in a log: float16 [4, 16], or [4, 16], float16
@@ -95,7 +56,7 @@ class Meaning:
         if self.line:
             yield "  " + _short(self.line)
         yield self.said if self.sure else tr("such a line often says: {what}", what=self.said)
-        for number in map(int, ERRNO.findall(self.line)):
+        for number in map(int, _form("errno").findall(self.line)):
             yield tr("  the system's number of the error says: {what}", what=strerror(number))
         if self.place:
             yield tr(
@@ -190,6 +151,12 @@ def _table() -> dict:
 
 
 @cache
+def _form(name: str) -> re.Pattern:
+    """Return a form of lines."""
+    return re.compile(_table()["forms"][name])
+
+
+@cache
 def _known() -> dict[str, dict]:
     """Return the entries of causes.toml by name: causes in words first, codes last."""
     known = {entry["name"]: {"level": "call"} | entry for entry in _table()["known"]}
@@ -203,7 +170,7 @@ def _known() -> dict[str, dict]:
 
 def _meaning(name: str, line: str, place: str) -> Meaning:
     entry, chinese = _known()[name], language_here() == "zh"
-    level = "notice" if QUIET.search(line) else entry["level"]
+    level = "notice" if _form("quiet").search(line) else entry["level"]
     return Meaning(
         f"{name} {CODES.get(int(name), '')}".strip() if name.isdigit() else name,
         entry["chinese" if chinese else "meaning"],
@@ -260,10 +227,7 @@ def why(text, soc: str | None = None, cann: str | None = None) -> Why:
     alone = re.fullmatch(r"\s*(\d{6}|E[A-Z\d]\d{4})(?:\s+aclnn\w+)?\s*", text)
     hits, functions, unknown = _read("code " * bool(alone) + text)
     meanings = tuple(_meaning(name, *("", "") if alone else said) for name, said in hits.items())
-    # a user of a framework has no kernel to run again
-    if re.search(
-        r"\bERR\d{5} PTA\b|vllm|sglang|mindspeed|lmdeploy|MindIE|triton|MLIR|tilelang", text
-    ):
+    if _form("framework").search(text):
         meanings = tuple(replace(one, command="") for one in meanings)
     kit, repeated = {op.aclnn_name: op for op in operators()}, ""
     # the first function that is an operator of the kit, else the first
@@ -285,8 +249,8 @@ def _lines(text: str):
     """
     times, time = {}, ""
     for at in LINE.finditer(text):
-        line = GUESS.sub("", at[0]).strip()
-        if when := TIME.search(line):
+        line = _form("guess").sub("", at[0]).strip()
+        if when := _form("time").search(line):
             time = when[0]
         key = hash(VARIES.sub("", line))
         if line and time < times.get(key, "~"):
@@ -299,49 +263,46 @@ def _read(text: str) -> tuple[dict, dict, tuple[str, ...]]:
     function: its first position}; and the first and last line of a failure, where no line says the cause.
     """
     known, hits, functions, errors, place, sure = _known(), {}, {}, [], "", False
-    # a message may go on in the line behind its name, or behind a word that ends no sentence
-    text = WRAPPED.sub(r"\1 ", text)
+    text = _form("wrapped").sub(r"\1 ", text)
     # signs that the whole log lacks are not looked for in each line
     patterns = [
-        (name, signs, re.compile(entry["pattern"]).search)
-        for name, entry in known.items()
+        (entry, signs, re.compile(entry["pattern"]).search)
+        for entry in known.values()
         if (signs := [*filter(text.__contains__, entry.get("signs", ()))])
         and re.search(entry.get("beside", ""), text)
     ]
     for time, at, line in _lines(text):
-        if frame := FRAME.search(line):
+        if frame := _form("frame").search(line):
             place = frame[1].replace('"', "")
-        if re.search(r"(?<![=\w])(?:INFO|DEBUG)\b", line):
+        if _form("sound").search(line):
             continue
-        raised, said = RAISED.search(line), ADVICE.sub("", line)
-        named = [*map("".join, NAMED.findall(line))]
-        named += (
-            _table()["inner"].get(number.lower(), str(int(number, 16)))
-            for number in HEX.findall(line)
-        )
+        raised, said = _form("raised").search(line), _form("advice").sub("", line)
         here = [
-            name
-            for name, signs, find in patterns
+            entry
+            for entry, signs, find in patterns
             if any(map(said.__contains__, signs)) and find(said)
         ]
-        here += filter(known.__contains__, named)
-        quiet = bool(QUIET.search(line))
-        here = [name for name in here if "alone" in known[name]] or here
-        here = [name for name in here if "general" not in known[name]] or here[: not quiet]
-        for name in here:
-            entry = known[name]
+        named = [*map("".join, _form("named").findall(line))]
+        for number in _form("hex").findall(line):
+            named.append(_table()["inner"].get(number.lower(), str(int(number, 16))))
+        here += [known[name] for name in named if name in known]
+        quiet = bool(_form("quiet").search(line))
+        here = [entry for entry in here if "alone" in entry] or here
+        here = [entry for entry in here if "general" not in entry] or here[: not quiet]
+        for entry in here:
             level = LEVELS.index(entry["level"]) + 3 * quiet
             # at the level "call", words rank before a bare status code
             level += 0.5 * ((level == 1 and "texts" in entry) + ("weak" in entry))
             sure |= not level  # a cause, and in no warning
-            hits[name] = min(hits.get(name, (9,)), (level, time, at, line, place if raised else ""))
+            hit = level, time, at, line, place if raised else ""
+            hits[entry["name"]] = min(hit, hits.get(entry["name"], hit))
         if raised:
             place = ""
         for name in re.findall(r"\b(aclnn[A-Z]\w+?)(?:GetWorkspaceSize)?\b", line, re.ASCII):
             functions.setdefault(name, at)
-        levels = {known[name]["level"] for name in here}
-        if WORD.search(said) and not quiet and not levels & {"echo", "notice"}:
-            errors.append((time[:19], at // 4000, not STATED.search(line), time, at, line))
+        follows = any(entry["level"] in ("echo", "notice") for entry in here)
+        if _form("word").search(said) and not quiet and not follows:
+            errors.append((time[:19], at // 4000, not _form("stated").search(line), time, at, line))
     hits = {name: hits[name][-2:] for name in sorted(hits, key=hits.get)}
     # of the errors of one second, a line that states something ranks before the report of a call that failed
     lines = text.strip().splitlines() * (not hits)

@@ -6,7 +6,6 @@ executes each operation.
 """
 
 import ast
-import builtins
 import copy
 import gc
 import inspect
@@ -192,22 +191,20 @@ def recorded(kernel: Callable, inputs: Mapping, **how) -> tuple[list[Step], obje
         if str(frame.f_globals.get("__name__")).partition(".")[0] not in UNCHANGED:
             ran.add(frame.f_code)
 
-    def exchange():
-        for function, code in twins.items():
-            twins[function], function.__code__ = function.__code__, code
-
     calls.watched(lambda: kernel(**copy.deepcopy(inputs)), mine)
     for function in gc.get_referrers(*ran):
         if type(function) is FunctionType:
             with suppress(OSError):  # no source
-                file, source = function.__code__.co_filename, inspect.findsource(function)[0]
-                twins[function] = _handed(file, "".join(source))[SAME(function.__code__)]
+                code = function.__code__
+                source = "".join(inspect.findsource(code)[0])
+                twins[function] = code, _handed(code.co_filename, source)[SAME(code)]
     if not twins:
         raise OSError(kernel)
-    exchange()
-    setattr(builtins, RECORDER.id, recorder)
     try:
+        for function, (_, twin) in twins.items():
+            function.__code__, function.__globals__[RECORDER.id] = twin, recorder
         return recorder.steps, kernel(**copy.deepcopy(inputs))
     finally:
-        delattr(builtins, RECORDER.id)
-        exchange()
+        for function, (code, _) in twins.items():
+            function.__code__ = code
+            function.__globals__.pop(RECORDER.id, None)
