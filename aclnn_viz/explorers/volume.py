@@ -5,14 +5,14 @@ lesson: the gradient returns to the eight voxels read, with the same weights, an
 largest change.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from aclnn_viz.explorers.arrays import first, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, cell
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note
 from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import choose, told, written
@@ -66,7 +66,7 @@ class Volume:
             k=written(slices[0], ".0f"),
             l=written(slices[-1], ".0f"),
             **{
-                name: written(one, ".2f")
+                name: written(one + 1e-9, ".2f")
                 for name, one in zip("most lost a b share area".split(), numbers)
             },
         )
@@ -107,32 +107,33 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
 
 def _slices(xp, found: Volume) -> Panel:
     """Return the two slices at the point, side by side, or one above the other on a narrow page, and a line for its depth."""
-    depth, height, width = found.voxels.shape
+    (depth, height, width), read = found.voxels.shape, found.read[2]
     # beside a slice there is room for a point outside
     right, over, rail = 1.1 * width - 0.5, 1.2 * width + 0.1, height + 0.15
-    per = over / (depth + 1)  # from slice to slice on the line, in the middle
-    start = (width - 1) / 2 + per
-    by = over * np.arange(min(depth, 2.0))
-    slots = xp.clip(xp.min(found.places[2]), 0.0, max(depth - 2.0, 0.0)) + by / over
-    deep = xp.max(
-        xp.where(found.places[2] == xp.reshape(slots, (-1, 1)), found.shares[2], 0.0), axis=1
-    )
-    ends = xp.where(deep > 0.0, slots, np.nan)
+    per = over / (depth + 1.3)  # from slice to slice on the line, in the middle
+    start, by = (width - 1 + over - per * (depth - 1)) / 2, over * np.arange(2.0)
+    # one lies outside only if it has a share
+    first = xp.clip(xp.floor(read), -1.0, depth - 2.0) + xp.where(read > depth - 0.999, 1.0, 0.0)
+    slots = first + by / over
+    shown = xp.abs(slots - read) < 0.999
+    ends = start + per * xp.where(shown, slots, np.nan)
     (u, v), (x, y) = (
-        [place + side + 0.0 * ends for place, side in zip(at, (by, 0.0))]
+        [
+            xp.concat([at[0] + by + 0.0 * ends, point(start + per * at[2])]),
+            xp.concat([at[1] + 0.0 * by, point(rail)]),
+        ]
         for at in (found.at, found.read)
     )
-    (o, f), moved = found.scales[2], tr("the point within its slice")
+    (a, b), (c, d), (o, f) = found.scales
     marks = [
-        *(mark for k in range(depth) for mark in _slice(xp, found, k, over, slots, deep)),
-        *(replace(cell(x[n], y[n], READ), dashed=True) for n in range(by.size)),
-        Line(strokes(xp, u, x), strokes(xp, v, y), READ, "", 2.6),
-        *_shares(xp, found, over * (found.places[2] - slots[0])),
+        *(mark for k in range(-1, depth + 1) for mark in _slice(xp, found, k, over * (k - first))),
+        *_shares(xp, found, over * (found.places[2] - first)),
         *(Note(start + per * k, rail + 0.4, tr("slice {k}", k=k)) for k in range(depth)),
         Box(start - per / 2, rail, start + per * (depth - 0.5), rail, kind=PALE),
-        Line(start + per * ends, rail + 0.0 * by, READ, tr("share of slice × area = weight"), 6.0),
+        Line(ends, rail + 0.0 * by, READ, tr("share of slice × area = weight"), 6.0),
+        Line(strokes(xp, u, x), strokes(xp, v, y), READ, "", 2.6),
         Grip(
-            start + per * found.at[2],
+            u[2],
             rail,
             NAMES[2:],
             ((o - f / per * start, f / per, 0),),
@@ -142,11 +143,9 @@ def _slices(xp, found: Volume) -> Panel:
         ),
     ]
     for n, side in enumerate(by):
-        here = tuple(
-            (o - f * at, f, k) for k, (at, (o, f)) in enumerate(zip((side, 0.0), found.scales))
-        )
-        x, look = found.at[0] + side, choose(deep[n] > 0.0, "dot", "pin")
-        marks.append(Grip(x, found.at[1], NAMES[:2], here, moved, MOVED, "place", look))
+        here, look = ((a - b * side, b, 0), (c, d, 1)), choose(shown[n], "dot", "pin")
+        said = tr("the point within its slice")
+        marks.append(Grip(found.at[0] + side, v[n], NAMES[:2], here, said, MOVED, look=look))
     return Panel(
         "volume",
         tr("input: drag the point and its depth"),
@@ -161,35 +160,46 @@ def _slices(xp, found: Volume) -> Panel:
     )
 
 
-def _slice(xp, found: Volume, k: int, over, slots, deep):
-    """Yield slice `k` from `a`, fainter if it has no share."""
-    _, height, width = found.voxels.shape
-    a, deep = over * (k - slots[0]), xp.sum(xp.where(slots == k, deep, 0.0))
-    grey = "picture", found.voxels.min(), found.voxels.max()
-    yield Image(found.voxels[k], *grey, a, 0.0, xp.where(deep > 0.0, 1.0, 0.45))
-    yield Box(a - 0.5, -0.5, a + width - 0.5, height - 0.5, kind=GUIDE)
-    yield Note(
-        a - 0.5, -0.73, tr("slice {k}, share {share}", k=k, share=written(deep, ".2f")), "left"
+def _slice(xp, found: Volume, k: int, a):
+    """Yield slice `k` from `a`, fainter if it has no share; an empty one outside."""
+    depth, height, width = found.voxels.shape
+    share, outside = xp.clip(1.0 - xp.abs(k - found.read[2]), 0.0, 1.0), not 0 <= k < depth
+    if not outside:
+        ends = found.voxels.min(), found.voxels.max()
+        yield Image(found.voxels[k], "picture", *ends, a, 0.0, xp.where(share > 0.001, 1.0, 0.45))
+    yield Box(a - 0.5, -0.5, a + width - 0.5, height - 0.5, kind=GUIDE, dashed=outside)
+    said = told(
+        outside,
+        "slice {k}, share {share}",
+        "outside, share {share}, counts as 0",
+        k=k,
+        share=written(share, ".2f"),
     )
+    yield Note(a - 0.5, -0.73, said, "left")
 
 
 def _shares(xp, found: Volume, by):
-    """Yield the parts of the square about the point in the voxels read: their areas, times the share of the slice, are weights."""
-    sides = found.shares[:2]
+    """Yield the parts of the square about the point: their areas, times the share of the slice, are weights; outside they
+    are empty.
+    """
+    wide, high, deep = found.shares
+    whole = wide * high * deep
+    filled = xp.where(found.weights > 0.0, 0.85 * deep, 0.0)
     left, top = (
         xp.where(at == xp.min(at), at + 0.5 - side, at - 0.5)
-        for at, side in zip(found.places, sides)
+        for at, side in zip(found.places, (wide, high))
     )
-    left = left + xp.where(found.weights > 0.0, by, np.nan)
-    for k, weight in enumerate(found.weights):
+    left = left + xp.where(whole > 0.0, by, np.nan)
+    for k in range(whole.size):
         yield Box(
             left[k],
             top[k],
-            left[k] + sides[0][k],
-            top[k] + sides[1][k],
-            written(weight, ".2f"),
+            left[k] + wide[k],
+            top[k] + high[k],
+            written(whole[k] + 1e-9, ".2f"),
             READ,
-            0.85 * found.shares[2][k],
+            filled[k],
+            dashed=filled[k] == 0.0,
         )
 
 
@@ -226,7 +236,7 @@ def _grad(xp, found: Volume) -> Panel:
 
 
 def _point(xp, found: Volume) -> Panel:
-    at, high = np.arange(3.0), reach(xp, 4.0, found.gradient)
+    at, high = np.arange(3.0), reach(xp, 6.0, found.gradient)
     return Panel(
         "point",
         tr("gridGrad: the change that a step of the point makes"),

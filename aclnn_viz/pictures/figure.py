@@ -417,7 +417,7 @@ def _box(axes, mark, look):
         *corners,
         facecolor=(colour, abs(mark.filled)),
         edgecolor=colour,
-        ls=("-", "--")[mark.dashed],
+        ls="--" if mark.dashed else "-",
     )
     down = axes.yaxis_inverted()
     ends = axes.transData.transform([corners[:2], corners[2:]])

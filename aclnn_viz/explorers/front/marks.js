@@ -15,7 +15,8 @@ class Marks {
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.lineJoin = "round";
-    context.setLineDash(dash);
+    const rail = this.sliced && width > 5 && this.marks.find(({ mark, y0, y1 }) => mark === "Box" && y0 === y1);
+    context.setLineDash(rail && x.some((at) => at < rail.x0 || at > rail.x1) ? DASHED : dash);  // a share of what lies outside
     context.beginPath();
     trace(context, x, y, this.sx, this.sy, x.length > 2 * (this.area.right - this.area.left));
     context.stroke();
@@ -181,7 +182,7 @@ class Marks {
     const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
     const tight = mark.digits && words.length && Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 > Math.abs(w), small = tight && this.fewer(context, mark.words, Math.abs(w) - 6);
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
-    const texts = words.length ? few && words || small : mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
+    const texts = words.length ? few && words || small : mark.digits && (map === "shares" && this.parts(context, values, Math.abs(w) - 2, Math.abs(h))) || mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
       ?? this.digits(context, this.framed(mark), Math.abs(w) - 1, Math.abs(h)));
     context.fillStyle = this.kit.theme.back;
     context.globalAlpha = FADED;
@@ -258,6 +259,12 @@ class Marks {
       found[at] = values[at];
     }
     return found;
+  }
+
+  // Shares with two places, as they are written elsewhere, or null without room.
+  parts(context, values, wide, tall) {
+    if (tall < 13 || widthOf(context, "0.00") > wide) return null;
+    return Array.from(values, (value) => (Number.isNaN(value) ? "" : value ? (value + 1e-7).toFixed(2) : "0"));  // a half goes up
   }
 
   // The numbers of all cells with as many digits as fit, or null.
@@ -385,6 +392,7 @@ class Marks {
     const [a, b, c, d] = [this.sx(x0), this.sy(y0), this.sx(x1), this.sy(y1)];
     const [left, top, wide, tall] = [Math.min(a, c), Math.min(b, d), Math.abs(c - a), Math.abs(d - b)];
     if (!wide && filled > 0 && filled < 1) return;  // an area of nothing
+    if (this.sliced && (left > this.area.right || left + wide < this.area.left)) return;  // of another slice
     if (filled < 0) {
       context.globalAlpha = this.kit.theme.dark ? -filled / 2 : -filled;
       context.fillStyle = this.kit.theme.back;
@@ -427,7 +435,7 @@ class Marks {
     context.setLineDash(dashed ? DASHED : []);
     stroke(colour, this.kit.theme.line.box);
     context.setLineDash([]);
-    if (this.spec.folds.length && filled) {  // its strength tells as much as its size: the word lies aside
+    if (this.sliced && label) {  // its strength tells as much as its size: the word lies aside
       this.outside(context, label, left + wide / 2, top + tall / 2);
       return;
     }
@@ -455,12 +463,13 @@ class Marks {
     } else wrapped(context, label, room).forEach((text, k) => say(text, left + 5, top + 10 + k * LINE, ground));
   }
 
-  // A word of an area in the corner of its pixel that is farthest from the area's middle.
+  // A word of an area in the corner of its pixel that is farthest from the area's middle; a frame of slices has pixels even without an image.
   outside(context, text, x, y) {
     const long = widthOf(context, text), [at, up] = [this.sx.invert(x), this.sy.invert(y)];
-    for (const { mark, x: u, y: v, rows, columns } of this.marks) {
+    const frames = this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1).map(({ x0, y0, x1, y1 }) => ({ x: x0 + 0.5, y: y0 + 0.5, rows: y1 - y0, columns: x1 - x0 }));
+    for (const { x: u, y: v, rows, columns } of this.sliced ? frames : this.marks.filter(({ mark }) => mark === "Image")) {
       const [column, row] = [Math.round(at - u), Math.round(up - v)];
-      if (mark !== "Image" || !(column >= 0 && column < columns && row >= 0 && row < rows)) continue;
+      if (!(column >= 0 && column < columns && row >= 0 && row < rows)) continue;
       const [left, right] = [-0.5, 0.5].map((half) => this.sx(u + column + half)), [top, bottom] = [-0.5, 0.5].map((half) => this.sy(v + row + half));
       if (right - left < long + 6 || bottom - top < LINE) return;
       this.written(context, text, x > (left + right) / 2 + 1 ? left + 4 : right - long - 4, y > (top + bottom) / 2 + 1 ? top + 9 : bottom - 9, long, this.kit.theme.opacity.ground);
@@ -519,6 +528,7 @@ class Marks {
   note(context, { x, y, text, align, room: wide, math }) {
     const rows = text.split("\n"), level = this.sy(y), { width } = this.panel;
     let at = this.sx(x);
+    if (this.sliced && (at < 0 || at > width)) return;  // of another slice
     if (wide < 0) {  // beside a place: on its left, where its right has no room
       if (widthOf(context, text) > width - at) [align, at] = ["right", this.sx(x + wide)];
       this.ground(context, align === "left" ? at : at - widthOf(context, text), level, widthOf(context, text), 1);
@@ -545,7 +555,7 @@ class Marks {
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size);
-      if (this.spec.folds.length) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
+      if (this.sliced) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
       write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }

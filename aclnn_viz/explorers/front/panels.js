@@ -16,15 +16,15 @@ function cropped(panel) {
   return { ...panel, x: { ...x, low: x.low + off, high: x.high - off + dx }, y: { ...y, low: y.low + dy } };
 }
 
-// Moves the places of a mark that lie right of an edge; a mark that lies below a floor, between both sides, goes by half as much along.
+// Moves the places of a mark that lie right of an edge, a box by its middle; what lies below a floor, between both sides, goes by half as much along.
 function lowered(mark, [end, across, down, floor]) {
-  const all = mark.y ?? mark.y0, under = Math.min(...(all?.length === undefined ? [all] : all)) > floor, [edge, by] = under ? [-Infinity, [across / 2, down]] : [end, [across, down]];
-  const moved = (at, along, k) => along.map((value, n) => value + (at[n] > edge ? by[k] : 0));
+  const all = mark.y ?? mark.y0, middle = "x1" in mark ? (mark.x0 + mark.x1) / 2 : undefined, by = (n, u) => ((all[n] ?? all) > floor ? [across / 2, down] : u > end ? [across, down] : [0, 0]);
+  const moved = (at, along, k) => along.map((value, n) => value + by(n, middle ?? at[n])[k]);
   for (const [x, y] of [["x", "y"], ["x0", "y0"], ["x1", "y1"]]) {
     if (!(x in mark)) continue;
     const [us, vs] = [mark[x], mark[y]].map((at) => (at.length === undefined ? [at] : at)), single = us !== mark[x];
     const made = [moved(us, us, 0), moved(us, vs, 1)];
-    if (mark.units && us[0] > edge) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by[axis], unit, axis]);
+    if (mark.units) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by(0, us[0])[axis], unit, axis]);
     [mark[x], mark[y]] = single ? made.map(([at]) => at) : made;
   }
 }
@@ -136,6 +136,11 @@ class Drawing extends Frame {
         { title, points: handle.label }) : title);
   }
 
+  // Whether it shows slices of a volume.
+  get sliced() {
+    return this.spec.folds.length > 0;
+  }
+
   series(kind) {
     const { kinds, stage } = this.kit.model.get("colours"), all = [...kinds, ...stage], { light, dark, dash } = all[kind % all.length];
     return { colour: this.kit.theme.dark ? dark : light, dash, shape: kind % INSIDE.length };
@@ -151,7 +156,7 @@ class Drawing extends Frame {
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.bright) [, made.wide] = arrays[mark.bright].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
-      if (this.kit.crops && spec.folds.length) lowered(made, spec.folds);
+      if (this.kit.crops && this.sliced) lowered(made, spec.folds);
       return made;
     });
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
@@ -279,9 +284,9 @@ class Drawing extends Frame {
       lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
       const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
-      if (spec.folds.length) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
+      if (this.sliced) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
       const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
-      const area = mark === "Image" && this.marks.find((each) => each.filled > (spec.folds.length ? 0 : 0.5) && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
+      const area = mark === "Image" && this.marks.find((each) => each.filled > (this.sliced ? 0 : 0.5) && each.label && between(at, each.x0, each.x1) && between(up, each.y0, each.y1));
       if (area) lines[0] += ` × ${area.label}`;  // the weight of a pixel
     }
     if (spec.square || lines.length || this.marks.some(({ values }) => values)) return lines.join();
