@@ -18,7 +18,7 @@ from aclnn_viz.checking.wrong_outputs import convention
 from aclnn_viz.operators.parameters import REQUIRED
 from aclnn_viz.operators.patterns import chosen, resolved
 from aclnn_viz.storage.results import strict
-from aclnn_viz.words.messages import commas, message, tr
+from aclnn_viz.words.messages import commas, tr
 
 PRINTED = 24  # elements of a tensor at most in a printed call
 # A smaller case is kept only if its error is as large as that of the first case, or so many
@@ -56,19 +56,8 @@ class Counterexample:
         self.actual = seen.outputs
         self.truth = {name: part.truth for name, part in seen.expected.items()}
         self.problems = [miss.problem for miss in seen.misses]
-        worst = next((miss for miss in seen.misses if miss.index is not None), None)
-        self.output = seen.misses[0].output
-        self.index = worst.index if worst else None
-        self.worst = (
-            message(
-                "{element} is {actual} instead of {truth}",
-                element=f"{worst.output}{list(worst.index)}",
-                actual=f"{worst.actual:.9g}",
-                truth=f"{worst.truth:.9g}",
-            )
-            if worst
-            else ""
-        )
+        shown = next((miss for miss in seen.misses if miss.worst), seen.misses[0])
+        self.output, self.index, self.worst = seen.misses[0].output, shown.index, shown.worst
 
     def __str__(self) -> str:
         attributes = [

@@ -137,6 +137,23 @@ class Miss:
     truth: float | None = None
     excess: float = np.inf
 
+    @property
+    def finite(self) -> bool:
+        """Whether the worst element is finite, and should be."""
+        return bool(np.isfinite([self.actual, self.truth]).all())
+
+    @property
+    def worst(self) -> str:
+        """What the worst element is, and what it should be; "" if the output cannot be compared."""
+        if self.index is None:
+            return ""
+        return message(
+            "{element} is {actual} instead of {truth}",
+            element=f"{self.output}{list(self.index)}",
+            actual=f"{self.actual:.9g}",
+            truth=f"{self.truth:.9g}",
+        )
+
 
 def once_per_case(function: Callable) -> Callable:
     """Cache a function's results for a case, or a run, while it exists, because other kernels run on the same cases."""

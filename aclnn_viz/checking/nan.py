@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aclnn_viz.checking.case_run import CaseRun
+from aclnn_viz.checking.judge import Miss
 from aclnn_viz.checking.kernel_call import named
 from aclnn_viz.checking.operations import NOTHING, SUMS, UNWRITTEN, Part, Step, part, recorded
 from aclnn_viz.words.messages import commas, linked, message, tr
@@ -68,41 +69,31 @@ def nan_origin(kernel: Callable, runs: Iterable[CaseRun]) -> NanOrigin | None:
     None.
     """
     misses = [(run, miss) for run in runs if run and run.usable for miss in run.misses]
-    for run, miss in misses:
-        lost = np.isfinite(run.truth[miss.output]) != np.isfinite(run.outputs[miss.output])
-        if lost.any():
-            return _told(kernel, run, miss.output, tuple(np.argwhere(lost)[0].tolist()))
-    return next((_told(kernel, run, miss.output, miss.index) for run, miss in misses), None)
+    found = min(misses, key=lambda each: each[1].finite, default=None)
+    return found and _told(kernel, *found)
 
 
-def _told(kernel, run: CaseRun, output: str, index: tuple) -> NanOrigin | None:
-    actual, truth = (float(values[output][index]) for values in (run.outputs, run.truth))
+def _told(kernel, run: CaseRun, miss: Miss) -> NanOrigin | None:
     try:
         steps, returned = recorded(kernel, run.case.inputs)
         outputs = named(returned, [*run.expected], run.case.operator.outputs, part)
-        at = outputs[output].at.reshape(run.truth[output].shape)[index]
+        at = outputs[miss.output].at.reshape(miss.wrong.shape)[miss.index]
     except Exception:  # a kernel may raise anything, or have no source
         return None
     # a wrapper of the kernel may copy its outputs
-    copied = not (hasattr(kernel, "under") or np.isfinite(actual))
+    copied = not (hasattr(kernel, "under") or np.isfinite(miss.actual))
     path = _path(steps, at, len(steps) * copied)
     first = next(filter(attrgetter("makes"), path), path[0] if path else None)
     unwritten = first and UNWRITTEN in (part.name for part in first.used)
-    if np.isfinite([actual, truth]).all() and not unwritten:
+    if miss.finite and not unwritten:
         return None
-    what = message(
-        "{element} is {actual} instead of {truth}",
-        element=f"{output}{list(index)}",
-        actual=f"{actual:.9g}",
-        truth=f"{truth:.9g}",
-    )
     ended = _shown(ENDS, filter(_ends, steps))
     if not first:
-        return NanOrigin("", 0, (message(NOWHERE, what=what), *ended))
+        return NanOrigin("", 0, (message(NOWHERE, what=miss.worst), *ended))
     step, index, used, makes = first
     made = message(
         MADE if makes else GIVEN,
-        what=what,
+        what=miss.worst,
         value=step.result.values[index],
         place=message("{place}, element {index}", place=step.place, index=index)
         if index
