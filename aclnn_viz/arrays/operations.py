@@ -8,6 +8,7 @@ import ast
 import copy
 import operator
 from collections.abc import Callable
+from types import CodeType
 
 RECORDER, NOTHING = ast.Name("_recorded_operation", ast.Load()), ast.Constant(None)
 # names of operators in Python's module `operator` by AST node, where they differ
@@ -22,6 +23,11 @@ class Handed(ast.NodeTransformer):
 
     def __init__(self, file: str):
         self.file = file
+
+    def compiled(self, text: str, mode: str = "exec") -> CodeType:
+        """Return the code of a text."""
+        tree = self.visit(ast.parse(text, mode=mode))
+        return compile(ast.fix_missing_locations(tree), self.file, mode)
 
     def _over(self, node, function, *operands, keywords=()) -> ast.AST:
         """Return an operation as a call of the recorder; `function` is syntax, or a name in Python's module `operator`."""

@@ -110,11 +110,6 @@ def _decides(node) -> bool:
     return False
 
 
-def _compiled(text: str, file: str, mode: str = "exec"):
-    tree = _Decided(file).visit(ast.parse(text, mode=mode))
-    return compile(ast.fix_missing_locations(tree), file, mode)
-
-
 class Ways:
     """Copies of an operator's page and formulas that record which way each decision takes."""
 
@@ -126,13 +121,13 @@ class Ways:
         # a function without a source file has no source to record
         with suppress(OSError, TypeError):
             for module, text in sources(op.page):
-                exec(_compiled(text, Path(module.__file__).name), names)
+                exec(_Decided(Path(module.__file__).name).compiled(text), names)
         self.called = FUNCTIONS | {RECORDER.id: self._through}
         for name, function in FUNCTIONS.items():
             if inspect.isfunction(function) and function.__name__ == name:
-                exec(_compiled(inspect.getsource(function), name), self.called)
+                exec(_Decided(name).compiled(inspect.getsource(function)), self.called)
         self.formulas = {
-            letter: _compiled(text, letter, "eval") for letter, text in op.sizes.items()
+            letter: _Decided(letter).compiled(text, "eval") for letter, text in op.sizes.items()
         }
 
     def _through(self, operation, function, *args):

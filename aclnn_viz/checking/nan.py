@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import prod
-from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -83,7 +82,7 @@ def _told(kernel, run: CaseRun, miss: Miss) -> NanOrigin | None:
     # a wrapper of the kernel may copy its outputs
     copied = not (hasattr(kernel, "under") or np.isfinite(miss.actual))
     path = _path(steps, at, len(steps) * copied)
-    first = next(filter(attrgetter("makes"), path), path[0] if path else None)
+    first = next((link for link in path if link.makes), path[0] if path else None)
     unwritten = first and UNWRITTEN in (part.name for part in first.used)
     if miss.finite and not unwritten:
         return None

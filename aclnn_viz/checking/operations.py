@@ -5,7 +5,6 @@ second run those outside Python, array libraries and the kit get code compiled a
 executes each operation.
 """
 
-import ast
 import copy
 import gc
 import inspect
@@ -118,8 +117,7 @@ def part(value, name: str = "") -> Part | None:
 @lru_cache
 def _handed(file: str, source: str) -> dict[tuple, CodeType]:
     """Return the code of each function of a file that hands its operations to the recorder."""
-    tree = ast.fix_missing_locations(Handed(file).visit(ast.parse(source)))
-    codes = [compile(tree, file, "exec")]
+    codes = [Handed(file).compiled(source)]
     for code in codes:
         codes += [part for part in code.co_consts if isinstance(part, CodeType)]
     return {SAME(code): code for code in codes}
