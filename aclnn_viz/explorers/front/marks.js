@@ -18,7 +18,7 @@ class Marks {
     const rail = this.sliced && width > 5 && this.marks.find(({ mark, y0, y1 }) => mark === "Box" && y0 === y1);
     context.setLineDash(rail && x.some((at) => at < rail.x0 || at > rail.x1) ? DASHED : dash);  // a share of what lies outside
     context.beginPath();
-    trace(context, x, y, this.sx, this.sy, x.length > 2 * (this.area.right - this.area.left));
+    (x.length > 2 * (this.area.right - this.area.left) ? traceDense : trace)(context, x, y, this.sx, this.sy);
     context.stroke();
     if (!(this.spec.folds > 0)) return;  // of matrices
     context.fillStyle = colour;  // what lies between both sides of a link
@@ -34,7 +34,7 @@ class Marks {
     if (x.length > CLOUD) { this.cloud(context, mark); return; }
     context.beginPath();
     for (let k = 0; k < x.length; k += 1) {
-      const [px, py] = [this.sx(x[k]), this.sy(y[k])];
+      const px = this.sx(x[k]), py = this.sy(y[k]);
       const inside = px >= box.left - 1 && px <= box.right + 1 && py >= box.top - 1 && py <= box.bottom + 1;
       if (inside) addShape(context, shape, px, py, size);
     }
@@ -293,7 +293,7 @@ class Marks {
       context.fillStyle = colour;
       context.beginPath();
       for (let k = 0; k < x.length; k += 1) {
-        const [at, high] = [this.sx(x[k]), this.sy(y[k])];
+        const at = this.sx(x[k]), high = this.sy(y[k]);
         if (at >= box.left && at <= box.right && high >= box.top && high <= box.bottom) context.rect(at - size / 2, high - size / 2, size, size);
       }
       context.fill();

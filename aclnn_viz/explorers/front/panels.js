@@ -196,8 +196,9 @@ class Drawing extends Frame {
       if (wanted && !clipped) {
         context.save();
         context.beginPath();
-        const edge = this.cells ? 1.5 : 0;  // of a frame about the outermost cells
-        context.rect(box.left - edge, box.top - edge, box.right - box.left + 2 * edge, box.bottom - box.top + 2 * edge);
+        const edge = this.cells ? 1.5 : 0;  // of a frame about the outermost cells; whole pixels cut what is drawn at less cost
+        const [left, top] = [box.left, box.top].map((at) => Math.floor(at - edge));
+        context.rect(left, top, Math.ceil(box.right + edge) - left, Math.ceil(box.bottom + edge) - top);
         context.clip();
       } else if (clipped && !wanted) context.restore();
       clipped = wanted;

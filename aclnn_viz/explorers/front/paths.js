@@ -54,51 +54,60 @@ const INSIDE = [
   (i, j, r) => Math.abs(i) + Math.abs(j) <= r, (i, j, r) => Math.abs(i) <= (r - j + 1) / 2,
 ];
 
-// A line with at most three points in a column of pixels, and without those between the ends of what is straight, for each costs
-// a joint; what is not finite interrupts it.
-function trace(path, xs, ys, sx, sy, dense) {
-  let pen = false, column = NaN, low = 0, high = 0, last = 0;
-  let x0 = 0, y0 = 0, dx = 0, dy = 0, far = 0, x1 = 0, y1 = 0;  // where what is straight begins, leads to, and ends so far
-  const corner = () => { if (far) path.lineTo(x1, y1); };
-  const to = (x, y) => {
-    const [a, b] = [x - x0, y - y0], along = a * dx + b * dy;
-    if (!far || along < far || Math.abs(a * dy - b * dx) > 0.01) {
-      corner();
-      if (far) [x0, y0] = [x1, y1];
-      far = Math.hypot(x - x0, y - y0);
-      [dx, dy] = [(x - x0) / far, (y - y0) / far];
+// A line without the points between the ends of what is straight, for each costs a joint; what is not finite interrupts it.
+function trace(path, xs, ys, sx, sy) {
+  let pen = false, x0 = 0, y0 = 0, dx = 0, dy = 0, far = 0, x1 = 0, y1 = 0;  // where what is straight begins, leads to, and ends so far
+  for (let k = 0; k < xs.length; k += 1) {
+    const x = sx(xs[k]), y = bounded(sy(ys[k])), there = Number.isFinite(x) && Number.isFinite(ys[k]) && !Number.isNaN(y);
+    const along = (x - x0) * dx + (y - y0) * dy;
+    if (!there || !far || along < far || Math.abs((x - x0) * dy - (y - y0) * dx) > 0.01) {
+      if (far) {
+        path.lineTo(x1, y1);
+        x0 = x1;
+        y0 = y1;
+      }
+      if (there && !pen) {
+        path.moveTo(x, y);
+        x0 = x;
+        y0 = y;
+      }
+      far = there ? Math.hypot(x - x0, y - y0) : 0;
+      dx = (x - x0) / far;
+      dy = (y - y0) / far;
     } else far = along;
-    [x1, y1] = [x, y];
-  };
+    pen = there;
+    x1 = x;
+    y1 = y;
+  }
+  if (far) path.lineTo(x1, y1);
+}
+
+const bounded = (y) => Math.min(Math.max(y, -4000), 4000);  // pixels far above or below a panel
+
+// A line of many points, with at most three in a column of pixels.
+function traceDense(path, xs, ys, sx, sy) {
+  let pen = false, column = NaN, low = 0, high = 0, last = 0;
   const flush = () => {
     if (low < high) for (const y of [low, high, last]) path.lineTo(column, y);
   };
   for (let k = 0; k < xs.length; k += 1) {
-    const x = sx(xs[k]), y = Math.min(Math.max(sy(ys[k]), -4000), 4000);
+    const x = sx(xs[k]), y = bounded(sy(ys[k]));
     if (!Number.isFinite(x) || Number.isNaN(y) || !Number.isFinite(ys[k])) {
-      if (dense) flush(); else corner();
-      [pen, column, low, high, far] = [false, NaN, 0, 0, 0];
-      continue;
-    }
-    if (dense && Math.round(x) === column) {
-      if (y < low) low = y;
-      if (y > high) high = y;
+      flush();
+      [pen, column, low, high] = [false, NaN, 0, 0];
+    } else if (Math.round(x) === column) {
+      low = Math.min(low, y);
+      high = Math.max(high, y);
       last = y;
-      continue;
-    }
-    if (dense) {
+    } else {
       flush();
       column = Math.round(x);
       low = high = last = y;
+      if (pen) path.lineTo(x, y); else path.moveTo(x, y);
+      pen = true;
     }
-    if (!pen) {
-      path.moveTo(x, y);
-      [x0, y0] = [x, y];
-    } else if (dense) path.lineTo(x, y);
-    else to(x, y);
-    pen = true;
   }
-  if (dense) flush(); else corner();
+  flush();
 }
 
 function shortened(context, text, wide, size = TEXT) {

@@ -159,7 +159,10 @@ const S = (() => {
   // A function takes the same steps at every call. One whose arguments are those of the last call is not taken again; any
   // other makes another array than in the last call, so that the steps behind it see the change. A list that is written
   // out is the same.
-  const same = (given, before) => given.every((one, k) => Object.is(one, before[k]) || Array.isArray(one));
+  const same = (given, before) => {
+    for (let k = 0; k < given.length; k += 1) if (!Object.is(given[k], before[k]) && !Array.isArray(given[k])) return false;
+    return true;
+  };
   const S = { run(one, given) {
     [sites, at, one.sites] = [one.sites ?? [], 0, null];  // a call that fails leaves none
     try {
@@ -177,8 +180,9 @@ const S = (() => {
       spare = site.before;
       const found = step(make, n, ...given);
       spare = null;
-      [site.given, site.before, site.made] = [given, site.made, found];
-      return found;
+      site.given = given;
+      site.before = site.made;
+      return (site.made = found);
     };
   }
   return S;
