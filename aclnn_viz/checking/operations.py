@@ -147,7 +147,9 @@ class Recorder:
             return function(*args, **options)  # its own operations are recorded
         *place, names = operation
         name, start = getattr(function, "__name__", ""), len(self.steps)
-        given = [getattr(function, "__self__", None), *args, *options.values()]
+        # what stands in `out` before is an operand only if `where` keeps some of it
+        read = options if "where" in options else {**options, "out": None}
+        given = [getattr(function, "__self__", None), *args, *read.values()]
         operands = [text and part(value, text) for value, text in zip(given, names)]
         result = function(*args, **options)
         self.kept.append((given, result))

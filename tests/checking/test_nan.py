@@ -32,6 +32,8 @@ PYTHON = {
     "grown": ("softplus", {"self": LARGE * 5, "threshold": 2e3}, "grown / (1.0", "grown = inf"),
     "rest": ("hardswish", {"self": np.float32([[1, 3.25]])}, "np.empty_like", "never written"),
     "left": ("hardswish", {"self": np.float32([[1, -4, 3.5]])}, "np.empty(", "never written"),
+    "overwritten": ("silu", {"self": EVEN}, "np.divide(gradOutput, self - self", "self - self = 0"),
+    "kept": ("silu", {"self": EVEN}, "np.empty_like", "never written"),
     "paired": ("silu", {"self": EVEN}, "g / (x - x)", "x - x = 0"),
 }
 TORCH = {

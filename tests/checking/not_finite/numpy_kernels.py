@@ -89,3 +89,12 @@ def paired(gradOutput, self):
     for row, (g, x) in enumerate(zip(*(gradOutput, self))):
         out[row, :] += g / (x - x)
     return out
+
+
+def overwritten(*, gradOutput, self):
+    ratio = np.divide(gradOutput, self - self, out=np.empty_like(self))
+    return ratio * 1
+
+
+def kept(*, gradOutput, self):
+    return np.divide(gradOutput, self, out=np.empty_like(self), where=self > 2)
