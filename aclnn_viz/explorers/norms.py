@@ -173,9 +173,17 @@ class Norm:
         state, share = self.state, self.epsilon * self.rstd**2
         # less than that may be the rounding of 16 bits
         most = xp.max(xp.abs(self.taken)) > 5e-3 * xp.max(xp.abs(self.arriving))
-        loud = xp.max(self.xhat**2) > LOUD * self.n
+        k = xp.argmax(xp.abs(self.xhat))
+        arrives, taken, large = (element(xp, a, k) for a in (self.arriving, self.taken, self.xhat))
+        loud = (large**2 > LOUD * self.n) & (xp.abs(arrives - taken) < xp.abs(arrives) / 4)
         return told(
-            first(xp, ~most, (state.taken > 0.0) & (not state.wrong), share > 0.1, loud),
+            first(
+                xp,
+                ~most,
+                (state.taken > 0.0) & (not state.wrong),
+                share > 0.1,
+                loud & (not state.wrong),
+            ),
             "Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]",
             "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x.",
             "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
@@ -196,7 +204,7 @@ class Norm:
                 activation=self.names[2].capitalize(),
             ),
             kept=written(100.0 * share, ".0f"),
-            k=written(xp.argmax(xp.abs(self.xhat)), "d"),
+            k=written(k, "d"),
         )
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from panelled_explorer import computed, mark, panel, stage
 
 import aclnn_viz as av
@@ -42,8 +43,8 @@ def test_kinks_are_those_of_the_declaration_and_move_with_it():
     assert found.kinks.tolist() == [-0.5, 0.25]
     assert [found.beside_kink(k) for k in (0, 1)] == [(0.0, 1.0), (1.0, 0.0)]
     dots = mark(subject.show(data), "slope", Dots, "slope at the point itself")
-    np.testing.assert_array_equal(dots.x, found.kinks)
-    np.testing.assert_array_equal(
+    assert_array_equal(dots.x, found.kinks)
+    assert_array_equal(
         dots.y,
         av.operator("hardtanh").backward(
             gradOutput=np.ones(2), self=found.kinks, min=-0.5, max=0.25
@@ -64,8 +65,8 @@ def test_the_weights_are_the_jacobian_of_the_forward_operator():
     differences = [(forward(k, STEP) - forward(k, -STEP)) / (2 * STEP) for k in range(6)]
     case = av.case(op, "float64", shape=(1, 6), self=x)
     found = response.response(default.XP, op, case.inputs, made.state())
-    np.testing.assert_allclose(found.weights[:, 0], np.transpose(differences), atol=1e-8)
-    np.testing.assert_array_equal(found.gradient, case.inputs[found.upstream])
+    assert_allclose(found.weights[:, 0], np.transpose(differences), atol=1e-8)
+    assert_array_equal(found.gradient, case.inputs[found.upstream])
 
 
 def test_the_plane_that_is_shown_is_that_of_the_tensors():
@@ -73,7 +74,7 @@ def test_the_plane_that_is_shown_is_that_of_the_tensors():
         subject, data, found = stage("max_pool_with_indices", plane=k)
         upstream = data.inputs[next(iter(subject.operator(data.state).upstream))]
         shown = upstream.reshape(-1, *upstream.shape[-2:])[k]
-        np.testing.assert_array_equal(found.gradient, shown)
+        assert_array_equal(found.gradient, shown)
 
 
 def test_what_is_switched_off_is_not_drawn():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from machine import sampled
+from numpy.testing import assert_allclose, assert_array_equal
 from panelled_explorer import mark, marks, panel
 from panelled_explorer import stage as opened
 from together import in_one
@@ -25,10 +26,10 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     grip = mark(shown, "forward", Grip)
     assert (grip.x, grip.y, grip.sets) == (x, y, ("x",))
     tangent = mark(shown, "forward", Line, "slope")
-    np.testing.assert_allclose(np.diff(tangent.y) / np.diff(tangent.x), slope, atol=1e-9)
-    np.testing.assert_allclose(tangent.y.mean(), y, atol=1e-9)
-    np.testing.assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
-    np.testing.assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
+    assert_allclose(np.diff(tangent.y) / np.diff(tangent.x), slope, atol=1e-9)
+    assert_allclose(tangent.y.mean(), y, atol=1e-9)
+    assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
+    assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
     names = [one.name for one in shown.panels if not one.more]
     jumps = any(found.jumps(k) and x == kink for k, kink in enumerate(found.kinks))
     assert names == ("forward beside slope share" if jumps else "forward share slope").split()
@@ -63,11 +64,11 @@ def test_the_slope_is_that_of_the_curve(name, x):
 def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype, step):
     subject, data, found = opened("hardswish", x=3.0, dtype=dtype)
     x = 3.0 + step * np.arange(-8, 9)
-    np.testing.assert_array_equal(round_to(x, dtype), x)
+    assert_array_equal(round_to(x, dtype), x)
     wanted = av.operator("hardswish").backward(gradOutput=np.ones(17), self=x)["out"]
-    np.testing.assert_allclose(found.beside, wanted)
+    assert_allclose(found.beside, wanted)
     shown = subject.show(data)
-    np.testing.assert_array_equal(marks(shown, "beside", Dots)[0].y, found.beside)
+    assert_array_equal(marks(shown, "beside", Dots)[0].y, found.beside)
     assert found.beside[8] == 1.5 and found.beside[9] == 1.0  # the jump lies between two numbers
     for steps, title in ((7, "slope at the nearest"), (9, "no kink within 8 steps")):
         subject, data, _ = opened("hardswish", x=3.0 + step * steps, dtype=dtype)

@@ -4,6 +4,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from panelled_explorer import mark, marks, stage
 
 from aclnn_viz.pictures.marks import Bars, Box, Handles, Line
@@ -14,7 +15,7 @@ EVERY = pytest.mark.parametrize(
 
 
 opened = partial(stage, dtype="float64")
-close = partial(np.testing.assert_allclose, atol=1e-12)
+close = partial(assert_allclose, atol=1e-12)
 
 
 @EVERY
@@ -37,7 +38,7 @@ def test_areas_over_the_mean_are_the_gradient(name, saved, taken):
     seen = out != 0  # masked elements get no gradient
     close(areas[seen], out[seen])
     for name, values in (("share", y), ("arrives", g), ("areas", found.gradient)):
-        np.testing.assert_array_equal(mark(shown, name, Bars).y, values)
+        assert_array_equal(mark(shown, name, Bars).y, values)
     level = mark(shown, "columns", Line, "weighted mean")
     heights = level.y[np.isfinite(level.y)]
     close(heights, mean * (1 - taken))
@@ -49,9 +50,9 @@ def test_of_logarithms_each_column_loses_its_share_of_the_sum(taken):
     shares, g = np.exp(data.inputs["output"][0]), data.inputs["gradOutput"][0]
     back = [g.sum() * share for share in shares]
     boxes = marks(subject.show(data), "columns", Box)
-    np.testing.assert_allclose([box.x1 - box.x0 for box in boxes], 1 / g.size)
-    np.testing.assert_allclose([box.y0 for box in boxes], np.multiply(back, 1 - taken))
-    np.testing.assert_allclose([box.y1 - box.y0 for box in boxes], data.outputs["out"][0])
+    assert_allclose([box.x1 - box.x0 for box in boxes], 1 / g.size)
+    assert_allclose([box.y0 for box in boxes], np.multiply(back, 1 - taken))
+    assert_allclose([box.y1 - box.y0 for box in boxes], data.outputs["out"][0])
 
 
 @EVERY
@@ -62,7 +63,7 @@ def test_a_hand_moves_the_gradient_of_one_element(name, saved):
     _, after, found = opened(name, element=2, moved=[(0, 2, 0.0, up + high * place)])
     assert found.arriving[2] == pytest.approx(before.answer.arriving[2] + 0.5)
     assert (before.inputs["gradOutput"] != after.inputs["gradOutput"]).sum() == 1
-    np.testing.assert_array_equal(before.inputs[saved], after.inputs[saved])
+    assert_array_equal(before.inputs[saved], after.inputs[saved])
 
 
 def test_a_push_of_all_columns_alike_comes_to_nothing():
