@@ -281,7 +281,7 @@ def _gradient(xp, found: Loss) -> Panel:
 def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
     at, edge = np.arange(float(rows)), np.full(rows, -0.5)
-    struck = xp.where(found.counted, np.nan, at)
+    struck = xp.where(found.counted | xp.isnan(found.strength), np.nan, at)
     frames = ()
     for k in range(rows):
         frames += only(xp, found.counted[k], cell(found.target[k], k, READ))

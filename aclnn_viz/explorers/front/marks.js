@@ -101,6 +101,21 @@ class Marks {
     }
     const all = this.marks.filter((one) => one.mark === "Bars");
     if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
+    if (all.length === 1 && y.every(Number.isNaN)) x.forEach((at) => write(context, "NaN", this.sx(at), base - LINE / 2, this.kit.theme.text, SMALLEST));
+    if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
+  }
+
+  // Where the axis has another end than before, the bars from before are outlined: else they would not be seen to grow.
+  earlier(context, { x, width }, base) {
+    const { theme } = this.kit, { right, top } = this.area;
+    Object.assign(context, { strokeStyle: theme.text, lineWidth: 1.2 });
+    context.setLineDash(DASHED);
+    this.before.y.forEach((value, k) => {
+      const left = this.sx(x[k] - width / 2), end = this.sy(value);
+      context.strokeRect(left, Math.min(base, end), this.sx(x[k] + width / 2) - left, Math.abs(end - base));
+    });
+    context.setLineDash([]);
+    write(context, tr("dashed: before"), right - 4, top + LINE / 2, theme.text, SMALLEST, "right");
   }
 
   // Grey stripes, where nothing is.
@@ -188,6 +203,7 @@ class Marks {
     context.globalAlpha = FADED;
     for (let k = 0; k < values.length; k += 1) if (!bright(k) && !Number.isNaN(values[k])) context.fillRect(x0 + k % columns * w, y0 + Math.floor(k / columns) * h, w, h);
     context.globalAlpha = 1;
+    if (map === "diverging" && values.every(Number.isNaN)) this.nowhere(context, mark, x0, y0, w, h);
     if (!texts && !(map === "diverging" && room >= 8)) return;
     if (mark.digits && room >= 12) {  // cells of one colour are told apart
       context.strokeStyle = this.kit.theme.faint;
@@ -209,6 +225,15 @@ class Marks {
         context.fillStyle = light ? cell.dark : cell.light;
         context.fillRect(x - Math.min(room / 4, 3.5), y - 0.75, Math.min(room / 2, 7), 1.5);  // a minus, not a strike
       }
+    }
+  }
+
+  // NaN in each cell of which no colour says it, or once where cells are small.
+  nowhere(context, { rows, columns }, x0, y0, w, h) {
+    const [many, wide] = Math.abs(w) > widthOf(context, "NaN", SMALLEST) && Math.abs(h) > SMALLEST ? [rows, columns] : [1, 1];
+    for (let k = 0; k < many * wide; k += 1) {
+      const x = x0 + (k % wide + 0.5) * w * columns / wide, y = y0 + (Math.floor(k / wide) + 0.5) * h * rows / many;
+      write(context, "NaN", x, y, this.kit.theme.text, SMALLEST);
     }
   }
 

@@ -2,6 +2,7 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const BESIDE = 8, FINGER = 44, HIGHEST = 500, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
+const PAUSE = 600;  // milliseconds
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -159,6 +160,8 @@ class Drawing extends Frame {
       if (this.kit.crops && this.sliced) lowered(made, spec.folds);
       return made;
     });
+    const bars = this.marks.filter(({ mark }) => mark === "Bars");
+    if (bars.length === 1) this.remember(bars[0].y, spec.y.high);
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
     this.counts = Boolean(spec.x.label) && this.marks.some(({ mark }) => mark === "Bars" || mark === "Heat");
     this.handle = this.marks.find(({ mark }) => mark === "Handles");
@@ -219,6 +222,14 @@ class Drawing extends Frame {
     if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
+  }
+
+  // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
+  remember(y, high) {
+    const { own } = this, now = performance.now();
+    if (own?.high === high && own.y.every((value, k) => Object.is(value, y[k]))) return;
+    if (now - this.time > PAUSE) this.before = own;
+    [this.time, this.own] = [now, { high, y: Array.from(y) }];
   }
 
   // Where a cell begins at the words of the rows.
