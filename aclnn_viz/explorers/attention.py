@@ -234,20 +234,18 @@ def _sweep(xp, found: Attention) -> Panel:
 
 
 def _sum(xp, found: Attention) -> Panel:
-    """Return the panel of the sum before a tile and after it, which first makes smaller what was added before."""
+    """Return the panel of the sum before a tile and after it, which makes smaller what was added before."""
 
     def until(tile):
         return xp.max(xp.where(found.tile == tile, found.sums, 0.0))
 
     sides, k = np.arange(2.0), written(found.now, ".0f")  # before and after
     old, new, factor = until(found.now - 1.0), until(found.now), found.factor
-    done = found.state.swept * (found.tile[-1] + 1.0) - found.now
-    part = sides * xp.where(old > 0.0, xp.minimum(4.0 * done, 1.0), 1.0)
-    kept = old * (1.0 - part * (1.0 - factor))
+    kept = old * (1.0 - sides * (1.0 - factor))
     high = 1.2 * xp.maximum(xp.max(found.sums), 1.0)  # 1 is the least sum of any key
     marks = (
         Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
-        Bars(sides, old + part * (new - old), READ, tr("sum so far"), 0.4),
+        Bars(sides, old + sides * (new - old), READ, tr("added by this tile"), 0.4),
         Bars(sides, kept, PALE, tr("added before"), 0.4),
         Note(
             0.5,
@@ -255,8 +253,8 @@ def _sum(xp, found: Attention) -> Panel:
             choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
         ),
     )
-    ends = tr("before tile {k}", k=k), tr("after tile {k}", k=k)
-    over = Axis("", -0.5, 1.5, ticks=tuple(zip(sides, ends)))
+    after = told(found.back < 0.0, "after tile {k}: saved", "after tile {k}", k=k)
+    over = Axis("", -0.5, 1.5, ticks=((0.0, tr("before tile {k}", k=k)), (1.0, after)))
     return Panel(
         "sum",
         tr("The sum of exp(score − maximum so far)"),
@@ -286,14 +284,16 @@ def _table(xp, found: Attention, name, title, values, tile, more, *colours) -> P
 
 def _backward(xp, found: Attention) -> Panel:
     """Return the backward panel: a query's P as widths, its dP as heights, D as their level, and dS as areas, tile by tile."""
-    (start, ends), come = found.edges, found.tile <= found.back
+    come, now = found.tile <= found.back, found.tile == found.back
     P, dP, D = map(found.of_query, (found.P, found.dP, found.D))
     high, level = reach(xp, 1.3, xp.where(P > 0.0, dP, 0.0)), D + 0.0 * dP
-    now = found.tile == found.back
-    left = xp.where(found.back < 0.0, nan, xp.min(xp.where(now, start, 1.0)))
+    left = xp.where(found.back < 0.0, nan, xp.min(xp.where(now, found.edges[0], 1.0)))
+    right = xp.max(xp.where(now, found.edges[1], 0.0))
+    # a key without a weight has no place
+    start, ends = (xp.where(P > 0.0, one, nan) for one in found.edges)
     nothing = np.full(1, nan)
     marks = (
-        found.at_work(found.back, left, xp.max(xp.where(now, ends, 0.0)), high),
+        found.at_work(found.back, left, right, high),
         *areas(start, ends, xp.where(come, nan, dP), level, PALE),
         *areas(start, ends, xp.where(come, dP, nan), level),
         *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),

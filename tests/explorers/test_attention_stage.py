@@ -1,7 +1,7 @@
 """The stage of attention against its formulas, without tiles: the shown scores, the effect of each tile, and backward."""
 
 from functools import partial
-from math import exp, inf
+from math import exp, inf, nan
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ STATES = [
 
 
 opened = partial(stage, "flash_attention_score", dtype="float64")
+near = partial(approx, abs=1e-13, nan_ok=True)
 
 
 def sees(mode, given, i, j, queries, keys) -> bool:
@@ -61,7 +62,7 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     D = (P * dP).sum(axis=1)
     dS = P * (dP - D[:, None])
     for name, values in (("map", P), ("gradients", dS)):
-        wanted = np.where(seen, values, np.nan)
+        wanted = np.where(seen, values, nan)
         np.testing.assert_allclose(mark(shown, name, Heat).values, wanted, atol=1e-13)
     tile = np.arange(keys) // state.block
     ends = np.minimum((tile + 1) * state.block, keys)
@@ -71,15 +72,17 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     boxes = marks(shown, "backward", Box)[1:]  # the first frames the tile at work
     later, come = ([box for box in boxes if box.kind == kind] for kind in (PALE, GRADIENT))
     level = mark(shown, "backward", Line, "D: the mean of dP, weighted by P").y
-    assert level[np.isfinite(level)] == approx(D[row], abs=1e-13)
-    assert mark(shown, "backward", Line, "dP").y[::3] == approx(dP[row])
+    assert level[np.isfinite(level)] == near(D[row])
+    line = mark(shown, "backward", Line, "dP")
+    assert line.y[::3] == approx(dP[row])
+    # a hidden key has no place
+    wide, starts, area = np.where(seen[row], [P[row], starts, dS[row]], nan)
+    assert line.x[::3] == near(starts) and np.diff(line.x)[::3] == near(wide)
     for j, (box, other) in enumerate(zip(come, later, strict=True)):
         assert (np.isnan(box.y1), np.isnan(other.y1)) == (j >= behind, j < behind)
-        assert box.x1 - box.x0 == approx(P[row, j], abs=1e-13)
-        assert box.x0 == approx(starts[j], abs=1e-13)
+        assert (box.x0, box.x1 - box.x0) == near((starts[j], wide[j]))
         high = other.y1 if j >= behind else box.y1
-        area = (box.x1 - box.x0) * (high - box.y0)
-        assert area == approx(dS[row, j], abs=1e-13)
+        assert (box.x1 - box.x0) * (high - box.y0) == near(area[j])
     now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
     so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
     places = [now * state.block, ends[tile == now][0]]
@@ -89,14 +92,12 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
         weights[row, :n].sum() * exp(-max(top, -99.0))
         for n, top in zip((places[0], *places), (*tops, tops[1]))
     )
-    # it shrinks in a quarter of its tile
-    part = min(4 * (state.swept * (tile[-1] + 1) - now), 1) if old else 1
-    for label, then in (("sum so far", new), ("added before", kept)):
-        assert mark(shown, "sum", Bars, label).y == approx([old, old + part * (then - old)])
+    for label, then in (("added by this tile", new), ("added before", kept)):
+        assert mark(shown, "sum", Bars, label).y == approx([old, then])
     assert len(marks(shown, "scores", Band)) == (state.sparseMode > 0)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
-    wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], np.nan)
-    assert steps[:keys] == approx(wanted, nan_ok=True)
+    wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], nan)
+    assert steps[:keys] == near(wanted)
 
 
 @pytest.mark.parametrize("swept", [0.5, 1.0, 1.6])
@@ -134,10 +135,10 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
 def test_a_key_is_marked_in_all_panels_once_it_is_chosen(column):
     subject, data, found = opened(column=column)
     shown = subject.show(data)
+    at = column if column >= 0 else nan
     for name in ("scores", "map", "gradients"):
         box = marks(shown, name, Box)[-1]
-        ends = (column - 0.5, column + 0.5) if column >= 0 else (np.nan, np.nan)
-        assert box.kind == GUIDE and (box.x0, box.x1) == approx(ends, nan_ok=True)
-    middle = found.P[8, :2].sum() + found.P[8, 2] / 2 if column >= 0 else np.nan
+        assert box.kind == GUIDE and (box.x0, box.x1) == near((at - 0.5, at + 0.5))
+    middle = found.P[8, :2].sum() + found.P[8, 2] / 2 if column >= 0 else nan
     rule = [each for each in marks(shown, "backward", Rule) if each.label]
-    assert rule[0].at == approx(middle, nan_ok=True)
+    assert rule[0].at == near(middle)
