@@ -285,10 +285,12 @@ def test_a_class_lights_its_like(opened):
         assert page.locator(f"[data-panel={other}] .ae-lit").bounding_box()["width"] > 20
 
 
-def test_a_hidden_score_has_no_number(opened):
+def test_scores_say_what_is_seen(opened):
     page, _ = opened("flash_attention_score")
     hidden, seen = page.evaluate(HINTS, ["map", [[15, 0], [0, 0]]])
     assert hidden == "" and seen.startswith("query 0, key 0: ")
+    # beside its edge, a step says its own height
+    assert "1.4" in page.evaluate(HINTS, ["scores", [[3.7, -4]]])[0]
 
 
 def test_outputs_to_choose_have_the_names_of_the_operator(opened):

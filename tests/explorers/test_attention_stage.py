@@ -76,13 +76,12 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     line = mark(shown, "backward", Line, "dP")
     assert line.y[::3] == approx(dP[row])
     # a hidden key has no place
-    wide, starts, area = np.where(seen[row], [P[row], starts, dS[row]], nan)
-    assert line.x[::3] == near(starts) and np.diff(line.x)[::3] == near(wide)
-    for j, (box, other) in enumerate(zip(come, later, strict=True)):
+    columns = np.where(seen[row], [starts, P[row], dS[row]], nan)
+    assert [line.x[::3], np.diff(line.x)[::3]] == near(columns[:2])
+    for j, (box, other, wanted) in enumerate(zip(come, later, columns.T, strict=True)):
         assert (np.isnan(box.y1), np.isnan(other.y1)) == (j >= behind, j < behind)
-        assert (box.x0, box.x1 - box.x0) == near((starts[j], wide[j]))
-        high = other.y1 if j >= behind else box.y1
-        assert (box.x1 - box.x0) * (high - box.y0) == near(area[j])
+        high, wide = other.y1 if j >= behind else box.y1, box.x1 - box.x0
+        assert [box.x0, wide, wide * (high - box.y0)] == near(wanted)
     now = min(int(state.swept * (tile[-1] + 1)), tile[-1])
     so_far = np.maximum.accumulate([-inf, *np.where(seen[row], scores[row], -inf)])
     places = [now * state.block, ends[tile == now][0]]

@@ -353,6 +353,8 @@ class Drawing extends Frame {
       const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
       if (away < least) [best, least] = [k, away];
     }
+    const side = Math.sign(over - x[best]);  // beside the edge of a step, the step below the pointer
+    if (mark === "Line" && Math.abs(this.sx(x[best]) - px) > 1 && x[best + side] === x[best] && (x[best + 2 * side] - x[best]) * side > 0 && Number.isFinite(y[best + side])) best += side;
     return best < 0 ? { away: Infinity } : { away: Math.abs(this.sx(x[best]) - px), x: mark === "Bars" ? Math.round(x[best]) : this.counts && x[best] % 1 ? NaN : x[best], y: y[best], label };
   }
 
