@@ -203,6 +203,9 @@ def test_a_phone_shows_the_middle_of_the_world(browser, sampler):
     assert wide[0] == wide[1] and narrow[0] == narrow[1]
     assert left + right == pytest.approx(low + high)
     assert right - left == pytest.approx(0.65 * (high - low))
+    page.locator("[aria-label='slide the point']").click()
+    page.locator("[aria-label='one step back']").click(click_count=8)  # to the right end
+    page.wait_for_function(f"{CAPTION}.includes('17.6 pixels right')")
 
 
 def test_what_plays_is_stepped_and_ends_where_it_began(page):

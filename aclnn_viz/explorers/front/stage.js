@@ -122,11 +122,21 @@ class Player {
     if (Object.entries(after).some(([field, value]) => values[field] !== value)) this.kit.set({});
   }
 
+  // A frame whose points go no farther than the part of the x axis that a narrow page shows.
+  inSight(frame) {
+    const { handle, spec } = this.kit.all[0].drawing;
+    if (!this.kit.crops || !(handle?.move in frame)) return frame;
+    const { low, high } = spec.x, [[from, unit]] = handle.units, edge = 0.03 * (high - low);  // half a handle
+    const [least, most] = [low + edge, high - edge].map((at) => from + unit * at);
+    return { ...frame, [handle.move]: frame[handle.move].map(([row, column, x, y]) => [row, column, Math.min(Math.max(x, least), most), y]) };
+  }
+
   begin(k) {
     const { values } = this.kit, { seconds } = this.plays[k], together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
       Array.isArray(list) ? [...values[field].filter(([r, c]) => !list.some((point) => point[0] === r && point[1] === c)), ...list] : list]));
     const after = Object.assign({}, ...this.plays.filter((_, at) => at !== k).map((other) => other.after));  // what the others leave goes
-    Object.assign(this, { chosen: k, at: 0, frames: this.plays[k].frames.map((frame) => ({ ...after, ...together(frame) })), seconds });  // other points stay
+    const frames = this.plays[k].frames.map((frame, at, all) => ({ ...after, ...together(at && at < all.length - 1 ? this.inSight(frame) : frame) }));  // other points stay
+    Object.assign(this, { chosen: k, at: 0, frames, seconds });
     this.steps.forEach((one) => { one.hidden = false; });
   }
 
