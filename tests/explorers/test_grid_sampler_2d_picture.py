@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from panelled_explorer import mark, marks, panel
 from pytest import approx
 from together import in_one
@@ -15,14 +16,22 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d import (
 )
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute, pixel_units
 from aclnn_viz.pictures.marks import Arrows, Box, Grip, Handles, Heat, Image, Line, Rule
-from aclnn_viz.pictures.palette import coloured, scale
+from aclnn_viz.pictures.palette import coloured
 
 show = subject().show
 
 
+def at(**values):
+    return compute(State(**values))
+
+
+BICUBIC = {"interpolationMode": 2}
+LOST, NEAR = BICUBIC | {"paddingMode": 0}, {"moved": ((5, 14, 0.95, 0.0),)}
+
+
 @pytest.fixture(scope="module")
 def data():
-    return compute(State(interpolationMode=2, dtype="float64"))
+    return at(**BICUBIC, dtype="float64")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def shown(data):
 
 def test_out_has_the_scale_of_the_image_and_negative_gradients_diverge(shown, data):
     image = mark(shown, "out", Image)
-    np.testing.assert_array_equal(image.values, data.out)
+    assert_array_equal(image.values, data.out)
     assert (image.map, image.low, image.high) == (
         "picture",
         min(0.0, data.out.min()),
@@ -49,9 +58,10 @@ def test_both_x_axes_are_named_by_x(values):
     offset, factor = pixel_units(state.width, state.alignCorners)
     for name in ("image", "map"):
         axis = panel(made, name).x
-        assert [text for _, text in axis.ticks] == "−3 −2 −1".split() + ["x = 0"] + "1 2 3".split()
-        assert [offset + factor * place for place, _ in axis.ticks] == approx(range(-3, 4))
-        assert axis.low < axis.ticks[0][0] and axis.high > axis.ticks[-1][0]
+        places, texts = zip(*axis.ticks)
+        assert ",".join(texts) == "−3,−2,−1,x = 0,1,2,3"
+        assert [offset + factor * place for place in places] == approx(range(-3, 4))
+        assert axis.low < places[0] and places[-1] < axis.high
     assert panel(made, "map").below == "image" and panel(made, "image").height == 0
 
 
@@ -61,7 +71,7 @@ def test_the_arrow_points_along_the_gradient_of_the_chosen_point(shown, data):
     assert arrow.kind == GRADIENT and (arrow.x[0], arrow.y[0]) == tuple(data.pixels[data.chosen])
     length = np.hypot(arrow.dx[0], arrow.dy[0])
     assert [arrow.dx[0] / length, arrow.dy[0] / length] == approx(gradient / np.hypot(*gradient))
-    still = marks(show(compute(State(paddingMode=0, shift_x=2.0))), "image", Arrows)[0]
+    still = marks(show(at(paddingMode=0, shift_x=2.0)), "image", Arrows)[0]
     assert still.dx[0] == still.dy[0] == 0.0
 
 
@@ -93,9 +103,9 @@ def test_grips_lie_on_the_cloth_and_their_units_lead_back_to_the_state():
 def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown, data):
     handles = mark(shown, "image", Handles)
     places = np.stack([handles.x, handles.y], -1)
-    np.testing.assert_array_equal(places, data.pixels)
+    assert_array_equal(places, data.pixels)
     offset, factor = np.transpose(handles.units)
-    np.testing.assert_allclose(offset + factor * places, data.inputs["grid"][0], atol=1e-12)
+    assert_allclose(offset + factor * places, data.inputs["grid"][0], atol=1e-12)
     assert (
         (handles.row, handles.column) == data.chosen
         and handles.choose == ("row", "column")
@@ -103,67 +113,71 @@ def test_the_handles_are_the_points_and_their_units_lead_back_to_the_grid(shown,
     )
 
 
-@pytest.mark.parametrize(
-    ("aligned", "size", "units"),
-    [
-        (True, 5, (-1.0, 0.5)),
-        (False, 4, (-0.75, 0.5)),
-        (True, 1, (0.0, 0.0)),
-        (False, 1, (0.0, 2.0)),
-    ],
-)
-def test_units_of_small_images(aligned, size, units):
-    handles = mark(show(compute(State(width=size, alignCorners=aligned))), "image", Handles)
-    assert handles.units[0] == approx(units)
+def test_units_of_small_images():
+    assert [State(width=1, alignCorners=way).units[0] for way in (True, False)] == [(0, 0), (0, 2)]
 
 
 def test_the_image_lies_on_its_continuation(shown, data):
     around, inner, coming = marks(shown, "image", Image)
     assert np.isnan(coming.values).all()  # nothing is sent
-    np.testing.assert_array_equal(around.values, data.surround)
-    assert (-around.y, -around.x) == data.margin and around.opacity < inner.opacity == 1
-    np.testing.assert_allclose(inner.values, data.inputs["input"][0, 0])
+    assert_array_equal(around.values, data.surround)
+    assert (-around.y, -around.x) == tuple(data.margin) and around.opacity < inner.opacity == 1
+    assert_allclose(inner.values, data.inputs["input"][0, 0])
 
 
 def test_the_way_leads_over_the_mirror_to_what_is_read():
-    made = compute(State())
+    made = at()
     cloth, way = marks(show(made), "image", Line)
     assert (cloth.kind, way.kind) == (MOVED, READ)
     assert (way.x[0], way.y[0]) == tuple(made.pixels[made.chosen])
     assert (way.x[-1], way.y[-1]) == approx(tuple(made.read[0]), abs=1e-9)
     mirror, hair = marks(show(made), "image", Rule)
     assert (mirror.at, hair.at) == (31.5, made.pixels[made.chosen][0])
-    assert not marks(show(compute(State(column=3))), "image", Rule)[1:]
+    assert not marks(show(at(column=3)), "image", Rule)[1:]
 
 
 @in_one
 @pytest.mark.parametrize(
-    "values", [{}, {"interpolationMode": 1}, {"interpolationMode": 2}, {"paddingMode": 1}]
+    "values", [{}, {"interpolationMode": 1}, BICUBIC, {"paddingMode": 1}, LOST, LOST | NEAR]
 )
-def test_areas_in_the_lens_are_the_weights_and_a_hollow_one_is_negative(values):
-    made = compute(State(**values, column=14))
-    boxes = marks(show(made), "taps", Box)
-    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) * (1 if box.filled else -1) for box in boxes]
-    weights = made.taps[made.taps[:, 5] * made.taps[:, 2] != 0, 2]
-    assert areas == approx(weights, abs=1e-9) and len(areas) > 0
+def test_areas_in_the_lens_are_the_weights_and_its_title_names_their_looks(values):
+    made = at(**values, column=14)
+    lens = panel(show(made), "taps")
+    boxes = [box for box in lens.marks if isinstance(box, Box)]
+    areas = [(box.x1 - box.x0) * (box.y1 - box.y0) for box in boxes]
+    found = made.taps[made.taps[:, 2] != 0]
+    weights, inside = found[:, 2], found[:, 5] == 1
+    assert areas == approx(abs(weights), abs=1e-9) and len(areas) > 0
+    drawn = [(box.dashed, box.filled > 0) for box in boxes]
+    assert drawn == [*zip(~inside, inside & (weights > 0))]
+    looks = (False, False) in drawn, not inside.all()
+    assert looks == ("hollow" in lens.title, "dashed" in lens.title) or len(areas) <= 4
     named = [f"{weight:.2f}" if len(areas) <= 4 else "" for weight in weights]
     assert [box.label for box in boxes] == named
+
+
+def test_the_lens_is_filled_however_far_the_point_lies():
+    made = at(**BICUBIC, moved=((5, 15, 9.0, -5.0),))
+    image, *_ = (lens := panel(show(made), "taps")).marks
+    padded = np.pad(made.inputs["input"][0, 0], 150, "symmetric")
+    there = padded[int(image.y) + 150 :, int(image.x) + 150 :]
+    assert_array_equal(image.values, there[:8, :8])
+    assert image.x - 0.5 <= lens.x.low < lens.x.high <= image.x + 7.5
 
 
 def test_colours_beyond_the_ends_and_of_nan():
     got = coloured(np.array([-9.0, 0.0, 1.0, 9.0, np.nan]), "grey", 0.0, 1.0)[:, 0]
     assert got.tolist() == [12, 12, 244, 244, 12]
-    assert scale(np.array([-1.0, 0.5]))[0] == "diverging"
 
 
 def test_plays_lead_through_the_world_and_back_to_the_state():
-    data = compute(State())
+    data = at()
     slide, send = plays(data)
-    first, *_, last = slide["frames"]
+    first, right, left, last = slide["frames"]
     x, y = (float(each) for each in data.inputs["grid"][0, 5, 15])
     assert first == last == {"moved": [[5, 15, x, y]]}
-    assert [frame["moved"][0][2] for frame in slide["frames"][1:3]] == [3.0, -3.0]
+    assert (right["moved"][0][2], left["moved"][0][2]) == (3.0, -3.0)
     assert send["frames"][0] == {"sent": 0.0}
-    done = compute(State(**send["frames"][1]))
-    np.testing.assert_array_equal(done.inputGrad, data.inputGrad)
+    done = at(**send["frames"][1])
+    assert_array_equal(done.inputGrad, data.inputGrad)
     assert not np.isnan(marks(show(done), "image", Image)[2].values).any()  # and it stays in sight

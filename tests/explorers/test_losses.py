@@ -4,13 +4,14 @@ from functools import partial
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose as assert_close
+from numpy.testing import assert_array_equal
 from panelled_explorer import mark, marks, panel, stage
+from pytest import approx
 
 from aclnn_viz.explorers import losses
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
-
-assert_close = np.testing.assert_allclose
 
 STATES = pytest.mark.parametrize(
     "values",
@@ -48,9 +49,9 @@ def test_bars_targets_and_distances_are_those_of_the_formula(values):
     assert_close(found.wanted[pulled], share, atol=1e-14)
     assert np.abs(found.gradient.sum(axis=1)).max() < 1e-13
     row = state.row
-    np.testing.assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
-    np.testing.assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
-    np.testing.assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
+    assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
+    assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
+    assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
     arrows = mark(shown, "row", Arrows)  # from the present value to the target
     assert_close(arrows.y, found.softmax[row], atol=1e-12)
     assert_close(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
@@ -66,14 +67,14 @@ def test_bars_targets_and_distances_are_those_of_the_formula(values):
 def test_a_hand_gives_a_class_its_probability_and_the_others_share_the_rest():
     _, before, plain = opened()
     subject, after, found = opened(moved=[(1, 5, 0.0, 0.6), (1, 0, 0.0, 0.1), (2, 3, 0.0, 7.0)])
-    assert found.softmax[1, [5, 0]] == pytest.approx([0.6, 0.1])
+    assert found.softmax[1, [5, 0]] == approx([0.6, 0.1])
     rest = [1, 2, 3, 4, 6, 7, 8, 9]
     share = plain.softmax[1, rest] / plain.softmax[1, rest].sum()
     assert_close(found.softmax[1, rest], 0.3 * share)
-    assert found.softmax[2, 3] == pytest.approx(losses.MOST)
+    assert found.softmax[2, 3] == approx(losses.MOST)
     assert_close(found.softmax[4:], plain.softmax[4:], atol=1e-12)
     handle = mark(subject.show(after), "row", Handles)
-    assert handle.units == ((0.0, 0.0), (0.0, 1.0)) and handle.y[1, 5] == pytest.approx(0.6)
+    assert handle.units == ((0.0, 0.0), (0.0, 1.0)) and handle.y[1, 5] == approx(0.6)
     _, _, full = opened(axis_1=2, column=0, moved=[(1, 0, 0.0, 0.9), (1, 1, 0.0, 0.9)])
     assert_close(full.softmax[1], [0.5, 0.5])
 
@@ -103,7 +104,7 @@ def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values)
         wanted[row, t] = -weight[t] / total
     assert_close(found.gradient, wanted)
     assert_close(found.softmax.sum(axis=1), 1.0)
-    assert found.softmax[1, 0] == pytest.approx(0.4) or not values
+    assert found.softmax[1, 0] == approx(0.4) or not values
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
     assert panel(subject.show(data), "gradient").title.endswith(
         f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}"

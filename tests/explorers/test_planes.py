@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 from panelled_explorer import mark, marks
 from panelled_explorer import stage as opened
 
@@ -10,7 +11,7 @@ from aclnn_viz.pictures.marks import Bars, Box, Heat
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
-assert_close = np.testing.assert_allclose
+assert_close = assert_allclose
 
 PLANES = (
     "avg_pool embedding glu max_pool_with_indices reflection_pad_2d replication_pad_2d "
@@ -44,7 +45,7 @@ def test_the_weights_are_those_of_plain_windows():
     assert_close(found.weights, wanted.reshape(9, 5, 4))
     _, _, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
     places = padded.weights.reshape(8, 5, 5, 4).argmax(axis=-1)
-    np.testing.assert_array_equal(places[4].max(axis=1), [1, 0, 1, 2, 3])
+    assert_array_equal(places[4].max(axis=1), [1, 0, 1, 2, 3])
 
 
 @EVERY
@@ -109,7 +110,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     if pooled:  # 2 x 2, steps (2, 1), a row of padding
         seen[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2] = True
     heat = mark(shown, "planes", Heat)
-    np.testing.assert_array_equal(heat.bright, seen)
+    assert_array_equal(heat.bright, seen)
     (down, across), (window, *tagged) = np.nonzero(seen), framed(shown, READ)
     far = planes.GAP + columns
     assert (window.x0 - far, window.y1) == (across.min() - 0.5, down.max() + 0.5)

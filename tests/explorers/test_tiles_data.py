@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 import pytest
 from panelled_explorer import marks, panel
+from pytest import approx
 
 from aclnn_viz import tiles
 from aclnn_viz.explorers import tiles_data
@@ -43,7 +44,7 @@ def test_what_is_seen_at_first_is_the_wait_of_v_and_what_it_costs():
     own = [k for k, pipe in enumerate(core.pipes) if pipe == tiles.memory.V]
     first = next(k for k in own if core.tile[k] == core.tile[own[-1]] or found.start[k] > 0.2)
     idle = sum(max(0.0, found.start[b] - found.end[a]) for a, b in zip(own, own[1:]) if a >= first)
-    assert found.idle == pytest.approx(idle) and idle > 0.3 * found.done
+    assert found.idle == approx(idle) and idle > 0.3 * found.done
     waits = next(
         mark
         for mark in marks(show(data), "timeline", Blocks)
@@ -51,7 +52,7 @@ def test_what_is_seen_at_first_is_the_wait_of_v_and_what_it_costs():
     )
     long = np.isfinite(waits.x0)
     assert long.sum() == len(set(core.tile)) - 1  # before each tile but the first
-    assert ((waits.x1 - waits.x0)[long] * found.span).sum() == pytest.approx(idle, rel=0.05)
+    assert ((waits.x1 - waits.x0)[long] * found.span).sum() == approx(idle, rel=0.05)
     now = found.now / found.span
     assert any(a < now < b for a, b in zip(waits.x0[long], waits.x1[long]))
     assert f"in all {idle:.2f} µs of {found.done:.2f} µs" in unmarked(subject().said(data))
@@ -84,7 +85,7 @@ def test_times_without_lateness_are_those_of_the_timeline(program, time):
     else:
         spans = [span for span in data.times.spans if span.core == 0]
         first = min(span.start for span in spans)
-        assert sorted(Scene(XP, data).end) == pytest.approx(sorted(s.end - first for s in spans))
+        assert sorted(Scene(XP, data).end) == approx(sorted(s.end - first for s in spans))
     assert np.allclose(Scene(XP, data).end - Scene(XP, data).start, data.core.takes)
 
 
@@ -169,7 +170,7 @@ def test_hands_move_the_moment_and_the_end_of_the_copy():
     for grip in (moment, end):
         ((low, high, axis),) = grip.units
         assert axis == 0
-        assert low + high * grip.x == pytest.approx(getattr(found.data.state, grip.sets[0]))
+        assert low + high * grip.x == approx(getattr(found.data.state, grip.sets[0]))
     assert scene(at=1.0).now == scene().done
     copies, *_, chain = marks(show(found.data), "timeline", Spots)
     assert chain.sets == ((("wait", False),),) and (("tile", 4),) in copies.sets

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import double, first, only, point, sweep
+from aclnn_viz.explorers.arrays import double, only, point, sweep
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     INTERPOLATIONS,
     OP,
@@ -14,6 +14,7 @@ from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import (
     Data,
     State,
     compute,
+    continued,
     data,
     gathered,
     inputs,
@@ -74,12 +75,11 @@ def _x_axis(data: Data) -> Axis:
 def _world(data: Data) -> Panel:
     xp, state, (rows, columns) = data.xp, data.state, data.margin
     height, width = state.height, state.width
-    inner = data.surround[rows : rows + height, columns : columns + width]
     coming = xp.where(state.sent < 1.0, data.inputGrad, np.nan)
     u, v = data.hops[:, 0]
     marks = [
         Image(data.surround, *_grey(data), -columns, -rows, 0.55),
-        Image(inner, *_grey(data)),
+        Image(data.image, *_grey(data)),
         Image(coming, *scale(data.inputGrad, xp), 0.0, 0.0, 0.85),
         Box(-0.5, -0.5, width - 0.5, height - 0.5, kind=INK),
         Line(*_cloth(data), MOVED, "", 0.5),
@@ -235,17 +235,18 @@ def _curve(data: Data) -> Panel:
 def _lens(data: Data) -> Panel:
     """Return the panel of the chosen point's taps, whose areas are their weights."""
     xp, state, (u, v) = data.xp, data.state, _centre(data)
-    rows, columns = data.margin
     bicubic = state.interpolationMode == BICUBIC
     # the weights are written over the point
     dot = Dots(point(u), point(v), READ, "", 4.0)
-    marks = [Image(data.surround, *_grey(data), -columns, -rows), dot]
+    corner = [xp.floor(at) - 3.0 for at in (v, u)]
+    pixels = continued(xp, state, data.image, corner, (8, 8))
+    marks = [Image(pixels, *_grey(data), *corner[::-1]), dot]
     for k, (row, column, weight, _, _, inside, _) in enumerate(data.taps):
         if bicubic:  # bicubic shows the point before padding
             row, column = xp.floor(v) + (k // 4 - 1), xp.floor(u) + (k % 4 - 1)
             half = xp.sqrt(xp.abs(weight)) / 2
             ends = column - half, row - half, column + half, row + half
-            marks += only(xp, weight < 0.0, Box(*ends, kind=READ))
+            marks += only(xp, (weight < 0.0) & (inside > 0.0), Box(*ends, "", READ))
         else:
             ends = (
                 xp.maximum(column, u) - 0.5,
@@ -253,9 +254,10 @@ def _lens(data: Data) -> Panel:
                 xp.minimum(column, u) + 0.5,
                 xp.minimum(row, v) + 0.5,
             )
-        label, there = "" if bicubic else written(weight, ".2f"), weight > 0.0
-        marks += only(xp, there & (inside > 0.0), Box(*ends, label=label, kind=READ, filled=0.8))
-        marks += only(xp, there & (inside == 0.0), Box(*ends, label=label, kind=NOTHING))
+        label = "" if bicubic else written(weight, ".2f")
+        full, lost = Box(*ends, label, READ, 0.8), Box(*ends, label, NOTHING, dashed=True)
+        marks += only(xp, (weight > 0.0) & (inside > 0.0), full)
+        marks += only(xp, (weight != 0.0) & (inside == 0.0), lost)
     reach = 2.6 if bicubic else 1.3
     return Panel(
         "taps",
@@ -273,11 +275,24 @@ def _sum(data: Data):
     """Return the text of out as the sum of weights times pixels; for more than four taps the number of weights."""
     taps = data.taps
     if len(taps) > 4:
-        return tr("{n} weights, hollow where negative", n=len(taps))
+        return told(
+            _lost(data)[0],
+            "{n} weights, hollow where negative",
+            "hollow: negative, dashed: outside",
+            "{n} weights, dashed: all outside",
+            n=len(taps),
+        )
     text = "out ≈ "
     for k, (_, _, weight, *_, value) in enumerate(taps):
         text = text + " + " * (k > 0) + written(weight, ".2f") + "·" + written(value, ".2f")
     return text
+
+
+def _lost(data: Data):
+    """Return whether no weight lies outside the image, some or all, as 0, 1 or 2, and the percentage that does."""
+    xp, weights = data.xp, data.xp.abs(data.taps[:, 2])
+    share = 100.0 * xp.sum(weights * (1.0 - data.taps[:, 5])) / xp.sum(weights)
+    return xp.where(share > 99.99, 2, xp.where(share > 0.0, 1, 0)), share
 
 
 def _out(data: Data) -> Panel:
@@ -303,10 +318,8 @@ def _input_grad(data: Data) -> Panel:
 def caption(data: Data):
     """Return the caption: the chosen point, the effect of padding, and the effect of a move."""
     xp, state = data.xp, data.state
-    taps, bicubic = data.taps, state.interpolationMode == BICUBIC
-    off, where = _where(data)
-    lost = xp.sum(xp.abs(taps[:, 2]) * (1.0 - taps[:, 5]))
-    share = 100.0 * lost / xp.sum(xp.abs(taps[:, 2]))
+    bicubic = state.interpolationMode == BICUBIC
+    (off, where), (lost, share) = _where(data), _lost(data)
     if state.interpolationMode == NEAREST:
         rest = tr(
             "The point reads one whole pixel, [5:column {column}]. [b:A small move changes nothing:] its gradient is always 0.",
@@ -322,14 +335,14 @@ def caption(data: Data):
         )
     if state.paddingMode == ZEROS:
         rest = choose(
-            first(xp, lost == 0.0, share > 99.99),
+            lost,
             rest,
-            tr(
-                "[b:All pixels around the point lie outside the image.] So out is 0, and no [8:gradient] comes back."
-            ),
             tr(
                 "[b:{share} % of what the point reads lies off the image] and counts as 0.",
                 share=written(share, ".0f"),
+            ),
+            tr(
+                "[b:All pixels around the point lie outside the image.] So out is 0, and no [8:gradient] comes back."
             ),
         )
     elif state.interpolationMode != NEAREST and not (bicubic and state.paddingMode != REFLECTION):

@@ -99,9 +99,10 @@ class Data:
     xp: object
     state: State
     inputs: dict  # inputs of op.backward
+    image: np.ndarray  # shape (H, W)
     # the image continued by the padding mode, shape (H + 2 margin, W + 2 margin)
     surround: np.ndarray
-    margin: tuple[int, int]  # width of the continued border: rows, columns
+    margin: np.ndarray  # width of the continued border: rows, columns
     pixels: np.ndarray  # the points in pixels (column, row), before padding
     out: np.ndarray  # output, shape (Hout, Wout)
     inputGrad: np.ndarray  # gradient of the image, shape (H, W)
@@ -197,7 +198,7 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
     modes = (state.interpolationMode, state.paddingMode, state.alignCorners)
     grid, image = double(xp, given["grid"][0]), double(xp, given["input"][0, 0])
     here = element(xp, element(xp, grid, state.row), state.column)
-    margin, index, inside = _around(*modes[1:], size)
+    margin = _margin(*size)
     pixels, sources = (
         xp.stack([step(grid[..., k], n) for k, n in enumerate(size[::-1])], axis=-1)
         for step in (
@@ -213,12 +214,9 @@ def data(xp, state: State, given: dict, outputs: dict, out) -> Data:
         xp=xp,
         state=state,
         inputs=given,
+        image=image,
         margin=margin,
-        surround=xp.where(
-            inside,
-            xp.reshape(xp.take(xp.reshape(image, (-1,)), index.ravel()), index.shape),
-            0.0,
-        ),
+        surround=continued(xp, state, image, -margin, tuple(size + 2 * margin)),
         pixels=pixels,
         out=double(xp, out),
         inputGrad=double(xp, outputs["inputGrad"][0, 0]),
@@ -288,26 +286,29 @@ def _taps(xp, here, image, *modes):
     """Return the taps of a point (K, 7), as in `Data`."""
     found = []
     for row, column, *weights in page.taps_2d(xp, xp.reshape(here, (1, 1, 2)), image.shape, *modes):
-        index, inside = page.pixel(xp, row, column, image.shape)
-        value = xp.where(inside, xp.take(xp.reshape(image, (-1,)), index), 0.0)
         parts = (xp.reshape(part, (-1,)) for part in (row, column, *weights))
-        found.append(xp.concat([*parts, double(xp, inside), value]))
+        found.append(xp.concat([*parts, *_pixels(xp, image, row, column)]))
     return xp.stack(found)
 
 
-@lru_cache(16)
-def _around(paddingMode: int, aligned: bool, size: tuple[int, int]):
-    """Return a margin around an image (rows, columns), and for each pixel of image and margin the image's pixel that it reads, if any."""
-    margin = _margin(*size)
-    y, x = (
-        sampling.pad_index(XP, np.arange(-m, n + m, dtype=np.float64), n, paddingMode, aligned)
-        for m, n in zip(margin, size)
+def _pixels(xp, image, row, column):
+    """Return of places (1, P) whether they lie on the image, and the pixels read there."""
+    index, inside = page.pixel(xp, row, column, image.shape)
+    return double(xp, inside), xp.where(inside, xp.take(xp.reshape(image, (-1,)), index), 0.0)
+
+
+def continued(xp, state, image, corner, shape):
+    """Return the pixels of a rectangle whose first place is a corner (row, column), as padding continues the image."""
+    index = (
+        sampling.pad_index(
+            xp, at + np.reshape(along, (1, -1)) * 1.0, n, state.paddingMode, state.alignCorners
+        )
+        for at, along, n in zip(corner, np.indices(shape), image.shape)
     )
-    index, inside = page.pixel(XP, *(a[None] for a in np.meshgrid(y, x, indexing="ij")), size)
-    return margin, index.reshape(y.size, x.size), inside.reshape(y.size, x.size)
+    return xp.reshape(_pixels(xp, image, *index)[1], shape)
 
 
-def _margin(height: int, width: int) -> tuple[int, int]:
+def _margin(height: int, width: int):
     """Return rows and columns around an image: a little beyond x from -3 to 3, and about twice as wide as high."""
     rows = ceil(max(2, 0.3 * height, 0.65 * width - height / 2))
-    return rows, ceil(max(2, 1.2 * width, 1.36 * height - width / 2))
+    return np.array([rows, ceil(max(2, 1.2 * width, 1.36 * height - width / 2))])
