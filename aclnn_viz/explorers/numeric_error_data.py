@@ -12,7 +12,7 @@ plan gives it). Large ulps alone distinguish none of these, and standards disagr
 """
 
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from operator import itemgetter
 
@@ -34,6 +34,7 @@ from aclnn_viz.operators.faults.fault import TRUNCATED, faulty_kernel
 from aclnn_viz.operators.products import ASCEND_950, CANN, INFERENCE, SOC, TRAINING
 from aclnn_viz.operators.registry import own
 from aclnn_viz.pictures.errors import Errors, errors
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.words.messages import message
 
@@ -121,7 +122,7 @@ class State:
         return {name: value for name in PIECES if (value := getattr(self, name)) != AS_PLANNED}
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The drawn data. Arrays are flat over the elements of the output; errors are in ulps of the truth."""
 

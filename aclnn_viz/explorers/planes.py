@@ -224,7 +224,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         Note(-0.45, -0.85, found.upstream, "left"),
         Note(far + wide - 0.55, -0.85, head, "right"),
         *(cell(x[n], y[n], INK) for n in range(who.size)),
-        Line(np.array([*gap, np.nan, *gap]), xp.concat([*map(point, down)]), READ, "", 2.4),
+        Line(np.array([*gap, np.nan, *gap]), xp.stack(down), READ, "", 2.4),
         Box(left - 0.5, top - 0.5, right + 0.5, bottom + 0.5, kind=READ),
     ]
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():

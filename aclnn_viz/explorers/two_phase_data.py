@@ -10,7 +10,7 @@ synchronise; and the library misses mistakes that it does not check: all codes a
 chance. Strides and offset define the elements of a view, but some operators ignore them.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from math import prod
 
@@ -24,6 +24,7 @@ from aclnn_viz.explorers.two_phase_program import Call, Layout, Program, Tensor
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.contract import contiguous_strides
 from aclnn_viz.operators.registry import own
+from aclnn_viz.pictures.marks import record
 
 
 @stated("two_phase")
@@ -33,7 +34,7 @@ class State:
     seed = 0  # seed of the numbers, which do not change the picture
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The data that the two-phase explorer draws."""
 

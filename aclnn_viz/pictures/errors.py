@@ -1,6 +1,6 @@
 """Compute the errors of one output, element by element, in the units in which pictures show them."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -10,6 +10,7 @@ from aclnn_viz.accuracy.measures import check_inputs, pair, same
 from aclnn_viz.arrays.truth import rounded_sum
 from aclnn_viz.dtypes import FloatFormat, ulp
 from aclnn_viz.errors import need
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.pictures.picture import Picture
 from aclnn_viz.pictures.provenance import Provenance, caption, warning
 from aclnn_viz.pictures.text import number
@@ -21,7 +22,7 @@ STATISTIC = message("|output − truth| in ulps of the truth")
 NOTHING = message("{output}: no error to show")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Errors:
     """Flat arrays over the elements of one output, `actual` in its format.
 

@@ -3,7 +3,6 @@ and standards.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from aclnn_viz.operators import operator
 from aclnn_viz.operators.plans import plan_of
 from aclnn_viz.pictures.error_plot import error_plot, error_runs
 from aclnn_viz.pictures.errors import Errors, errors
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.pictures.provenance import Provenance
 from aclnn_viz.pictures.text import number
 from aclnn_viz.storage.foreign_arrays import is_own
@@ -37,7 +37,7 @@ HEADER = [
 UNEXPLAINED = HEADER[4]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Judged:
     """One output: its truth, its envelope, and `errors` and `reports` (measures and standards) by implementation."""
 

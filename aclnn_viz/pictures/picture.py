@@ -1,13 +1,13 @@
 """Describe a picture once, as panels under a headline and in words, for Matplotlib and the browser."""
 
 import io
-from dataclasses import dataclass
 
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.pictures.palette import DRAWING
 from aclnn_viz.pictures.panels import Panel
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Picture:
     """A picture: sentences on what to see, panels, a full description in words, and small print.
 

@@ -8,7 +8,7 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from inspect import signature
 from typing import NamedTuple
@@ -18,6 +18,7 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.errors import function
 from aclnn_viz.operators.registry import OUTSIDE, table
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.puzzles.progress import keep
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.puzzles.verdict import PuzzleResult, body_lines, judged, nth_hint
@@ -58,7 +59,7 @@ class Source(str):
     __repr__ = str.__str__
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Puzzle:
     """A function to write, named as its executable specification; it displays as its text.
 

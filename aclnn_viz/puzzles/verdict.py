@@ -9,7 +9,6 @@ import html
 import inspect
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from aclnn_viz.checking.kernel_call import NOTHING, run
 from aclnn_viz.checking.wrong_outputs import likeness
 from aclnn_viz.errors import invalid
 from aclnn_viz.operators import operator
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.puzzles.solutions import solution_of
 from aclnn_viz.tables import GREEN, GREY, RED
 from aclnn_viz.words.messages import english, linked, message, tr
@@ -72,7 +72,7 @@ def nth_hint(one, number: int) -> str:
     return tr(one.hints[number - 1])
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class PuzzleResult(Reply):
     """The result of a puzzle; if it is unsolved, `text` tells where it is wrong and `mistake` names a usual mistake.
 
@@ -184,7 +184,7 @@ def _whole(puzzle, answer) -> PuzzleResult:
     return unsolved(puzzle, [message("not right yet"), result], mistake)
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class _Seen:
     """One case: returned and right outputs, and their differences, by output."""
 

@@ -8,7 +8,6 @@ coordinates to coordinates, and its slope is the factor of gridGrad: 1 inside, 0
 gradient returns to the pixels read, with the same weights.
 """
 
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 
@@ -21,6 +20,7 @@ from aclnn_viz.explorers.state import check_indices, check_points
 from aclnn_viz.operators import operator
 from aclnn_viz.operators.families import sampling
 from aclnn_viz.operators.grid_sampler_2d import page
+from aclnn_viz.pictures.marks import record
 
 OP = operator("grid_sampler_2d")
 PADDINGS = ("zeros", "border", "reflection")
@@ -92,7 +92,7 @@ class State:
         return tuple(pixel_units(n, self.alignCorners) for n in (self.width, self.height))
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Data:
     """The drawn data. Axes are (x, y) in this order; `pixels` and maps are in pixel coordinates, 0 the first centre."""
 

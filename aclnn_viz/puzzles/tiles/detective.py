@@ -3,13 +3,14 @@ order.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from aclnn_viz.cases import Case, case
 from aclnn_viz.cases.suites import Recipe
 from aclnn_viz.checking.judge import Prepared, prepared
 from aclnn_viz.operators.faults.fault import diff_of
+from aclnn_viz.pictures.marks import record
 from aclnn_viz.puzzles.detective import Detective
 from aclnn_viz.tiles import TileFault, faults, launch
 from aclnn_viz.words.messages import kept, message, named
@@ -18,7 +19,7 @@ from aclnn_viz.words.messages import kept, message, named
 LAUNCH = ("cores", "schedule")
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class TileDetective(Detective):
     """A detective case on tiles; `kernel` also takes `cores` and `schedule` of av.tiles.launch, and names no hazard."""
 
