@@ -5,20 +5,19 @@ lesson: the gradient returns to the eight voxels read, with the same weights, an
 largest change.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from aclnn_viz.explorers.arrays import first, point, strokes, sweep
+from aclnn_viz.explorers.arrays import element, first, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note
+from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, record
 from aclnn_viz.pictures.panels import Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
-from aclnn_viz.pictures.text import choose, told, written
+from aclnn_viz.pictures.text import choose, number, told, written
 from aclnn_viz.words.messages import tr
 
 NAMES = "x", "y", "z"  # coordinates of the point
+SEEN = 0.005  # less is shown as 0.00
 
 
 def is_volume(op) -> bool:
@@ -30,78 +29,105 @@ def fields_with(op, others: list) -> list[tuple]:
     return [*others, *listed("volume")]
 
 
-@dataclass(frozen=True, eq=False)
+@record
 class Volume:
     """The sample of a point in one channel: the place and weight of each corner (n,), with weight 0 outside, and the
     point's gradient (3,).
     """
 
     voxels: np.ndarray  # values of the voxels, shape (depth, height, width)
-    at: list  # the point's place in voxels: x, y, z
+    at: np.ndarray  # the point's place in voxels: x, y, z
     scales: list  # (offset, factor) from voxels to the grid's coordinates
     places: list  # x, y, z of each corner
     weights: np.ndarray
     gradient: np.ndarray  # gradient of the point's x, y, z for an incoming gradient of 1
     shares: list  # factors of the weights along x, y, z
-    read: list  # x, y, z that are read, after padding
+    read: np.ndarray  # x, y, z that are read, after padding
+    modes: list  # interpolationMode, paddingMode, alignCorners
 
     def plays(self) -> tuple[dict, ...]:
         return sweep(tr("push the point through the slices"), "z", ends=(-0.66, 0.66))
 
     def caption(self, xp):
-        n, lost = xp.sum(xp.where(self.weights > 0.0, 1.0, 0.0)), 1.0 - xp.sum(self.weights)
-        deep, slices, most = self.shares[2], self.places[2], xp.max(self.weights)
-        share = xp.max(deep)
-        numbers = most, lost, deep[0], deep[-1], share, most / share
+        n, share = xp.sum(xp.where(self.weights < SEEN, 0.0, 1.0)), self.shares[2]
+        k, most = xp.argmax(xp.abs(self.at - self.read)), xp.max(self.weights)
+        at, read, slope = (element(xp, one, k) for one in (self.at, self.read, self.gradient))
+        out, edge = xp.abs(at - read) > SEEN, slope == 0.0
+        lost, a, area, most = _shown(
+            xp, xp.stack([1.0 - xp.sum(self.weights), share[0], most / xp.max(share), most])
+        )
+        large, places = xp.maximum(a, 1.0 - a), self.places[2]
+        values = lost, a, 1.0 - a, large, area, most
         return told(
             first(
-                xp, n == 0.0, lost > 1e-9, n + xp.max(xp.abs(self.gradient)) == 1.0, share == 1.0
+                xp,
+                n == 0.0,
+                lost > 0.0,
+                self.modes[0] == 1,
+                out & edge & (self.modes[1] == 2),
+                out & edge,
+                out,
+                large == 1.0,
             ),
             "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]",
             "The [7:point] is at the edge, and reads [5:{n} of 8 voxels.] [b:Outside, the input counts as 0, and {lost} of the] [8:gradient] [b:is lost.]",
             "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing.",
+            "Reflection: so near the edge, [7:{axis} {at}] is read at [5:{read},] as with border. [b:A small step along it changes nothing,] so its [8:gradient] is 0.",
+            "Border: [7:{axis} {at}] is read at [5:{read}.] [b:A small step along it changes nothing,] so its [8:gradient] is 0.",
+            "Reflection: [7:{axis} {at}] is folded back to [5:{read}.] [b:A step outwards moves what is read inwards:] the [8:gradient] turns its sign.",
             "The [7:point] reads one slice alone, so a [5:voxel] has its area as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]",
-            "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} = [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]",
-            n=written(n, ".0f"),
-            k=written(slices[0], ".0f"),
-            l=written(slices[-1], ".0f"),
+            "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} {equals} [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]",
+            equals=choose(xp.abs(large * area - most) > SEEN, "=", "≈"),
+            axis=told(k, "column", "row", "depth"),
+            n=number(n),
+            at=number(at),
+            read=number(read),
+            k=number(places[0]),
+            l=number(places[-1]),
             **{
-                name: written(one + 1e-9, ".2f")
-                for name, one in zip("most lost a b share area".split(), numbers)
+                name: written(one, ".2f")
+                for name, one in zip("lost a b share area most".split(), values)
             },
         )
 
-    def panels(self, xp) -> list[Panel]:
+    def panels(self, xp):
         return [make(xp, self) for make in (_slices, _grad, _point)]
+
+
+def _shown(xp, value):
+    """Return a number as two digits show it."""
+    return xp.floor(100.0 * value + 0.5000001) / 100.0
 
 
 def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     """Return the data of the first sample and channel."""
-    known, voxels = arranged.attributes, arrays["input"][0, 0]
-    modes = [known[name] for name in ("interpolationMode", "paddingMode", "alignCorners")]
-    size, at = voxels.shape, [getattr(state, name) for name in NAMES]
-    grid = xp.reshape(xp.concat([*map(point, at)]), (1, 1, 3))
-    places, weights, slopes = zip(*op.page.taps_3d(xp, grid, size, *modes))
+    voxels = arrays["input"][0, 0]
+    modes = [
+        arranged.attributes[name] for name in ("interpolationMode", "paddingMode", "alignCorners")
+    ]
+    size, at = voxels.shape, xp.stack([getattr(state, name) for name in NAMES])
+    places, weights, slopes = zip(*op.page.taps_3d(xp, at[None, None], size, *modes))
 
     def flat(parts):
         return xp.reshape(xp.stack(parts), (-1,))
 
     index, inside = map(xp.concat, zip(*(op.page.voxel(xp, one, size) for one in places)))
-    values = xp.where(inside, xp.take(xp.reshape(voxels, (-1,)), index), 0.0)
+    values = xp.where(inside, xp.take(flat(voxels), index), 0.0)
     places, whole = [*map(flat, zip(*places))][::-1], flat(weights)
-    shares = [xp.sum(xp.where(xp.reshape(at, (-1, 1)) == at, whole, 0.0), axis=1) for at in places]
-    lengths = [max(n - modes[2], 1) / 2 for n in size[::-1]]
+    shares = [xp.sum(xp.where(at[:, None] == at, whole, 0.0), axis=1) for at in places]
+    lengths = np.maximum(size[::-1] - np.array(modes[2]), 1) / 2
     # voxel u has the coordinate (u + first) / length - 1
     first = 0.0 if modes[2] else 0.5
     return Volume(
         voxels,
-        [(x + 1.0) * n - first for x, n in zip(at, lengths)],
+        (at + 1.0) * lengths - first,
         [(first / n - 1.0, 1.0 / n) for n in lengths],
         places,
         xp.where(inside, whole, 0.0),
-        xp.concat([point(xp.sum(flat(slope) * values)) for slope in zip(*slopes)]),
+        xp.stack([xp.sum(flat(slope) * values) for slope in zip(*slopes)]),
         shares,
-        [xp.sum(whole * at) for at in places],
+        xp.stack([xp.sum(whole * at) for at in places]),
+        modes,
     )
 
 
@@ -119,7 +145,7 @@ def _slices(xp, found: Volume) -> Panel:
     ends = start + per * xp.where(shown, slots, np.nan)
     (u, v), (x, y) = (
         [
-            xp.concat([at[0] + by + 0.0 * ends, point(start + per * at[2])]),
+            xp.concat([at[0] + by + 0.0 * ends, start + per * at[2:]]),
             xp.concat([at[1] + 0.0 * by, point(rail)]),
         ]
         for at in (found.at, found.read)
@@ -141,17 +167,25 @@ def _slices(xp, found: Volume) -> Panel:
             MOVED,
             look="turn",
         ),
+        *(
+            Grip(
+                found.at[0] + side,
+                v[n],
+                NAMES[:2],
+                ((a - b * side, b, 0), (c, d, 1)),
+                tr("the point within its slice"),
+                MOVED,
+                look=choose(shown[n], "dot", "pin"),
+            )
+            for n, side in enumerate(by)
+        ),
     ]
-    for n, side in enumerate(by):
-        here, look = ((a - b * side, b, 0), (c, d, 1)), choose(shown[n], "dot", "pin")
-        said = tr("the point within its slice")
-        marks.append(Grip(found.at[0] + side, v[n], NAMES[:2], here, said, MOVED, look=look))
     return Panel(
         "volume",
         tr("input: drag the point and its depth"),
         marks,
         bare(-1.0, right + over),
-        bare(rail + 0.7, -0.95),
+        bare(rail + 0.7, -1.05),
         15,
         0,
         square=True,
@@ -160,22 +194,28 @@ def _slices(xp, found: Volume) -> Panel:
     )
 
 
-def _slice(xp, found: Volume, k: int, a):
+def _slice(xp, found: Volume, k, a):
     """Yield slice `k` from `a`, fainter if it has no share; an empty one outside."""
     depth, height, width = found.voxels.shape
-    share, outside = xp.clip(1.0 - xp.abs(k - found.read[2]), 0.0, 1.0), not 0 <= k < depth
+    # of two slices, shown shares are 1 in all
+    share = xp.maximum(1.0 - xp.abs(k + _shown(xp, -found.read[2])), 0.0)
+    outside = not 0 <= k < depth
     if not outside:
         ends = found.voxels.min(), found.voxels.max()
         yield Image(found.voxels[k], "picture", *ends, a, 0.0, xp.where(share > 0.001, 1.0, 0.45))
     yield Box(a - 0.5, -0.5, a + width - 0.5, height - 0.5, kind=GUIDE, dashed=outside)
-    said = told(
-        outside,
-        "slice {k}, share {share}",
-        "outside, share {share}, counts as 0",
-        k=k,
-        share=written(share, ".2f"),
+    yield Note(
+        a - 0.5,
+        -0.73,
+        told(
+            outside,
+            "slice {k}, share {share}",
+            "outside, share {share}, counts as 0",
+            k=k,
+            share=written(share, ".2f"),
+        ),
+        "left",
     )
-    yield Note(a - 0.5, -0.73, said, "left")
 
 
 def _shares(xp, found: Volume, by):
@@ -190,17 +230,9 @@ def _shares(xp, found: Volume, by):
         for at, side in zip(found.places, (wide, high))
     )
     left = left + xp.where(whole > 0.0, by, np.nan)
-    for k in range(whole.size):
-        yield Box(
-            left[k],
-            top[k],
-            left[k] + wide[k],
-            top[k] + high[k],
-            written(whole[k] + 1e-9, ".2f"),
-            READ,
-            filled[k],
-            dashed=filled[k] == 0.0,
-        )
+    for x, y, w, h, weight, full in zip(left, top, wide, high, whole, filled):
+        said = written(weight + 1e-9, ".2f")
+        yield Box(x, y, x + w, y + h, said, READ, full, dashed=full == 0.0)
 
 
 def _grad(xp, found: Volume) -> Panel:
@@ -210,18 +242,11 @@ def _grad(xp, found: Volume) -> Panel:
     row = np.arange(depth * (height + 1.0)) - 1.0  # a blank row before each slice
     there = (z * (height + 1) + y == row[:, None, None]) & (x == np.arange(width)[:, None])
     back = xp.sum(xp.where(there, found.weights, 0.0), axis=-1)
+    back = xp.where(row[:, None] % (height + 1) < height, back, np.nan)
     return Panel(
         "back",
         tr("inputGrad for a gradient of 1"),
-        (
-            Heat(
-                xp.where(row[:, None] % (height + 1) < height, back, np.nan),
-                "shares",
-                0.0,
-                1.0,
-                digits=True,
-            ),
-        ),
+        [Heat(back, "shares", 0.0, 1.0, True)],
         Axis(tr("column")),
         Axis(
             tr("slice, row"),

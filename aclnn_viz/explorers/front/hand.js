@@ -130,8 +130,16 @@ function takeHand(drawing) {
 function makeGrip(drawing) {
   const { kit, panel: { stage } } = drawing, node = element("div", { class: "ae-grip ae-seen", role: "slider", tabIndex: 0 });
   const control = (field) => kit.model.get("controls").find((one) => one.field === field);
+  // Ends of a field; in a volume the point stays on its slice, so that the square about it stays within the frame.
+  const ends = (field) => {
+    const { low, high } = control(field), { marks } = drawing, slice = drawing.sliced && marks.find(({ mark }) => mark === "Image");
+    const { sets, units } = slice && marks.find((one) => one.mark === "Grip" && one.sets.length > 1) || { sets: [] }, k = sets.indexOf(field);
+    if (k < 0) return [low, high];
+    const [from, unit, axis] = units[k];
+    return [Math.max(low, from - unit / 2), Math.min(high, from + unit * ((axis ? slice.rows : slice.columns) - 0.5))];
+  };
   const set = (values) => kit.set(kit.within(Object.fromEntries(Object.entries(values).map(([field, value]) => {
-    const { low, high, step, kind } = control(field);
+    const { step, kind } = control(field), [low, high] = ends(field);
     if (kind === "flag") return [field, value > 0.5];
     const near = Math.min(Math.max(value, low), high);
     return [field, kind === "whole" ? Math.round(near) : Math.round(near / step) * step];

@@ -491,7 +491,7 @@ class Marks {
   // A word of an area in the corner of its pixel that is farthest from the area's middle; a frame of slices has pixels even without an image.
   outside(context, text, x, y) {
     const long = widthOf(context, text), [at, up] = [this.sx.invert(x), this.sy.invert(y)];
-    const frames = this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1).map(({ x0, y0, x1, y1 }) => ({ x: x0 + 0.5, y: y0 + 0.5, rows: y1 - y0, columns: x1 - x0 }));
+    const frames = this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1).map(({ x0, y0, x1, y1 }) => ({ x: x0 + 0.5, y: y0 + 0.5, rows: Math.round(y1 - y0), columns: Math.round(x1 - x0) }));
     for (const { x: u, y: v, rows, columns } of this.sliced ? frames : this.marks.filter(({ mark }) => mark === "Image")) {
       const [column, row] = [Math.round(at - u), Math.round(up - v)];
       if (!(column >= 0 && column < columns && row >= 0 && row < rows)) continue;

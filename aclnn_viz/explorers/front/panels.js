@@ -162,6 +162,7 @@ class Drawing extends Frame {
     });
     const bars = this.marks.filter(({ mark }) => mark === "Bars");
     if (bars.length === 1) this.remember(bars[0].y, spec.y.high);
+    if (this.sliced) this.marks.sort((one, other) => (one.mark === "Note") - (other.mark === "Note"));  // nothing strikes a word
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
     this.counts = Boolean(spec.x.label) && this.marks.some(({ mark }) => mark === "Bars" || mark === "Heat");
     this.handle = this.marks.find(({ mark }) => mark === "Handles");
