@@ -45,7 +45,7 @@ class Volume:
     read: np.ndarray  # x, y, z that are read, after padding
     modes: list  # interpolationMode, paddingMode, alignCorners
 
-    def plays(self) -> tuple[dict, ...]:
+    def plays(self):
         return sweep(tr("push the point through the slices"), "z", ends=(-0.66, 0.66))
 
     def caption(self, xp):
@@ -131,7 +131,7 @@ def volume(xp, op, run, arrays, arranged, given, state) -> Volume:
     )
 
 
-def _slices(xp, found: Volume) -> Panel:
+def _slices(xp, found):
     """Return the two slices at the point, side by side, or one above the other on a narrow page, and a line for its depth."""
     (depth, height, width), read = found.voxels.shape, found.read[2]
     # beside a slice there is room for a point outside
@@ -194,7 +194,7 @@ def _slices(xp, found: Volume) -> Panel:
     )
 
 
-def _slice(xp, found: Volume, k, a):
+def _slice(xp, found, k, a):
     """Yield slice `k` from `a`, fainter if it has no share; an empty one outside."""
     depth, height, width = found.voxels.shape
     # of two slices, shown shares are 1 in all
@@ -218,7 +218,7 @@ def _slice(xp, found: Volume, k, a):
     )
 
 
-def _shares(xp, found: Volume, by):
+def _shares(xp, found, by):
     """Yield the parts of the square about the point: their areas, times the share of the slice, are weights; outside they
     are empty.
     """
@@ -235,7 +235,7 @@ def _shares(xp, found: Volume, by):
         yield Box(x, y, x + w, y + h, said, READ, full, dashed=full == 0.0)
 
 
-def _grad(xp, found: Volume) -> Panel:
+def _grad(xp, found):
     """Return the gradient of each voxel, slice below slice."""
     depth, height, width = found.voxels.shape
     x, y, z = found.places
@@ -260,7 +260,7 @@ def _grad(xp, found: Volume) -> Panel:
     )
 
 
-def _point(xp, found: Volume) -> Panel:
+def _point(xp, found):
     at, high = np.arange(3.0), reach(xp, 6.0, found.gradient)
     return Panel(
         "point",
