@@ -314,12 +314,12 @@ class Marks {
   handles(context, mark) {
     const { x, y } = mark, { area: box, kit: { theme } } = this;
     const dense = Math.hypot(this.sx(x[1]) - this.sx(x[0]), this.sy(y[1]) - this.sy(y[0])) < 9;  // dots would hide what lies below
-    for (const [colour, size] of dense ? [] : [[theme.cell.dark, 3.4], [theme.handle, 2.4]]) {
-      context.fillStyle = colour;
+    if (!dense) {
+      context.fillStyle = theme.handle;
       context.beginPath();
       for (let k = 0; k < x.length; k += 1) {
         const at = this.sx(x[k]), high = this.sy(y[k]);
-        if (at >= box.left && at <= box.right && high >= box.top && high <= box.bottom) context.rect(at - size / 2, high - size / 2, size, size);
+        if (at >= box.left && at <= box.right && high >= box.top && high <= box.bottom) context.rect(at - 1.5, high - 1.5, 3, 3);
       }
       context.fill();
     }
