@@ -296,6 +296,7 @@ function explorer(build) {
       },
       // While a hand holds a point of a panel its axes stay, as do those with the same ends, so that the point stays in the hand.
       hold(name) {
+        kit.dragged = true;
         const { y: own } = last.panels.find((panel) => panel.name === name);
         kept = last.panels.filter((panel) => panel.name === name || panel.y.low === own.low && panel.y.high === own.high);
       },
@@ -303,6 +304,7 @@ function explorer(build) {
         const axes = (panels) => JSON.stringify(panels.map(({ x, y }) => [x, y])), { panels } = shown ?? model.get("picture");
         const before = axes(last.panels);
         kept = null;
+        kit.dragged = false;
         if (before !== axes(panels)) finish(true);
       },
     };

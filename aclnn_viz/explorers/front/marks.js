@@ -106,8 +106,10 @@ class Marks {
   }
 
   // Where the axis has another end than before, the bars from before are outlined: else they would not be seen to grow.
-  earlier(context, { x, width }, base) {
-    const { theme } = this.kit, { right, top } = this.area;
+  earlier(context, { x, y, width }, base) {
+    if (y.every(Number.isNaN)) return;
+    const { theme } = this.kit, { left: from, right, top } = this.area, line = this.marks.find(({ mark }) => mark === "Rule");
+    const word = tr("dashed: before"), wide = widthOf(context, word, SMALLEST), there = line && this.sx(line.at) > right - wide - 8;  // no line strikes it
     Object.assign(context, { strokeStyle: theme.text, lineWidth: 1.2 });
     context.setLineDash(DASHED);
     this.before.y.forEach((value, k) => {
@@ -115,7 +117,7 @@ class Marks {
       context.strokeRect(left, Math.min(base, end), this.sx(x[k] + width / 2) - left, Math.abs(end - base));
     });
     context.setLineDash([]);
-    write(context, tr("dashed: before"), right - 4, top + LINE / 2, theme.text, SMALLEST, "right");
+    write(context, word, there ? from + 4 : right - wide - 4, top + LINE / 2, theme.text, SMALLEST, "left");
   }
 
   // Grey stripes, where nothing is.

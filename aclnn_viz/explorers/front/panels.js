@@ -228,8 +228,12 @@ class Drawing extends Frame {
   // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
   remember(y, high) {
     const { own } = this, now = performance.now();
-    if (own?.high === high && own.y.every((value, k) => Object.is(value, y[k]))) return;
-    if (now - this.time > PAUSE) this.before = own;
+    if (own?.y.length === y.length && own.y.every((value, k) => Object.is(value, y[k]))) {
+      own.high = high;
+      return;
+    }
+    if (this.kit.dragged) this.before = null;  // what is dragged shows where it was
+    else if (now - this.time > PAUSE) this.before = own;
     [this.time, this.own] = [now, { high, y: Array.from(y) }];
   }
 
