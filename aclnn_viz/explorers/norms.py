@@ -160,9 +160,7 @@ class Norm:
         xp = self.xp
         still = xp.abs(self.arriving - self.state.pull * self.xhat)
         most = TABLES["norms"]["pull"]["high"] * xp.abs(self.xhat) + still
-        return reach(
-            xp, 3.2, xp.concat([self.before, self.removed, self.arriving - self.removed, most])
-        )
+        return reach(xp, 3.2, xp.concat([self.removed, self.arriving - self.removed, most]))
 
     def panels(self, xp) -> list[Panel]:
         return [_scatter(xp, self), *_bars(xp, self)]

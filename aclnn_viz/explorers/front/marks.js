@@ -91,14 +91,16 @@ class Marks {
   }
 
   bars(context, mark) {
-    const { x, y, width } = mark, { top: most, bottom } = this.area;
+    const { x, y, width } = mark, { top: most, bottom } = this.area, beyond = [];  // what the frame cuts
     const base = Math.min(Math.max(this.sy(0), most), bottom) || bottom;  // a log axis has no 0
     context.fillStyle = this.pattern(context, mark);
     for (let k = 0; k < x.length; k += 1) {
       const [a, b] = [this.sx(x[k] - width / 2), this.sx(x[k] + width / 2)], top = this.sy(y[k]);
       if (!Number.isFinite(top)) continue;
       context.fillRect(Math.min(a, b), Math.min(base, top), Math.max(Math.abs(b - a), 1), Math.abs(top - base));
+      if (top < most || top > bottom) beyond.push([(a + b) / 2, top < most]);
     }
+    for (const [at, up] of beyond) write(context, up ? "▲" : "▼", at, up ? most + 6 : bottom - 6, this.kit.theme.text, SMALLEST);
     const all = this.marks.filter((one) => one.mark === "Bars");
     if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
     if (all.length === 1 && y.every(Number.isNaN)) x.forEach((at) => write(context, "NaN", this.sx(at), base - LINE / 2, this.kit.theme.text, SMALLEST));
