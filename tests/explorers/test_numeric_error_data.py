@@ -140,7 +140,7 @@ def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
         own = used[those]
         sides = own[(own > 0) == behind]
         for x, y in zip(pile.x, pile.y):
-            near = np.count_nonzero(np.abs(sides - x) <= 4 / 96)
+            near = np.count_nonzero(np.abs(sides - x) <= 4 / 98)
             assert y == near or 0 < abs(x) < 0.1 or undecided.any(), x
     assert (GREY in bars) == undecided.any()
     element = mark(shown, "errors", Dots)
