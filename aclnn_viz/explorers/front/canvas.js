@@ -14,6 +14,8 @@ function readTheme(el, model) {
   };
 }
 
+const limited = (value, low, high) => Math.min(Math.max(value, low), high);
+
 function number(value) {
   if (!Number.isFinite(value)) return String(value);
   const size = Math.abs(value);

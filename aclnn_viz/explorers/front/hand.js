@@ -15,11 +15,8 @@ function held(kit, handle) {
   return [moved && fx ? (moved[2] - ox) / fx : x[k], moved && fy ? (moved[3] - oy) / fy : y[k]];
 }
 
-// Where the chosen point of a panel is in sight.
-function clamped({ left, right, top, bottom }, x, y) {
-  const limit = (at, low, high) => Math.min(Math.max(at, low + 4), high - 4);
-  return [limit(x, left, right), limit(y, top, bottom)];
-}
+// The nearest place within a frame, some pixels off its sides: what leaves it waits there.
+const clamped = ({ left, right, top, bottom }, x, y, off = 4) => [limited(x, left + off, right - off), limited(y, top + off, bottom - off)];
 
 // The values without the moved points that a smaller grid leaves behind.
 function remaining(kit, { choose, move }, values) {
@@ -141,7 +138,7 @@ function makeGrip(drawing) {
   const set = (values) => kit.set(kit.within(Object.fromEntries(Object.entries(values).map(([field, value]) => {
     const { step, kind } = control(field), [low, high] = ends(field);
     if (kind === "flag") return [field, value > 0.5];
-    const near = Math.min(Math.max(value, low), high);
+    const near = limited(value, low, high);
     return [field, kind === "whole" ? Math.round(near) : Math.round(near / step) * step];
   }))));
   let start = null;

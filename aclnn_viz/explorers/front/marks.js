@@ -1,6 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const DASHED = [6, 3];  // of frames
+const PAUSE = 600;  // milliseconds
 const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
 // How far a number goes up in its cell, so that it stands in the middle of the room above its tag.
@@ -92,7 +93,7 @@ class Marks {
 
   bars(context, mark) {
     const { x, y, width } = mark, { top: most, bottom } = this.area, beyond = [];  // what the frame cuts
-    const base = Math.min(Math.max(this.sy(0), most), bottom) || bottom;  // a log axis has no 0
+    const base = limited(this.sy(0), most, bottom) || bottom;  // a log axis has no 0
     context.fillStyle = this.pattern(context, mark);
     for (let k = 0; k < x.length; k += 1) {
       const [a, b] = [this.sx(x[k] - width / 2), this.sx(x[k] + width / 2)], top = this.sy(y[k]);
@@ -103,13 +104,26 @@ class Marks {
     for (const [at, up] of beyond) write(context, up ? "▲" : "▼", at, up ? most + 6 : bottom - 6, this.kit.theme.text, SMALLEST);
     const all = this.marks.filter((one) => one.mark === "Bars");
     if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
-    if (all.length === 1 && y.every(Number.isNaN)) x.forEach((at) => write(context, "NaN", this.sx(at), base - LINE / 2, this.kit.theme.text, SMALLEST));
-    if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
+    if (all.length > 1) return;
+    this.remember(y);
+    if (y.every(Number.isNaN)) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
+    else if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
+  }
+
+  // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
+  remember(y) {
+    const { own, spec: { y: { high } } } = this, now = performance.now();
+    if (own?.y.length === y.length && own.y.every((value, k) => Object.is(value, y[k]))) {
+      own.high = high;
+      return;
+    }
+    if (this.kit.dragged) this.before = null;  // what is dragged shows where it was
+    else if (now - this.time > PAUSE) this.before = own;
+    [this.time, this.own] = [now, { high, y: Array.from(y) }];
   }
 
   // Where the axis has another end than before, the bars from before are outlined: else they would not be seen to grow.
-  earlier(context, { x, y, width }, base) {
-    if (y.every(Number.isNaN)) return;
+  earlier(context, { x, width }, base) {
     const { theme } = this.kit, { left: from, right, top } = this.area, line = this.marks.find(({ mark }) => mark === "Rule");
     const word = tr("dashed: before"), wide = widthOf(context, word, SMALLEST), there = line && this.sx(line.at) > right - wide - 8;  // no line strikes it
     Object.assign(context, { strokeStyle: theme.text, lineWidth: 1.2 });
@@ -218,7 +232,7 @@ class Marks {
     }
     for (let k = 0; k < values.length; k += 1) {
       const x = x0 + (k % columns + 0.5) * w, y = y0 + (Math.floor(k / columns) + 0.5) * h - (tagged.has(k) ? lifted(h) : 0);
-      const at = 3 * Math.round(Math.min(Math.max((values[k] - low) / (high - low) || 0, 0), 1) * 255);
+      const at = 3 * Math.round(limited((values[k] - low) / (high - low) || 0, 0, 1) * 255);
       const shines = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) || !bright(k) ? !this.kit.theme.dark : shines;
       context.globalAlpha = bright(k) ? 1 : QUIET;
@@ -338,18 +352,12 @@ class Marks {
     else change();
   }
 
-  // What leaves the frame waits at its rim.
-  rim(at, axis) {
-    const { left, right, top, bottom } = this.area;
-    return axis === "x" ? Math.min(Math.max(this.sx(at), left), right) : Math.min(Math.max(this.sy(at), top), bottom);
-  }
-
   // Stands above the canvas as a node, which takes pointer and keys.
   grip(context, { mark, kind, ...rest }) {
     const node = (this.grips ??= [])[this.gripped] ??= makeGrip(this), { values, model } = this.kit;
     this.gripped += 1;
     node.mark = rest;
-    const style = `transform: translate(${this.rim(rest.x, "x")}px, ${this.rim(rest.y, "y")}px); --kind: ${rest.colour}`;
+    const [left, top] = clamped(this.area, this.sx(rest.x), this.sy(rest.y), 0), style = `transform: translate(${left}px, ${top}px); --kind: ${rest.colour}`;
     this.afterwards(() => {
       node.hidden = !rest.sets.every((field) => model.get("controls").some((control) => control.field === field));
       node.dataset.look = rest.look;
@@ -383,7 +391,8 @@ class Marks {
   crowd(left, y, wide) {
     let count = 0;
     for (const { mark, x: xs, y: ys, x0, x1, label, axis, at } of this.marks) {
-      if (mark === "Grip" && Math.hypot(Math.max(Math.abs(this.rim(xs, "x") - left - wide / 2) - wide / 2, 0), Math.max(Math.abs(this.rim(ys, "y") - y) - 7, 0)) < 14) count += 100;
+      const [u, v] = mark === "Grip" ? clamped(this.area, this.sx(xs), this.sy(ys), 0) : [];
+      if (Math.hypot(Math.max(Math.abs(u - left - wide / 2) - wide / 2, 0), Math.max(Math.abs(v - y) - 7, 0)) < 14) count += 100;
       const edges = mark === "Box" && label ? [this.sx(x0), this.sx(x1)] : [];  // of a frame, which a word would break
       if (edges.some((edge) => edge > left - 5 && edge < left + wide + 5)) count += 100;
       if (mark === "Rule" && axis === "x" && Math.abs(this.sx(at) - left - wide / 2) < wide / 2 + 4) count += 100;

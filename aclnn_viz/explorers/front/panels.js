@@ -2,7 +2,6 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const BESIDE = 8, FINGER = 44, HIGHEST = 500, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
-const PAUSE = 600;  // milliseconds
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -160,8 +159,6 @@ class Drawing extends Frame {
       if (this.kit.crops && this.sliced) lowered(made, spec.folds);
       return made;
     });
-    const bars = this.marks.filter(({ mark }) => mark === "Bars");
-    if (bars.length === 1) this.remember(bars[0].y, spec.y.high);
     if (this.sliced) this.marks.sort((one, other) => (one.mark === "Note") - (other.mark === "Note"));  // nothing strikes a word
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
     this.counts = Boolean(spec.x.label) && this.marks.some(({ mark }) => mark === "Bars" || mark === "Heat");
@@ -223,18 +220,6 @@ class Drawing extends Frame {
     if (this.spare !== spare) this.afterwards(() => { panel.stage.style.marginBottom = `${-(this.spare = spare)}px`; });  // what a narrow axis leaves
     if (panel.over) this.afterwards(() => panel.over && panel.point(...panel.over));
     if (this.said !== axes) this.afterwards(() => { this.panel.top.dataset.axes = this.said = axes; });
-  }
-
-  // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
-  remember(y, high) {
-    const { own } = this, now = performance.now();
-    if (own?.y.length === y.length && own.y.every((value, k) => Object.is(value, y[k]))) {
-      own.high = high;
-      return;
-    }
-    if (this.kit.dragged) this.before = null;  // what is dragged shows where it was
-    else if (now - this.time > PAUSE) this.before = own;
-    [this.time, this.own] = [now, { high, y: Array.from(y) }];
   }
 
   // Where a cell begins at the words of the rows.
@@ -330,7 +315,7 @@ class Drawing extends Frame {
 
   light(at) {
     const { sx, area: { top, bottom, left, right } } = this, lit = this.lit ??= this.panel.stage.appendChild(element("div", { class: "ae-lit" }));
-    const [from, to] = [sx((at ?? 0) - 0.5), sx((at ?? 0) + 0.5)].sort((a, b) => a - b).map((end) => Math.min(Math.max(end, left), right));
+    const [from, to] = [sx((at ?? 0) - 0.5), sx((at ?? 0) + 0.5)].sort((a, b) => a - b).map((end) => limited(end, left, right));
     lit.hidden = at === null;
     Object.assign(lit.style, { left: `${from}px`, width: `${to - from}px`, top: `${top}px`, height: `${bottom - top}px` });
   }
@@ -370,7 +355,7 @@ class Drawing extends Frame {
     const changes = {}, values = [this.sx.invert(x), this.sy.invert(y)];
     pick.forEach((field, k) => {
       const { kind, low, high, step } = kit.model.get("controls").find((control) => control.field === field);
-      const value = Math.min(Math.max(Math.round(values[k] / step) * step, low), high);
+      const value = limited(Math.round(values[k] / step) * step, low, high);
       changes[field] = kind === "whole" ? Math.round(value) : value;
     });
     if (Object.entries(changes).some(([field, value]) => kit.values[field] !== value)) kit.set(changes);

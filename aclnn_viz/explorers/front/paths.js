@@ -1,6 +1,7 @@
 // What the marks of panels are made of: scales, shapes, lines and measured words. Positions are in CSS pixels.
 
 const TEXT = 13, SMALLEST = 10.5, LINE = 17, CLOUD = 600;  // more dots than that are stamped into an image
+const FAR = 4000;  // pixels above or below a panel
 
 // Chinese letters and their punctuation; the pieces of a text between which a row may end.
 const HAN = /[\u2e80-\u9fff\uff00-\uffef]/, EACH_HAN = new RegExp(HAN, "g");
@@ -58,7 +59,7 @@ const INSIDE = [
 function trace(path, xs, ys, sx, sy) {
   let pen = false, x0 = 0, y0 = 0, dx = 0, dy = 0, far = 0, x1 = 0, y1 = 0;  // where what is straight begins, leads to, and ends so far
   for (let k = 0; k < xs.length; k += 1) {
-    const x = sx(xs[k]), y = bounded(sy(ys[k])), there = Number.isFinite(x) && Number.isFinite(ys[k]) && !Number.isNaN(y);
+    const x = sx(xs[k]), y = limited(sy(ys[k]), -FAR, FAR), there = Number.isFinite(x) && Number.isFinite(ys[k]) && !Number.isNaN(y);
     const along = (x - x0) * dx + (y - y0) * dy;
     if (!there || !far || along < far || Math.abs((x - x0) * dy - (y - y0) * dx) > 0.01) {
       if (far) {
@@ -82,8 +83,6 @@ function trace(path, xs, ys, sx, sy) {
   if (far) path.lineTo(x1, y1);
 }
 
-const bounded = (y) => Math.min(Math.max(y, -4000), 4000);  // pixels far above or below a panel
-
 // A line of many points, with at most three in a column of pixels.
 function traceDense(path, xs, ys, sx, sy) {
   let pen = false, column = NaN, low = 0, high = 0, last = 0;
@@ -91,7 +90,7 @@ function traceDense(path, xs, ys, sx, sy) {
     if (low < high) for (const y of [low, high, last]) path.lineTo(column, y);
   };
   for (let k = 0; k < xs.length; k += 1) {
-    const x = sx(xs[k]), y = bounded(sy(ys[k]));
+    const x = sx(xs[k]), y = limited(sy(ys[k]), -FAR, FAR);
     if (!Number.isFinite(x) || Number.isNaN(y) || !Number.isFinite(ys[k])) {
       flush();
       [pen, column, low, high] = [false, NaN, 0, 0];

@@ -128,7 +128,7 @@ class Player {
     if (!this.kit.crops || !(handle?.move in frame)) return frame;
     const { low, high } = spec.x, [[from, unit]] = handle.units, edge = 0.03 * (high - low);  // half a handle
     const [least, most] = [low + edge, high - edge].map((at) => from + unit * at);
-    return { ...frame, [handle.move]: frame[handle.move].map(([row, column, x, y]) => [row, column, Math.min(Math.max(x, least), most), y]) };
+    return { ...frame, [handle.move]: frame[handle.move].map(([row, column, x, y]) => [row, column, limited(x, least, most), y]) };
   }
 
   begin(k) {
@@ -162,7 +162,7 @@ class Player {
   step(by) {
     this.halt();
     const many = this.plays[this.chosen].steps ?? STEPS;
-    this.show(Math.min(Math.max(Math.round(this.at * many) + by, 0) / many, 1));
+    this.show(limited((Math.round(this.at * many) + by) / many, 0, 1));
   }
 
   // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
