@@ -104,9 +104,10 @@ class Player {
   }
 
   press(k) {
-    const again = this.chosen === k && this.stop;
+    const again = this.chosen === k && this.stop, { back } = this;
     this.halt();
-    if (again) return;
+    this.back = null;
+    if (again) { back?.(); return; }
     if (this.chosen !== k || this.at === 1 || this.begins(k)) this.begin(k);
     this.go();
   }
@@ -186,17 +187,20 @@ class Player {
     const end = (event) => {
       touches.forEach((name) => el.removeEventListener(name, end, true));
       seen.disconnect();
-      if (this.chosen === null || this.bar.contains(event?.target)) return;  // its buttons stop it, and go on from there
+      if (this.chosen === null || this.bar.contains(event?.target)) return;  // its own button does the same, the others go on from there
       this.halt();
-      this.chosen = null;
-      this.steps.forEach((one) => { one.hidden = true; });
-      this.kit.set(values);
+      this.back();
     };
     const seen = new IntersectionObserver(([{ isIntersecting }]) => {
       if (!isIntersecting || this.chosen !== null) return;
       // A picture that stands elsewhere than where its play begins was prepared, and stays.
       if (!this.begins(0)) return;
       this.begin(0);
+      this.back = () => {
+        this.chosen = null;
+        this.steps.forEach((one) => { one.hidden = true; });
+        this.kit.set(values);
+      };
       this.seconds = Math.min(2 * this.seconds, OPENING);
       this.go(() => end());
     }, { threshold: 0.4 });
