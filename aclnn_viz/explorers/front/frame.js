@@ -37,7 +37,7 @@ class Frame extends Marks {
       write(context, text, Math.max(half, Math.min(at, this.panel.width - half)), box.bottom + LINE / 2 + 2, theme.text);
     }
     free = Infinity;
-    for (const [value, rows] of this.named(context, spec).sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
+    for (const [value, rows] of this.none ? [] : this.named(context, spec).sort((a, b) => this.sy(b[0]) - this.sy(a[0]))) {
       const at = this.sy(value);
       if (!(at >= box.top - 1 && at <= box.bottom + 1)) continue;
       if (!plain) { context.moveTo(box.left, at); context.lineTo(box.right, at); }
@@ -131,6 +131,7 @@ class Frame extends Marks {
     const roots = map === "roots", [from, to] = [number(low), roots ? tr("{high} (colour by square root)", { high: number(high) }) : number(high)], { theme } = this.kit;
     const [a, b] = [widthOf(context, from), widthOf(context, to)];
     const at = step(a + b + 78), y = height();
+    if (values.every(Number.isNaN)) return;  // its room stays
     context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, 70, 8);
     write(context, from, at, y, theme.text, TEXT, "left");
     write(context, to, at + a + 78, y, theme.text, TEXT, "left");

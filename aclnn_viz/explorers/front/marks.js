@@ -106,7 +106,7 @@ class Marks {
     if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
     if (all.length > 1) return;
     this.remember(y);
-    if (y.every(Number.isNaN)) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
+    if (this.none) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
     else if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
   }
 
@@ -251,6 +251,7 @@ class Marks {
     const [many, wide] = Math.abs(w) > widthOf(context, "NaN", SMALLEST) && Math.abs(h) > SMALLEST ? [rows, columns] : [1, 1];
     for (let k = 0; k < many * wide; k += 1) {
       const x = x0 + (k % wide + 0.5) * w * columns / wide, y = y0 + (Math.floor(k / wide) + 0.5) * h * rows / many;
+      if (this.none) this.ground(context, x - 10, y, 20, 1);  // which no line strikes
       write(context, "NaN", x, y, this.kit.theme.text, SMALLEST);
     }
   }

@@ -159,7 +159,9 @@ class Drawing extends Frame {
       if (this.kit.crops && this.sliced) lowered(made, spec.folds);
       return made;
     });
-    if (this.sliced) this.marks.sort((one, other) => (one.mark === "Note") - (other.mark === "Note"));  // nothing strikes a word
+    const bars = this.marks.filter(({ mark }) => mark === "Bars"), last = ({ mark }) => mark === (this.sliced ? "Note" : this.none && "Bars");
+    this.none = bars.length === 1 && bars[0].y.every(Number.isNaN);  // nothing is drawn of it but words
+    this.marks.sort((one, other) => last(one) - last(other));  // nothing strikes a word
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
     this.counts = Boolean(spec.x.label) && this.marks.some(({ mark }) => mark === "Bars" || mark === "Heat");
     this.handle = this.marks.find(({ mark }) => mark === "Handles");
