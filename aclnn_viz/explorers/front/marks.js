@@ -505,11 +505,9 @@ class Marks {
   // A word of an area in the corner of its pixel that is farthest from the area's middle; a frame of slices has pixels even without an image.
   outside(context, text, x, y) {
     const long = widthOf(context, text), [at, up] = [this.sx.invert(x), this.sy.invert(y)];
-    const frames = this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1).map(({ x0, y0, x1, y1 }) => ({ x: x0 + 0.5, y: y0 + 0.5, rows: Math.round(y1 - y0), columns: Math.round(x1 - x0) }));
-    for (const { x: u, y: v, rows, columns } of this.sliced ? frames : this.marks.filter(({ mark }) => mark === "Image")) {
-      const [column, row] = [Math.round(at - u), Math.round(up - v)];
-      if (!(column >= 0 && column < columns && row >= 0 && row < rows)) continue;
-      const [left, right] = [-0.5, 0.5].map((half) => this.sx(u + column + half)), [top, bottom] = [-0.5, 0.5].map((half) => this.sy(v + row + half));
+    for (const { x0, y0, x1, y1 } of this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1)) {
+      if (!(at >= x0 && at < x1 && up >= y0 && up < y1)) continue;
+      const [u, v] = [x0 + Math.floor(at - x0), y0 + Math.floor(up - y0)], [left, right, top, bottom] = [this.sx(u), this.sx(u + 1), this.sy(v), this.sy(v + 1)];
       if (right - left < long + 6 || bottom - top < LINE) return;
       this.written(context, text, x > (left + right) / 2 + 1 ? left + 4 : right - long - 4, y > (top + bottom) / 2 + 1 ? top + 9 : bottom - 9, long, this.kit.theme.opacity.ground);
     }

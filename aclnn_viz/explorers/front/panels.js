@@ -18,15 +18,15 @@ function cropped(panel) {
 
 // Moves the places of a mark that lie right of an edge, a box by its middle; what lies below a floor, between both sides, goes by half as much along.
 function lowered(mark, [end, across, down, floor]) {
-  const all = mark.y ?? mark.y0, middle = "x1" in mark ? (mark.x0 + mark.x1) / 2 : undefined, by = (n, u) => ((all[n] ?? all) > floor ? [across / 2, down] : u > end ? [across, down] : [0, 0]);
-  const moved = (at, along, k) => along.map((value, n) => value + by(n, middle ?? at[n])[k]);
-  for (const [x, y] of [["x", "y"], ["x0", "y0"], ["x1", "y1"]]) {
-    if (!(x in mark)) continue;
-    const [us, vs] = [mark[x], mark[y]].map((at) => (at.length === undefined ? [at] : at)), single = us !== mark[x];
-    const made = [moved(us, us, 0), moved(us, vs, 1)];
-    if (mark.units) mark.units = mark.units.map(([from, unit, axis]) => [from - unit * by(0, us[0])[axis], unit, axis]);
-    [mark[x], mark[y]] = single ? made.map(([at]) => at) : made;
+  const by = (x, y) => (y > floor ? [across / 2, down] : x > end ? [across, down] : [0, 0]);
+  if (mark.mark === "Line") {
+    const moves = Array.from(mark.x, (x, k) => by(x, mark.y[k]));
+    [mark.x, mark.y] = [mark.x, mark.y].map((at, axis) => at.map((value, k) => value + moves[k][axis]));
+    return;
   }
+  const move = "x1" in mark ? by((mark.x0 + mark.x1) / 2, mark.y0) : by(mark.x, mark.y);
+  for (const name of PLACES) if (name in mark) mark[name] += move["xy".indexOf(name[0])];
+  mark.units &&= mark.units.map(([from, unit, axis]) => [from - unit * move[axis], unit, axis]);
 }
 
 // Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the row between them is
