@@ -70,20 +70,17 @@ def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kern
 
 def ends_of(control, others):
     """Return the extreme values of a control, or all options, except its present value."""
+    initial = control["initial"]
     match control["kind"]:
         case "choice":
             values = [value for value, _ in control["options"]]
-            offered = [owner in (None, others[control["of"]]) for owner in control["owners"]] or [
-                True
-            ] * len(values)
-            initial, ends = (
-                values.index(control["initial"]),
-                [k for k, is_one in enumerate(offered) if is_one],
-            )
+            owners = control["owners"] or [None for _ in values]
+            ends = [k for k, one in enumerate(owners) if not one or one == others[control["of"]]]
+            initial = values.index(initial)
         case "flag":
-            initial, ends = control["initial"], [False, True]
+            ends = [False, True]
         case _:
-            initial, ends = control["initial"], [control["low"], control["high"]]
+            ends = [control["low"], control["high"]]
     return initial, [end for end in ends if end != initial]
 
 
@@ -222,8 +219,7 @@ def test_pictures_are_saved(explorer):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<?xml")):
         with explorer.page.expect_download() as download:
             explorer.press(kind)
-        with open(download.value.path(), "rb") as saved:
-            assert saved.read().startswith(start)
+        assert download.value.path().read_bytes().startswith(start)
 
 
 @SOME
@@ -256,14 +252,6 @@ FIT = """() => {
 }"""
 
 
-#: Mistakes in the explorer of two phases whose calls stand beside a long status.
-LONG_STATUS = [
-    k
-    for k, (name, _) in enumerate(TABLES["two_phase"]["mistake"]["options"])
-    if name in ("null", "dtype", "no device")
-]
-
-
 def fits(explorer):
     inside, outside, contrast = explorer.page.evaluate(FIT)
     return inside <= outside and contrast > 7
@@ -290,7 +278,12 @@ def test_it_fits_the_width_and_can_be_read_in_both_languages(explorer):
 
 @pytest.mark.parametrize(
     "explorer, field, at",
-    [("tiles", "time", 1)] + [("two_phase", "mistake", at) for at in LONG_STATUS],
+    [("tiles", "time", 1)]
+    + [  # calls beside a long status
+        ("two_phase", "mistake", k)
+        for k, (name, _) in enumerate(TABLES["two_phase"]["mistake"]["options"])
+        if name in ("null", "dtype", "no device")
+    ],
     indirect=["explorer"],
 )
 @pytest.mark.sampled(2)

@@ -48,7 +48,7 @@ def test_a_hint_says_the_element_of_a_bar_between_two(explorer):
 
 def test_moving_without_a_button_chooses_nothing(explorer):
     explorer.reset()
-    explorer.canvas("taken").hover(position=explorer.point("taken", 3, 0.1))
+    hint(explorer, "taken", 3, 0.1)
     explorer.settle()
     assert explorer.state() == explorer.subject.state()
 
@@ -59,9 +59,9 @@ def test_outside_the_axes_nothing_is_shown(explorer):
     assert explorer.page.locator("[data-panel=taken] .ae-hint").is_hidden()
 
 
-def mirrored(array, ends, scale):
-    low, high = ends
-    return low * high / array if scale == "log" else low + high - array
+def mirrored(array, ends):
+    low, high = ends["low"], ends["high"]
+    return low * high / array if ends.get("scale") == "log" else low + high - array
 
 
 @pytest.mark.parametrize("panel", ["norm", "arrives", "gradInputOut"])
@@ -69,14 +69,9 @@ def test_numbers_that_are_not_drawn_are_noticed(explorer, panel):
     axes, text, arrays = shown(explorer, panel)
     wrong = {}
     for mark in text["marks"]:
-        if mark["mark"] == "Heat":
-            wrong[mark["values"]] = mirrored(
-                arrays[mark["values"]], (mark["low"], mark["high"]), "linear"
-            )
-        elif "x" in mark:
-            wrong[mark["y"]] = mirrored(
-                arrays[mark["y"]], (text["y"]["low"], text["y"]["high"]), text["y"]["scale"]
-            )
+        name, ends = ("values", mark) if mark["mark"] == "Heat" else ("y", text["y"])
+        if name in mark:
+            wrong[mark[name]] = mirrored(arrays[mark[name]], ends)
     found = panel_picture.misplaced(explorer, axes, [text], {**arrays, **wrong})
     assert [words.split(":")[0] for words in found] == [panel]
 

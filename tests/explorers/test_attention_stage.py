@@ -5,26 +5,12 @@ from math import exp, inf, nan
 
 import numpy as np
 import pytest
-from panelled_explorer import mark, marks, stage
+from panelled_explorer import HELD, mark, marks, stage
 from pytest import approx
 
 from aclnn_viz.pictures.marks import Band, Bars, Box, Grip, Heat, Line, Rule
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, PALE
 from aclnn_viz.pictures.text import unmarked
-
-STATES = [
-    {},
-    {"swept": 1.6},
-    {"sparseMode": 2, "block": 5, "swept": 2.0},
-    {"sparseMode": 0, "swept": 0.0},
-    {"sparseMode": 1, "block": 3, "swept": 0.4},
-    {"sparseMode": 2, "shape": 2, "column": 1, "swept": 0.6},
-    {"sparseMode": 4, "row": 9, "swept": 0.3},
-    {"sparseMode": 6, "row": 0, "block": 16, "scaleValue": -1.5},
-    {"shape": 2, "row": 2, "swept": 0.5},
-    {"shape": 3, "row": 15, "column": 15, "block": 5, "swept": 0.9},
-]
-
 
 opened = partial(stage, "flash_attention_score", dtype="float64")
 near = partial(approx, abs=1e-13, nan_ok=True)
@@ -44,7 +30,7 @@ def sees(mode, given, i, j, queries, keys) -> bool:
     ][mode]
 
 
-@pytest.mark.parametrize("values", STATES, ids=str)
+@pytest.mark.parametrize("values", HELD["formulas"]["flash_attention_score"], ids=str)
 def test_it_shows_what_the_formulas_of_attention_say(values):
     subject, data, found = opened(**values)
     given, state, shown = data.inputs, data.state, subject.show(data)

@@ -1,5 +1,6 @@
-"""Every explorer without a browser: each control answers, its panels fit, and its state is exported in every form."""
+"""Every explorer without a browser: each control answers, panels fit, captions say what is seen, states are exported."""
 
+import re
 from contextlib import closing
 from random import Random
 
@@ -18,6 +19,7 @@ from together import in_one
 from aclnn_viz import explore
 from aclnn_viz.explorers import explorers, subject_of
 from aclnn_viz.explorers.state import StateError, controls
+from aclnn_viz.pictures.text import unmarked
 
 #: Controls of one machine for tiles and zoom, which change few numbers of one instruction.
 OF_TILES = {"soc", "cores", "unified_buffer", "schedule"}
@@ -69,3 +71,21 @@ def test_what_cannot_be_shown_is_said_beside_its_control(name, rows):
         with pytest.raises(StateError) as caught:
             computed(name, **values)
         assert caught.value.field == field and str(caught.value).startswith(text)
+
+
+@in_one
+@pytest.mark.parametrize(
+    "name, values, text", [(name, *row) for name, rows in HELD["said"].items() for row in rows]
+)
+def test_the_caption_says_what_is_seen(name, values, text):
+    subject, data = computed(name, **values)
+    said = unmarked(subject.said(data))
+    assert re.fullmatch(".*".join(map(re.escape, text.split("…"))), said), said
+
+
+def test_the_largest_picture_in_float64_passes_its_lifted_test():
+    large = {"height": 96, "width": 96, "grid_height": 48, "grid_width": 48}
+    with closing(explore("grid_sampler_2d", dtype="float64", **large)) as explorer:
+        assert_lifted_test_judges(explorer, "inputGrad")
+        # each number of input, grid and gradOutput
+        assert explorer.lifted("cpp").count(",") > 96 * 96 + 3 * 48 * 48 - 100

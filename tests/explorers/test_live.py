@@ -65,12 +65,15 @@ def other_bits(made, folder):
 
 STEPS = {
     **{
-        name: lambda xp, x, y, name=name: getattr(xp, name)(x, y)
-        for name in "minimum maximum equal less_equal remainder".split()
-    },
-    **{
-        name: lambda xp, x, y, name=name: getattr(xp, name)(x)
-        for name in "floor ceil round sqrt isnan isfinite abs".split()
+        name: lambda xp, *given, name=name, many=many: getattr(xp, name)(*given[:many])
+        for many, names in enumerate(
+            (
+                "floor ceil round sqrt isnan isfinite abs",
+                "minimum maximum equal less_equal remainder",
+            ),
+            1,
+        )
+        for name in names.split()
     },
     "arithmetic": lambda xp, x, y: (x + y) * 3.0 - x / y,
     "where": lambda xp, x, y: xp.where(x > y, x, 0.25),

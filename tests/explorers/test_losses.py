@@ -6,28 +6,17 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose as assert_close
 from numpy.testing import assert_array_equal
-from panelled_explorer import mark, marks, panel, stage
+from panelled_explorer import HELD, mark, marks, panel, stage
 from pytest import approx
 
 from aclnn_viz.explorers import losses
 from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
 
-STATES = pytest.mark.parametrize(
-    "values",
-    [
-        {},
-        {"labelSmoothing": 0.2, "weightOptional": False, "lead": 8.0},
-        {"reduction": "none", "labelSmoothing": 1.0, "row": 4},
-        {"reduction": "sum", "moved": [(1, 2, 0.0, 0.4), (1, 5, 0.0, 0.3)], "ignored": 0.3},
-    ],
-)
-
-
 opened = partial(stage, "cross_entropy_loss", dtype="float64")
 
 
-@STATES
+@pytest.mark.parametrize("values", HELD["formulas"]["cross_entropy_loss"])
 def test_bars_targets_and_distances_are_those_of_the_formula(values):
     subject, data, found = opened(**values)
     state, given, shown = data.state, data.inputs, subject.show(data)

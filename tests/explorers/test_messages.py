@@ -44,23 +44,16 @@ def explorer(request):
     made.close()
 
 
+def tell(explorer, method, **what):
+    explorer._handle_msg({"content": {"data": {"method": method, **what}}, "buffers": []})
+
+
 def update(explorer, state):
-    explorer._handle_msg(
-        {
-            "content": {"data": {"method": "update", "state": state, "buffer_paths": []}},
-            "buffers": [],
-        }
-    )
+    tell(explorer, "update", state=state, buffer_paths=[])
 
 
 def move(explorer, values):
     update(explorer, {"values": explorer.initial | values})
-
-
-def custom(explorer, content):
-    explorer._handle_msg(
-        {"content": {"data": {"method": "custom", "content": content}}, "buffers": []}
-    )
 
 
 def known(explorer):
@@ -85,7 +78,8 @@ def test_strange_messages(explorer, record_property):
                 update(explorer, {draw.choice(OTHERS): draw.choice(STRANGE)})
                 assert explorer.picture is picture
             case "lift":
-                custom(explorer, draw.choice([{"lift": draw.choice(STRANGE)}, *STRANGE]))
+                lift = {"lift": draw.choice(STRANGE)}
+                tell(explorer, "custom", content=draw.choice([lift, *STRANGE]))
         assert (
             explorer.values.keys() == explorer.initial.keys() and len(str(explorer.problem)) < 3000
         )

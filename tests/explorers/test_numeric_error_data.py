@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from machine import sampled
-from panelled_explorer import mark, marks
+from panelled_explorer import HELD, mark, marks
 
 from aclnn_viz.accuracy.standard import at_least, at_most, none
 from aclnn_viz.arrays.plan import HOST
@@ -112,16 +112,7 @@ def test_the_spread_is_what_inputs_one_ulp_away_do():
     assert np.median(data.spread) > 0.1
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        {"fault": "slight", "dtype": "bfloat16", "plan": "kit"},
-        {},
-        {"fault": "formula"},
-        {"fault": "seldom"},
-        {"operator": "grid_sampler_2d"},
-    ],
-)
+@pytest.mark.parametrize("values", HELD["formulas"]["numeric_error"])
 def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
     data = judged(**values)
     e, shown = data.errors, show(data)

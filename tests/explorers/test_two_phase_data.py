@@ -62,6 +62,11 @@ def ended(**values):
     return subject().compute(State(**values))
 
 
+def of_calls(data, kind):
+    """Return the marks of a kind in the list of calls."""
+    return marks(show(data), "calls", kind)
+
+
 @OPERATORS
 @pytest.mark.parametrize("mistake", MISTAKES)
 @pytest.mark.sampled(60)
@@ -160,7 +165,7 @@ def test_the_panel_lists_every_call_and_marks_the_first_that_fails():
     data = ended(operator="rms_norm", mistake="shape")
     listed = rows(data.calls)
     assert [call for row in listed for call in row.calls] == data.calls
-    words = [note.text for note in marks(show(data), "calls", Note)]
+    words = [note.text for note in of_calls(data, Note)]
     assert [text for text in words if text.startswith("✗")] == [
         "✗ aclnnRmsNormGradGetWorkspaceSize"
     ]
@@ -240,7 +245,7 @@ def test_wrong_outputs_have_stripes_where_they_were_copied_to():
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_chosen_mistake_opens_at_its_call(mistake):
     data = ended(mistake=mistake)
-    (chosen,) = (box for box in marks(show(data), "calls", Box) if box.kind == READ)
+    (chosen,) = (box for box in of_calls(data, Box) if box.kind == READ)
     row = rows(data.calls)[int(chosen.y0 + 0.5)]
     assert row.call.status or row.misuse or not (data.misuse or data.failing is not None), mistake
     assert mistake != "none" or row.call.function == "aclrtSynchronizeStream"
@@ -251,11 +256,11 @@ def test_the_mistake_lies_over_the_work_that_is_still_queued():
     queue = lives(data)["queue"]
     at = next(k for k, row in enumerate(rows(data.calls)) if row.misuse)
     assert queue.born < at < queue.died and (0, 5) in existing(data)[1]
-    over = [(box.y0 + box.y1) / 2 for box in marks(show(data), "calls", Box) if box.kind == WRONG]
+    over = [(box.y0 + box.y1) / 2 for box in of_calls(data, Box) if box.kind == WRONG]
     assert over == [at]
-    (arrow,) = marks(show(data), "calls", Arrows)
+    (arrow,) = of_calls(data, Arrows)
     assert arrow.y + arrow.dy == pytest.approx(queue.died)  # after synchronise
-    assert not marks(show(ended(mended=True)), "calls", Arrows)
+    assert not of_calls(ended(mended=True), Arrows)
 
 
 @pytest.mark.parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
@@ -263,7 +268,7 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     lines = {}
     for mended in (False, True):
         data = ended(mistake=mistake, mended=mended)
-        (grip,) = marks(show(data), "calls", Grip)
+        (grip,) = of_calls(data, Grip)
         ((low, high, axis),) = grip.units
         assert grip.sets == ("mended",) and axis == 1
         assert low + high * grip.y == pytest.approx(float(mended))
@@ -273,7 +278,7 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     line = right[home].call.function
     assert line in grip.label
     assert astray == len(wrong) or wrong[astray].call.function == line
-    assert READ in [box.kind for box in marks(show(data), "calls", Box) if box.y0 + 0.5 == home]
+    assert READ in [box.kind for box in of_calls(data, Box) if box.y0 + 0.5 == home]
 
 
 @in_one
@@ -288,7 +293,7 @@ def test_the_list_of_calls_is_as_high_with_a_mistake_as_without(mistake):
 
 def test_pointing_at_a_call_says_it_and_its_status():
     data = ended(mistake="freed")
-    (spots,) = marks(show(data), "calls", Spots)
+    (spots,) = of_calls(data, Spots)
     listed = rows(data.calls)
     for k, (row, text) in enumerate(zip(listed, spots.texts, strict=True)):
         assert text.startswith(row.call.code) and spots.sets[k] == (("call", k),)

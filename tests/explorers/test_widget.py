@@ -16,7 +16,7 @@ from aclnn_viz import case, operator
 from aclnn_viz.explorers import explore
 from aclnn_viz.explorers.by_operator.grid_sampler_2d_data import State, compute
 from aclnn_viz.explorers.device import DeviceOfState
-from aclnn_viz.explorers.state import StateError
+from aclnn_viz.explorers.state import StateError, build, changed
 from aclnn_viz.explorers.subject import Subject
 
 
@@ -36,8 +36,9 @@ def shown(explorer):
 
 
 def test_the_picture_is_that_of_the_state(explorer):
-    move(explorer, rotate=40.0, paddingMode=1, row=3, column=2)
-    data = compute(State(rotate=40.0, paddingMode=1, row=3, column=2))
+    values = {"rotate": 40.0, "paddingMode": 1, "row": 3, "column": 2}
+    move(explorer, **values)
+    data = compute(State(**values))
     arrays, panels = explorer.subject.drawn(data)
     for name, array in shown(explorer).items():
         np.testing.assert_array_equal(array, np.asarray(arrays[name], np.float32), err_msg=name)
@@ -242,3 +243,16 @@ def test_a_viewer_without_widgets_gets_the_call_and_the_words(explorer):
     assert plain == f"{explorer!r}\n\n{explorer.words['text']}"
     explorer.close()
     assert repr(explorer) == 'av.explore("grid_sampler_2d")'
+
+
+def test_what_differs_from_the_defaults_makes_the_same_state_again():
+    state = build(State, {"rotate": 30, "paddingMode": 0, "moved": [[1, 2, 0.5, -0.25]]})
+    assert changed(state) == {"rotate": 30.0, "paddingMode": 0, "moved": ((1, 2, 0.5, -0.25),)}
+    assert build(State, changed(state)) == state and changed(State()) == {}
+
+
+def test_no_explorer_of_another_name():
+    with pytest.raises(
+        ValueError, match="no such explorer: got 'conv'; open one of hardswish, .*two_phase"
+    ):
+        explore("conv")

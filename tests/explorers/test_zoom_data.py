@@ -178,11 +178,14 @@ def test_a_term_has_an_element_for_each_of_the_first_output():
 
 def test_a_step_that_takes_two_elements_of_a_term_is_refused():
     part, step = Term("x"), Term("y")
-    step.links = Link(part, np.array([0, 1])), Link(part, np.array([0, 1]))
-    assert (same_element([step], step, 2)[part] == [0, 1]).all()
-    step.links = Link(part, np.array([0, 1])), Link(part, np.array([1, 0]))
+
+    def taken(*second):
+        step.links = [Link(part, np.array(elements)) for elements in ((0, 1), second)]
+        return same_element([step], step, 2)[part]
+
+    assert (taken(0, 1) == [0, 1]).all()
     with pytest.raises(ValueError, match="several elements of x"):
-        same_element([step], step, 2)
+        taken(1, 0)
 
 
 def test_a_fault_of_the_program_is_seen_at_the_instruction_where_it_begins():

@@ -60,13 +60,14 @@ def test_of_many_elements_the_worst_is_drawn():
 
 
 def test_a_run_on_one_axis_shares_truth_format_and_shape():
-    with pytest.raises(ValueError, match="another truth for b"):
-        error_runs({"a": few([1], [1]), "b": few([1], [2])})
-    with pytest.raises(ValueError, match=r"got float16 \[1\] and float16 \[2\]"):
-        error_runs({"a": few([1], [1]), "b": few([1, 1], [1, 1])})
-    for count in (0, 6):
-        with pytest.raises(ValueError, match=f"1 to 5 runs: got {count}"):
-            error_runs({str(k): few([1], [1]) for k in range(count)})
+    one = few([1], [1])
+    for named, said in (
+        ({"a": one, "b": few([1], [2])}, "another truth for b"),
+        ({"a": one, "b": few([1, 1], [1, 1])}, r"got float16 \[1\] and float16 \[2\]"),
+        *((dict.fromkeys("abcdef"[:many], one), f"1 to 5 runs: got {many}") for many in (0, 6)),
+    ):
+        with pytest.raises(ValueError, match=said):
+            error_runs(named)
 
 
 def test_no_element_within_its_bound_is_drawn_above_the_band():

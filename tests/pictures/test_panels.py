@@ -102,9 +102,7 @@ def test_the_browser_gets_every_number_of_every_mark():
             panel.span,
             panel.pick,
         )
-        assert [(one["x"]["low"], one["x"]["high"]), (one["y"]["low"], one["y"]["high"])] == list(
-            limits(panel)
-        )
+        assert [(one[axis]["low"], one[axis]["high"]) for axis in "xy"] == [*limits(panel)]
         for mark, drawn in zip(panel.marks, one["marks"], strict=True):
             assert drawn.pop("mark") == type(mark).__name__
             for field, value in drawn.items():

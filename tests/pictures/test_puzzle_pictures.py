@@ -25,12 +25,12 @@ def marks(found, kind, panel=None):
     ]
 
 
-def outlined(found, name, kind=READ):
-    """Return the cells of a panel with a box of a kind, as (row, column)."""
+def outlined(found, name):
+    """Return the cells of a panel with a box, as (row, column)."""
     return {
         (round((box.y0 + box.y1) / 2), round((box.x0 + box.x1) / 2))
         for box in marks(found, Box, name)
-        if box.kind == kind
+        if box.kind == READ
     }
 
 
