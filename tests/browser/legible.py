@@ -2,9 +2,9 @@
 
 from contextlib import contextmanager
 
-# Each canvas records its words since it was cleared: [text, left, top, right, bottom, clip].
+# Each canvas records since it was cleared its words, [text, left, top, right, bottom, clip], and the ends of what is dashed.
 LISTEN = """() => {
-    const of = CanvasRenderingContext2D.prototype, own = {}, clips = new WeakMap(), rects = new WeakMap();
+    const of = CanvasRenderingContext2D.prototype, own = {}, clips = new WeakMap(), rects = new WeakMap(), paths = new WeakMap();
     const clip = (context) => clips.get(context) ?? clips.set(context, [null]).get(context);
     const placed = (context, x0, y0, x1, y1) => {
         const m = context.getTransform(), corners = [[x0, y0], [x1, y0], [x0, y1], [x1, y1]];
@@ -12,8 +12,18 @@ LISTEN = """() => {
         const ys = corners.map(([x, y]) => (m.b * x + m.d * y + m.f) / devicePixelRatio);
         return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
     };
+    const dash = (context, places) => {
+        if (!context.canvas.dashed || !context.getLineDash().length) return;
+        const [xs, ys] = [0, 1].map((k) => places.map((place) => place[k]));
+        context.canvas.dashed.push(placed(context, Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)));
+    };
     const before = {
-        clearRect() { this.canvas.words = []; },
+        clearRect() { this.canvas.words = []; this.canvas.dashed = []; },
+        beginPath() { paths.set(this, []); },
+        moveTo(x, y) { paths.get(this)?.push([x, y]); },
+        lineTo(x, y) { paths.get(this)?.push([x, y]); },
+        stroke() { dash(this, paths.get(this)); },
+        strokeRect(x, y, wide, tall) { dash(this, [[x, y], [x + wide, y + tall]]); },
         save() { clip(this).push(clip(this).at(-1)); },
         restore() { if (clip(this).length > 1) clip(this).pop(); },
         rect(x, y, wide, tall) { rects.set(this, placed(this, x, y, x + wide, y + tall)); },

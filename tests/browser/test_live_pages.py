@@ -4,7 +4,6 @@ from pathlib import Path
 from unittest.mock import patch
 from urllib.parse import unquote, urlsplit
 
-import legible
 import numpy as np
 import pytest
 from machine import SOAK
@@ -37,13 +36,15 @@ MOVE = """async ([field, count]) => {
 SAID = """() => [...document.querySelectorAll(".caption, .ae-headline li"), document.querySelector(".ae-twin pre")].map((at) => at.textContent)"""
 
 
+def fresh(browser, **more):
+    return browser.new_context(offline=True, locale="en-GB", **more).new_page()
+
+
 class Page:
     """A page open in a browser without network."""
 
     def __init__(self, browser, address):
-        self.page = browser.new_context(
-            offline=True, locale="en-GB", reduced_motion="reduce"
-        ).new_page()
+        self.page = fresh(browser, reduced_motion="reduce")
         self.asked, self.faults = [], []
         self.page.on("request", lambda request: self.asked.append(request.url.partition("#")[0]))
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
@@ -141,10 +142,9 @@ def page(browser, sampler):
     assert made.faults == []
 
 
-def moving(browser, address, script=""):
-    """Return a page whose reader allows motion, and which runs a script first."""
-    page = browser.new_context(offline=True, locale="en-GB").new_page()
-    page.add_init_script(script)
+def moving(browser, address):
+    """Return a page whose reader allows motion."""
+    page = fresh(browser)
     page.goto(address)
     page.wait_for_function(READY)
     return page
@@ -296,19 +296,6 @@ def test_what_an_address_asks_for_and_the_page_cannot_move_is_said_beside_its_fi
     assert page.faults == []
 
 
-def test_words_that_are_not_there_in_a_state_are_not_drawn(browser, saved):
-    path, _ = saved("cross_entropy_loss", held=1)
-    page = moving(browser, path.as_uri(), f"({legible.LISTEN})()")
-    page.locator(".more > summary").click()
-    page.wait_for_function("[...document.querySelectorAll('canvas')].every(({ words }) => words)")
-    drawn = page.evaluate(
-        "[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))"
-    )
-    assert (
-        "class" in drawn and [text for text in drawn if "NaN" in text or "an ignored" in text] == []
-    )
-
-
 def test_what_is_no_state_in_an_address_is_left_out(page):
     before = page.said()
     texts = """moved=null moved=5 moved="x" moved=[[99999,0,1,1]] moved=[[-1,0,1,1]] moved=[[0,0,null,1]]
@@ -328,8 +315,7 @@ def test_a_module_is_opened_by_the_loader_of_anywidget(browser, tmp_path):
         explorer.save(tmp_path / "one.mjs")
         explorer.save(tmp_path / "one.mjs")  # over its own
         explorer.close()
-    context = browser.new_context(offline=True, locale="en-GB", reduced_motion="reduce")
-    page, faults = context.new_page(), []
+    page, faults = fresh(browser, reduced_motion="reduce"), []
     page.on("pageerror", lambda fault: faults.append(str(fault)))
     (tmp_path / "host.html").write_text(
         '<!doctype html><body lang="fr"><div id="host"></div></body>'

@@ -37,9 +37,9 @@ def opened(browser, saved):
         )
         contexts.append(context)
         page = context.new_page()
+        page.add_init_script(f"({legible.LISTEN})()")
         page.goto(path.as_uri())
         page.wait_for_selector("canvas[data-axes]")
-
         return page, data
 
     yield show
@@ -99,16 +99,17 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
     page.locator(".ae-grip[role=slider]").focus()
     for key, row in ("ArrowDown", "2"), ("ArrowDown", "2"), ("ArrowUp", "1"):
         page.keyboard.press(key)
-        assert page.locator("[data-field=row]").input_value() == row
+        assert held(page)[0] == row
     page.locator("[data-field=row]").fill("9")
     assert held(page)[0] == "2"
 
 
 def test_a_phone_shows_one_matrix_above_the_other(opened):
     page, data = opened("max_pool_with_indices", 390)
-    with legible.listening(page):
-        page.locator(".ae-grip[role=slider]").press("ArrowUp")
-        assert "planes:" not in str(legible.faults(page))
+    link = [[1.5, 1.5, 1.5, 2.5], [2.5, 1.5, 2.5, 2.5], [1.5, 3.5, 1.5, 4.5], [3.5, 3.5, 3.5, 4.5]]
+    assert drawn(page, "planes", "")[1] == link
+    page.locator(".ae-grip[role=slider]").press("ArrowUp")
+    assert "planes:" not in str(legible.faults(page))
     sent, got = data.answer.gradient, data.answer.arrived
     below = [[c, len(sent) + 1 + r] for r, c in np.ndindex(got.shape)]
     said = page.evaluate(HINTS, ["planes", below])
@@ -117,10 +118,8 @@ def test_a_phone_shows_one_matrix_above_the_other(opened):
     assert held(page) == ["1", "0", "0.42"]
 
 
-def held(page):
-    return [
-        page.locator(f"[data-field={name}]").input_value() for name in ("row", "column", "sent")
-    ]
+def held(page, fields=("row", "column", "sent")):
+    return [page.locator(f"[data-field={name}]").input_value() for name in fields]
 
 
 def test_the_fields_follow_the_frame_that_plays_and_a_hand_takes_it_from_there(opened):
@@ -277,6 +276,79 @@ def test_a_drag_keeps_its_axes_and_the_hint_of_what_is_held(opened):
     assert page.evaluate(PLACE, one) != place
 
 
+# Returns the words on a panel, each with its x, and the ends of what is dashed, in units of its axes.
+DRAWN = """(name) => {
+    const canvas = document.querySelector(`[data-panel="${name}"] canvas`);
+    const { box, x: [x0, x1], y: [y0, y1] } = JSON.parse(canvas.dataset.axes);
+    const across = (x) => x0 + (x - box.left) / (box.right - box.left) * (x1 - x0), up = (y) => y0 + (y - box.bottom) / (box.top - box.bottom) * (y1 - y0);
+    const sorted = (one, two) => [Math.min(one, two), Math.max(one, two)];
+    return [canvas.words.map(([text, left, , right]) => [text, across((left + right) / 2)]), canvas.dashed.map(([left, top, right, bottom]) => {
+        const [[a, c], [b, d]] = [sorted(across(left), across(right)), sorted(up(top), up(bottom))];
+        return [a, b, c, d].map((end) => Number(end.toFixed(3)));
+    })];
+}"""
+
+
+def drawn(page, panel, word):
+    """Return where a word stands on a panel, as whole numbers, and the ends of what is dashed."""
+    words, dashed = page.evaluate(DRAWN, panel)
+    return [round(x) for text, x in words if text == word], dashed
+
+
+def drag(grip, *place):
+    """Drag a handle to a place in the window."""
+    page = grip.page
+    grip.hover()
+    page.mouse.down()
+    page.mouse.move(*place)
+    page.mouse.up()
+
+
+def test_bars_of_before_are_outlined_after_a_control_and_not_after_a_drag(opened):
+    page, data = opened("rms_norm")
+    page.evaluate(UNFOLDED)
+    page.wait_for_timeout(700)  # a movement is over
+    page.locator("[data-field=wrong]").check()
+    said, dashed = drawn(page, "taken", "dashed: before")
+    before = [[k - 0.4, min(y, 0), k + 0.4, max(y, 0)] for k, y in enumerate(data.answer.taken)]
+    np.testing.assert_allclose(dashed, before, atol=1e-3)
+    assert len(said) == 1
+    page.wait_for_timeout(700)
+    for place, arrow in (0, "▲"), (900, "▼"):
+        drag(page.locator(".ae-grip").first, 400, place)
+        assert drawn(page, "taken", "dashed: before") == ([], [])
+        assert drawn(page, "arrives", arrow)[0] == [data.state.element]
+
+
+def test_a_gradient_that_is_nan_says_so_and_the_first_state_does_not(opened):
+    page, data = opened("cross_entropy_loss")
+    page.evaluate(UNFOLDED)
+    page.wait_for_function("[...document.querySelectorAll('canvas')].every(({ words }) => words)")
+    words = page.evaluate(
+        "[...document.querySelectorAll('canvas')].flatMap(({ words }) => words.map(([text]) => text))"
+    )
+    assert "class" in words and not re.search("NaN|an ignored", str(words))
+    page.wait_for_timeout(700)
+    page.locator("[aria-label='ignore more and more rows']").click()
+    rows, classes = data.answer.softmax.shape
+    assert drawn(page, "gradient", "NaN") == ([*range(classes)], [])
+    assert drawn(page, "map", "NaN")[0] == [*range(classes)] * rows
+
+
+def test_weights_outside_are_dashed(opened):
+    page, _ = opened("grid_sampler_2d")
+    page.evaluate("location.hash = 'paddingMode=0&moved=[[5,15,0.98,0.2]]'")
+    page.wait_for_function(f"{STATE} > 1")
+    assert drawn(page, "taps", "")[1] == [[31.5, 18.2, 31.68, 18.5], [31.5, 18.5, 31.68, 19.2]]
+
+
+def test_a_hand_keeps_a_point_of_a_volume_on_its_slice(opened):
+    page, _ = opened("grid_sampler_3d")
+    for grip, end in enumerate(["-1", "1"], 1):
+        drag(page.locator(".ae-grip").nth(grip), 900 * int(end), 900 * int(end))
+        assert held(page, "xy") == [end, end]
+
+
 def test_a_class_lights_its_like(opened):
     page, _ = opened("cross_entropy_loss")
     for panel, y, other in (("row", 0.9, "map"), ("map", 6, "row")):
@@ -311,8 +383,8 @@ def some(listed):
 def inside(panel, x, y):
     """Return whether a place lies within both axes, away from their ends."""
     return all(
-        min(ends) + 1e-3 * abs(ends[1] - ends[0]) <= at <= max(ends) - 1e-3 * abs(ends[1] - ends[0])
-        for at, ends in zip((x, y), limits(panel))
+        1e-3 * (high - low) <= at - low <= 0.999 * (high - low)
+        for at, (low, high) in zip((x, y), map(sorted, limits(panel)))
     )
 
 
