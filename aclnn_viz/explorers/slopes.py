@@ -98,10 +98,8 @@ class Slope:
     state: object
 
     def panels(self, xp) -> list[Panel]:
-        finite = xp.isfinite(self.x)
-        low = xp.min(xp.where(finite, self.x, np.inf))
-        high = xp.max(xp.where(finite, self.x, -np.inf))
-        over, (x, y, slope) = _over(self, low, high), self.here
+        (low, high), (x, y, slope) = _ends(xp, self.x), self.here
+        over = _over(self, low, high)
         kinks = [
             Rule("x", self.kinks[k], choose(self.jumps(k), "", tr("kink") * (k < 3)), GUIDE)
             for k in range(self.kinks.size)
@@ -111,9 +109,9 @@ class Slope:
             *bare,
             ZERO,
             Line(self.x, self.slope, GRADIENT, "", 3.0),
-            *([Dots(self.kinks, self.at, INK, tr("slope at the point itself"), 4.5)][: len(kinks)]),
             Rule("x", x, kind=MOVED),
             Dots(point(x), point(slope), GRADIENT, "", 6.0),
+            *([Dots(self.kinks, self.at, INK, tr("slope at the point itself"), 4.5)][: len(kinks)]),
         )
         name = tr("slope {slope}: the share that comes back", slope=written(slope, ".3g"))
         under = Panel("slope", name, below, over, Axis(tr("slope")), 13, LOW, ("x",))
@@ -127,12 +125,14 @@ class Slope:
             Rule("x", x, kind=MOVED),
             Grip(x, y, ("x",), ((0.0, 1.0, 0),), tr("the dot on the curve"), MOVED, "place", "dot"),
         )
+        low, high = _ends(xp, self.y)
+        margin = 0.05 * (high - low + 1.0)  # the tangent, which moves, may be cut
         curve = Panel(
             "forward",
             tr("{output} over {name}: drag the dot", output=self.output, name=self.name),
             marks,
             over,
-            Axis(tr("{name}", name=self.output)),
+            Axis(tr("{name}", name=self.output), low - margin, high + margin),
             13,
             TALL,
         )
@@ -277,11 +277,16 @@ def _over(found: Slope, *ends) -> Axis:
     return Axis(tr("{name}, at {held}", name=found.name, held=said), *ends)
 
 
+def _ends(xp, values):
+    known = xp.where(xp.isfinite(values), values, 0.0)
+    return xp.min(known), xp.max(known)
+
+
 def _height(xp, found: Slope, label: str) -> Axis:
     """Return an axis of slopes, which stays while the dot moves: all up to 3, and those beside the dot."""
-    every = xp.where(xp.isfinite(found.slope), found.slope, 0.0)
-    low = xp.minimum(xp.clip(xp.min(every), -3.0, 0.0), xp.min(found.beside)) - 0.1
-    high = xp.maximum(xp.clip(xp.max(every), 1.0, 3.0), xp.max(found.beside)) + 0.1
+    low, high = _ends(xp, found.slope)
+    low = xp.minimum(xp.maximum(low, -3.0), xp.min(found.beside)) - 0.1
+    high = xp.maximum(xp.clip(high, 1.0, 3.0), xp.max(found.beside)) + 0.1
     return Axis(label, low, high)
 
 
