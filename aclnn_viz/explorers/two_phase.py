@@ -176,8 +176,7 @@ def program(data):
     for name in filter(stages.__contains__, PHASES):
         first, last = stages.index(name), stages.index(name) + stages.count(name) - 1
         marks.append(Box(0.0, first - 0.5, 1.0, last + 0.5, kind=GUIDE, filled=0.12))
-        if last > first or name == "phase 2":  # the long name of phase 1 has its row for itself
-            marks.append(Note(0.76, last, tr(stages[first]), "right", 0.16))
+        marks.append(Note(0.78, first, tr(name), "right"))
     for k, row in enumerate(listed):
         status = row.call.status
         sign = "✗ " if status or row.misuse else ""
@@ -185,7 +184,7 @@ def program(data):
             marks.append(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2))
         text = sign + row.name + f"  ×{len(row.calls)}" * (len(row.calls) > 1)
         marks += [
-            Note(0.03, k, text, "left", 0.78),
+            Note(0.03, k, text, "left", 0.58 if row.call.stage in PHASES else 0.78),
             Note(0.92, k, tr("handle") if status is None else str(status), "right"),
         ]
     clicks = [(("call", k),) for k in range(len(listed))]
@@ -324,7 +323,7 @@ def _sentence(data, row):
         )
     if row.misuse:
         return tr(
-            "[11:{call} returns 0, though the call is wrong.] [b:Only the emulator notices:] {text}.",
+            "[11:{call} returns 0, though the call is wrong:] {text}. [b:Only the emulator notices.]",
             text=tr(row.misuse[0].values["what"]),
             **names,
         )

@@ -267,9 +267,6 @@ class Program:
         done = [(call.function, call.status) for call in self.calls]
         if (self.op.aclnn_name, 0) in done and "aclrtSynchronizeStream" not in dict(done):
             self.call(RELEASE, "aclrtSynchronizeStream", Name("stream"))
-        ends = [("aclrtResetDevice", 0), ("aclFinalize",)]
-        if "stream" in self.values:
-            ends.insert(0, ("aclrtDestroyStream", Name("stream")))
         gone = {"destroyed": (self.main,), "leak": (self.main,)}.get(self.mistake, ())
         kept = (f"{self.main}_address",) if self.mistake in ("freed", "memory") else ()
         names = [tensor.name for tensor in self.tensors]
@@ -281,8 +278,11 @@ class Program:
         ]
         memory = [f"{name}_address" for name in names] + ["workspace"]
         handles += [("aclrtFree", Name(name)) for name in memory if name not in kept]
-        handles = [one for one in handles if self.values.get(one[1])]
-        for line in ends + handles if self.mistake == "finalize" else handles + ends:
+        handles.append(("aclrtDestroyStream", Name("stream")))
+        lines = [one for one in handles if self.values.get(one[1])]
+        lines.append(("aclrtResetDevice", 0))
+        lines.insert(0 if self.mistake == "finalize" else len(lines), ("aclFinalize",))
+        for line in lines:
             self.call(RELEASE, *line)
 
 

@@ -111,9 +111,11 @@ function traceDense(path, xs, ys, sx, sy) {
 
 function shortened(context, text, wide, size = TEXT) {
   if (widthOf(context, text, size) <= wide + 0.5) return text;
-  let kept = text.length;
-  while (kept > 1 && widthOf(context, `${text.slice(0, kept)}…`, size) > wide) kept -= 1;
-  return `${text.slice(0, kept)}…`;
+  const tail = /^\S{30}/.test(text) ? 16 : 0;  // a long name says by its end what it does
+  const cut = (kept) => `${text.slice(0, kept)}…${text.slice(text.length - tail)}`;
+  let kept = text.length - tail;
+  while (kept > 1 && widthOf(context, cut(kept), size) > wide) kept -= 1;
+  return cut(kept);
 }
 
 function wrapped(context, text, wide) {
