@@ -89,10 +89,11 @@ class Plane:
 
     def panels(self, xp) -> list[Panel]:
         k, many = self.chosen(xp), len(self.weights)
-        gone = xp.clip(self.state.sent * many - np.arange(float(many)), 0.0, 1.0)
+        gone = xp.clip(self.state.sent * many - np.arange(many), 0.0, 1.0)
         each = self.weights * self.gradient.ravel()[:many, None, None]
-        sending = xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0)
-        arrived = xp.where(self.state.sent < 1.0, sending, self.arrived)
+        arrived = xp.where(
+            self.state.sent < 1.0, xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0), self.arrived
+        )
         most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each))
         sends = each.reshape(many, -1)[self.senders, self.shared[:, None]] * (self.senders >= 0)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
@@ -107,7 +108,7 @@ class Plane:
     def plays(self) -> tuple[dict, ...]:
         n, columns, after = len(self.weights), self.gradient.shape[1], {"sent": 1.0}
         frames = [{"sent": k / n, "row": k // columns, "column": k % columns} for k in range(n)]
-        frames.append(frames[-1] | after)
+        frames += [frames[-1] | after]
         return sweep(tr("send the gradients back"), "sent", frames=frames, steps=n, after=after)
 
     def caption(self, xp):
@@ -144,12 +145,10 @@ class Plane:
         then = told(
             m > 1,
             "[b:No other output sends to what this one reads,] so nothing is added.",
-            message(
-                "Up to {m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]"
-            )
+            message("{m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]")
             if self.places
             else message(
-                "Up to {m} outputs send to the same element, [b:and it] [8:adds up] [b:what they send.]"
+                "{m} outputs send to the same element, [b:and it] [8:adds up] [b:what they send.]"
             ),
             m=written(m, "d"),
         )
@@ -209,12 +208,13 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     (height, columns), (rows, wide) = found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both = np.pad(found.gradient, ((0, tall - height), (0, GAP)), constant_values=np.nan)
-    below = np.full((tall - rows, wide), np.nan)
-    cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
+    cells = xp.concat(
+        [both, xp.concat([arrived, np.full((tall - rows, wide), np.nan)], axis=0)], axis=1
+    )
     r, c = np.indices(found.arrived.shape)
     ends = *_ends(found.read, c + far), *_ends(found.read, r)
     left, right, top, bottom = (element(xp, end, k) for end in ends)
-    gap, edge = (columns - (-0.2 if found.places else 0.5), far - 0.5), row + 0.0 * top
+    gap, edge = (columns + (0.2 if found.places else -0.5), far - 0.5), row + 0.0 * top
     down = edge - 0.5, top - 0.5, np.nan, edge + 0.5, bottom + 0.5  # nan where nothing is read
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
     head = tr("{output}: gradient of {input}", output=found.output, input=found.source)
@@ -229,13 +229,12 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     ]
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         x, takes = c + far, weights[r, c] != 0.0
-        tag = Box(x - 0.42, r + 0.14, x + 0.42, r + 0.48, "", READ, 1.0)
+        tag = Box(x - 0.47, r + 0.14, x + 0.47, r + 0.48, "", READ, 1.0)
         share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
         if found.inputs is not None:
-            value = f"{found.inputs[r, c]:.2g}"
-            rest = read[r, c] & ~takes
-            marks += only(xp, rest, replace(tag, label=f"{value} {found.source}", kind=GUIDE))
-            share = f"max {value}"
+            value = f"{found.source} {found.inputs[r, c]:.2g}"
+            marks += only(xp, read[r, c] & ~takes, replace(tag, label=value, kind=GUIDE))
+            share = f"{value} max"
         marks += only(xp, takes, replace(tag, label=share))
     marks += [
         cell(xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
@@ -270,30 +269,28 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
 
 def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
     """Return the gradients that the outputs `who` send to one of the elements of the chosen output `k`."""
-    many = who.size
+    many, none = who.size, who[0] < 0
+    slots = np.arange(many)
+    at, part = (xp.sum(xp.where(who == k, each, 0.0)) for each in (slots, parts))
+    who = xp.where(slots < none, k, who)  # one that sends nothing keeps its place
 
     def place(at, matrix):
-        columns = matrix.shape[1]
-        return tr(
-            "{row}, {column}",
-            row=written(at // columns, "d"),
-            column=written(at % columns, "d"),
-        )
+        wide = matrix.shape[1]
+        return tr("{row}, {column}", row=written(at // wide, "d"), column=written(at % wide, "d"))
 
-    named = [(n, choose(who[n] < 0, place(who[n], found.gradient), "")) for n in range(many)]
-    at, part = (xp.sum(xp.where(who == k, each, 0.0)) for each in (np.arange(many), parts))
+    named = [(n, choose(who[n] < 0, place(who[n], found.gradient), "")) for n in slots]
     return Panel(
         "adds",
         told(
-            who[0] < 0,
-            "element {place} of {output} adds up",
-            "no element of {output} gets a gradient",
-            output=found.output,
+            none,
+            "element {place} of the gradient of {input} adds up",
+            "no element of {input} gets a gradient",
+            input=found.source,
             place=place(shared, found.arrived),
         ),
         (
             ZERO,
-            Bars(np.arange(many), parts, INK, tr("gradient that an output sends"), 0.7),
+            Bars(slots, parts, INK, tr("gradient that an output sends"), 0.7),
             Bars(
                 point(many + 0.5),
                 point(xp.sum(parts)),

@@ -96,7 +96,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
     shared = counts[read].max()
     who = "copies of this row" if found.places else "outputs"
-    assert (f"Up to {shared} {who} send" if shared > 1 else "No other output") in said
+    assert (f". {shared} {who} send" if shared > 1 else "No other output") in said
     low, high = (f"{end(weights[read]):.4g}" for end in (np.min, np.max))
     pooled = found.inputs is not None
     if not pooled:
@@ -119,9 +119,9 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
         wanted = {at: f"×{weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
             *least, most = np.sort(data.inputs["self"][0, 0][seen])
-            wanted = {tuple(np.argwhere(read)[0]): f"max {most:.2g}"}
+            wanted = {tuple(np.argwhere(read)[0]): f"self {most:.2g} max"}
             assert {box.label for box in framed(shown, GUIDE)} == {
-                f"{one:.2g} self" for one in least
+                f"self {one:.2g}" for one in least
             }
         assert tags == wanted
     sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
