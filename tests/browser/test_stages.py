@@ -96,6 +96,7 @@ def test_all_that_a_hand_moves_goes_by_keys(name, opened):
 
 def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
     page, _ = opened("max_pool_with_indices")
+    assert drawn(page, "planes", "")[1][3] == [4.5, 2.5, 6.5, 2.5]  # below the link, to its window
     page.locator(".ae-grip[role=slider]").focus()
     for key, row in ("ArrowDown", "2"), ("ArrowDown", "2"), ("ArrowUp", "1"):
         page.keyboard.press(key)
@@ -106,12 +107,12 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
 
 def test_a_phone_shows_one_matrix_above_the_other(opened):
     page, data = opened("max_pool_with_indices", 390)
-    link = [[1.5, 1.5, 1.5, 2.5], [2.5, 1.5, 2.5, 2.5], [1.5, 3.5, 1.5, 4.5], [3.5, 3.5, 3.5, 4.5]]
+    link = [[1.5, 1.5, 1.5, 2.5], [2.5, 1.5, 2.5, 2.5], [1.5, 3.8, 1.5, 5.5], [3.5, 3.8, 3.5, 5.5]]
     assert drawn(page, "planes", "")[1] == link
     page.locator(".ae-grip[role=slider]").press("ArrowUp")
     assert "planes:" not in str(legible.faults(page))
     sent, got = data.answer.gradient, data.answer.arrived
-    below = [[c, len(sent) + 1 + r] for r, c in np.ndindex(got.shape)]
+    below = [[c, len(sent) + 2 + r] for r, c in np.ndindex(got.shape)]
     said = page.evaluate(HINTS, ["planes", below])
     assert said == [f"gradInput[{r}, {c}] = {got[r, c]:.4g}" for r, c in np.ndindex(got.shape)]
     page.locator("[data-field=sent]").fill("0.42")

@@ -127,12 +127,17 @@ class Frame extends Marks {
     context.strokeRect(x + 1, y - 5, 20, 10);
   }
 
-  bar(context, { map, low, high, values }, step, height) {
+  bar(context, { map, low, high, values, bright }, step, height) {
     const roots = map === "roots", [from, to] = [number(low), roots ? tr("{high} (colour by square root)", { high: number(high) }) : number(high)], { theme } = this.kit;
     const [a, b] = [widthOf(context, from), widthOf(context, to)];
     const at = step(a + b + 78), y = height();
     if (values.every(Number.isNaN)) return;  // its room stays
     context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, 70, 8);
+    if (bright) {  // the lower half is the key to faded cells
+      Object.assign(context, { fillStyle: theme.back, globalAlpha: FADED });
+      context.fillRect(at + a + 4, y, 70, 4);
+      context.globalAlpha = 1;
+    }
     write(context, from, at, y, theme.text, TEXT, "left");
     write(context, to, at + a + 78, y, theme.text, TEXT, "left");
     if (!roots || !values.some(Number.isNaN)) return;

@@ -12,7 +12,8 @@ const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toEx
 
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {
-  line(context, { x, y, colour, dash, width }) {
+  line(context, mark) {
+    const { x, y, colour, dash, width } = mark;
     context.strokeStyle = colour;
     context.lineWidth = width;
     context.lineJoin = "round";
@@ -28,6 +29,24 @@ class Marks {
     context.beginPath();
     [...ends.slice(0, half), ...ends.slice(half).reverse()].forEach((k) => context.lineTo(this.sx(x[k]), this.sy(y[k])));
     context.fill();
+    context.globalAlpha = 1;
+    this.guides(context, mark);
+  }
+
+  // Between both ends of a link and the frames that it joins, which other cells part.
+  guides(context, mark) {
+    const { x: [from, to, , start, end], y: [up, over, , down, under] } = mark, grip = this.marks.find((one) => one.mark === "Grip"), box = this.marks[this.marks.indexOf(mark) + 1];
+    if (Number.isNaN(over + to)) return;  // it leads nowhere
+    const [column, row] = [grip.x, grip.y].map((at) => Math.round(at - 0.42) + 0.5), upright = this.spec.second;
+    const sides = [[from, up], [start, down]].map(([u, v]) => (upright ? [[u, u], [row, v]] : [[column, u], [v, v]]));
+    sides.push(...[[to, over], [end, under]].map(([u, v]) => (upright ? [[u, u], [v, box.y0]] : [[u, box.x0], [v, v]])));
+    context.setLineDash(DASHED);
+    context.lineWidth = 1.2;
+    for (const [us, vs] of sides) {
+      context.beginPath();
+      trace(context, us, vs, this.sx, this.sy);
+      context.stroke();
+    }
   }
 
   dots(context, mark) {
@@ -102,12 +121,17 @@ class Marks {
       if (top < most || top > bottom) beyond.push([(a + b) / 2, top < most]);
     }
     for (const [at, up] of beyond) write(context, up ? "▲" : "▼", at, up ? most + 6 : bottom - 6, this.kit.theme.text, SMALLEST);
-    const all = this.marks.filter((one) => one.mark === "Bars");
-    if (x.length < 4 && mark === all[0] && all.every((one) => one.y.every((value) => value === 0))) x.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, this.kit.theme.text));  // an empty frame says so
+    const all = this.marks.filter((one) => one.mark === "Bars"), named = x.filter((at) => !this.vacant(at)), ink = all.length > 1 ? mark.colour : this.kit.theme.text;
+    if (named.length < 4 && all.every((one) => one.y.every((value) => value === 0))) named.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, ink));  // an empty frame says so
     if (all.length > 1) return;
     this.remember(y);
     if (this.none) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
     else if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
+  }
+
+  // Whether a place of bars has no name: nothing stands there in this state.
+  vacant(at) {
+    return this.spec.x.ticks.some(([place, text]) => text === "" && Math.abs(at - place) <= 0.5);
   }
 
   // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
@@ -439,15 +463,15 @@ class Marks {
       context.globalAlpha = 1;
       return;
     }
-    const bare = label.replace(/^[^-\d]+| .*$/g, ""), ways = [[label, TEXT], [label, SMALLEST], [bare, TEXT]];
-    const alike = this.marks.filter((one) => one.filled === 1 && one.colour === colour).map((one) => one.label);  // all large, or none
-    const fits = (text, size) => widthOf(context, text, size) + 12 < wide, large = alike.every((one) => fits(one, TEXT));
+    const bare = label.replace(/^[^-\d]+| .*$/g, ""), brief = label.replace(/(\d) \D+$/, "$1"), ways = [[label, TEXT], [label, SMALLEST], [brief, SMALLEST], [bare, TEXT]];
+    const alike = this.marks.filter((one) => one.filled === 1).map((one) => one.label);  // all large, or none
+    const fits = (text, size) => widthOf(context, text, size) + (size === TEXT ? 12 : 8) < wide, large = alike.every((one) => fits(one, TEXT));
     const [short, sized] = tall > LINE && ways.find(([text, size]) => (text !== label || size !== TEXT || large) && fits(text, size)) || [];
     if (filled === 1 && !short) {  // without room: at the foot of its cell what has room, its first word or its weight, or a line
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)], foot = this.sy(row + 0.5) - 1;
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
-      const [word] = label.split(" "), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
-      const text = [label, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 10 <= w);
+      const word = label.split(" ").at(-1), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
+      const text = [label, brief, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 10 <= w);
       if (word === bare && text !== label) return;  // a number that is no weight has no sign of its own
       const high = text && h > 2 * footOf(h) + 4 ? footOf(h) : 3;
       context.fillStyle = colour;
@@ -592,7 +616,7 @@ class Marks {
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size);
-      if (this.sliced) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
+      if (this.sliced || this.spec.second) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
       write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }

@@ -29,15 +29,15 @@ function lowered(mark, [end, across, down, floor]) {
   mark.units &&= mark.units.map(([from, unit, axis]) => [from - unit * move[axis], unit, axis]);
 }
 
-// Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the row between them is
-// crossed by the link, from the column of the grip to the box that follows it. Adds to the arrays those of its own.
+// Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: of two rows between them
+// one is crossed by the link, from the column of the grip to the box that follows it. Adds to the arrays those of its own.
 function folded(panel, arrays) {
   const { folds, x, y, marks } = panel;
   if (!folds || folds.length || x.high - x.low <= BESIDE) return panel;
   const { values } = marks.find(({ mark }) => mark === "Heat"), { data, shape: [, columns] } = arrays[values];
   const known = [...data.keys()].filter((k) => !Number.isNaN(data[k])).map((k) => [k % columns, Math.floor(k / columns), data[k]]);
   const deep = (second) => Math.max(...known.map(([u, v]) => (second === u >= folds ? v + 1 : 0)));
-  const [upper, lower] = [deep(false), deep(true)], drop = upper + 1, down = drop + lower;
+  const [upper, lower] = [deep(false), deep(true)], drop = upper + 2, down = drop + lower;
   const ticks = [x.ticks.filter(([at]) => at < folds), x.ticks.filter(([at]) => at >= folds).map(([at, text]) => [at - folds, text])].sort((a, b) => b.length - a.length)[0];
   const second = (u) => u >= folds - 0.5, across = ticks.length, cells = new Float32Array(across * down).fill(NaN);
   for (const [u, v, value] of known) cells[second(u) ? (v + drop) * across + u - folds : v * across + u] = value;
@@ -48,20 +48,16 @@ function folded(panel, arrays) {
   const moved = (one, k) => {
     if (one.mark === "Heat") return { ...one, values: add(values, cells, [down, across]) };
     if (one.mark === "Line") {
-      const { x0, x1, y0 } = marks[k + 1], grip = marks.find(({ mark }) => mark === "Grip"), row = Math.round(grip.y - 0.42) + 0.5;
+      const { x0, x1 } = marks[k + 1], grip = marks.find(({ mark }) => mark === "Grip");
       const sides = [-0.5, 0.5].map((side) => Math.round(grip.x - 0.42) + side), ends = x0 === null ? [NaN, NaN] : [x0 - folds, x1 - folds];
-      const link = (name, x, y, more) => ({ ...one, x: add(`${one.x} ${name}`, x, [x.length]), y: add(`${one.y} ${name}`, y, [y.length]), ...more });
-      const faint = { width: 1.2, dash: DASHED };  // between a frame and the edge of its matrix
-      return [link("gap", [sides[0], ends[0], NaN, sides[1], ends[1]], [upper - 0.5, drop - 0.5, NaN, upper - 0.5, drop - 0.5]),
-        ...sides.map((at, side) => link(`above ${side}`, [at, at + 0 * ends[side]], [row, upper - 0.5], faint)),
-        ...ends.map((at, side) => link(`below ${side}`, [at, at], [drop - 0.5, y0 + drop], faint))];
+      return { ...one, x: add(one.x, [sides[0], ends[0], NaN, sides[1], ends[1]], [5]), y: add(one.y, [upper - 0.5, drop - 1.2, NaN, upper - 0.5, drop - 1.2], [5]) };
     }
-    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: down - 0.15, align: "left" } : one;
+    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: drop - 0.85, align: "left" } : one;
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
   };
-  const rows = [...y.ticks.slice(0, upper), ...y.ticks.slice(0, lower).map(([at, text]) => [at + drop, text])], low = down + 0.2, all = low - y.high;
-  return { ...panel, marks: marks.flatMap(moved), square: false, second: [0, drop], height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
+  const rows = [...y.ticks.slice(0, upper), ...y.ticks.slice(0, lower).map(([at, text]) => [at + drop, text])], low = down - 0.5, all = low - y.high;
+  return { ...panel, marks: marks.map(moved), square: false, second: [0, drop], height: Math.round(all * Math.min(FINGER, HIGHEST / all)) + 3 * LINE,
     x: { ...x, high: across - 0.5, ticks }, y: { ...y, low, ticks: rows } };
 }
 
@@ -159,7 +155,7 @@ class Drawing extends Frame {
       if (this.kit.crops && this.sliced) lowered(made, spec.folds);
       return made;
     });
-    const bars = this.marks.filter(({ mark }) => mark === "Bars"), last = ({ mark }) => mark === (this.sliced ? "Note" : this.none && "Bars");
+    const bars = this.marks.filter(({ mark }) => mark === "Bars"), last = ({ mark }) => mark === (this.sliced || spec.second ? "Note" : this.none && "Bars");
     this.none = bars.length === 1 && bars[0].y.every(Number.isNaN);  // nothing is drawn of it but words
     this.marks.sort((one, other) => last(one) - last(other));  // nothing strikes a word
     this.cells = this.marks.some(({ mark }) => mark === "Heat" || mark === "Image");
@@ -340,7 +336,7 @@ class Drawing extends Frame {
   nearest({ mark, x, y, label }, px, py) {
     let best = -1, least = Infinity;
     const over = this.sx.invert(px);
-    if (mark === "Bars" && this.spec.x.ticks.some(([at, text]) => text === "" && Math.abs(over - at) <= 0.5)) return { away: Infinity };  // an empty slot
+    if (mark === "Bars" && this.vacant(over)) return { away: Infinity };  // an empty slot
     for (let k = 0; k < x.length; k += 1) {
       const away = Math.abs(this.sx(x[k]) - px) + 0.01 * Math.abs(this.sy(y[k]) - py);
       if (away < least) [best, least] = [k, away];
