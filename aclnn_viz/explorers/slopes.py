@@ -59,7 +59,7 @@ def fields_with(op, others: list) -> list[tuple]:
         if low < x < high and x == round(x, 2) and found.jumps(k)
     ]
     share = np.abs(np.append(found.here[2], found.slope) - 0.5)
-    middle = 0 if share[0] != 0.5 else np.nanargmin(share)
+    middle = 0 if abs(share[0] - 0.5) > 0.05 else np.nanargmin(share)
     start = max(kinks, default=np.round(np.append(0.5, found.x)[middle], 2))
     place = {
         "start": float(start),
