@@ -184,7 +184,7 @@ def program(data):
             marks.append(Box(0.006, k - 0.36, 0.994, k + 0.36, kind=WRONG, filled=0.2))
         text = sign + row.name + f"  ×{len(row.calls)}" * (len(row.calls) > 1)
         marks += [
-            Note(0.03, k, text, "left", 0.58 if row.call.stage in PHASES else 0.78),
+            Note(0.03, k, text, "left", 0.58 if stages[k] in PHASES else 0.78),
             Note(0.92, k, tr("handle") if status is None else str(status), "right"),
         ]
     clicks = [(("call", k),) for k in range(len(listed))]

@@ -15,7 +15,7 @@ class Frame extends Marks {
     });
   }
 
-  axes(context, spec, box, upright, bare, plain) {
+  axes(context, spec, box, upright, under, bare, plain) {
     const { x, y } = spec;
     const { theme } = this.kit, [wide, tall] = [box.right - box.left, box.bottom - box.top];
     if (!bare) {
@@ -46,11 +46,10 @@ class Frame extends Marks {
       rows.forEach((row, k) => write(context, row, box.left - 4, at + (k - (rows.length - 1) / 2) * CLOSE, theme.text, TEXT, "right"));
     }
     context.stroke();
-    if (x.label && !this.shared) {
-      const kept = shortened(context, x.label, this.panel.width);
-      const half = widthOf(context, kept) / 2, middle = Math.max(half, Math.min((box.left + box.right) / 2, this.panel.width - half));
-      write(context, kept, middle, box.bottom + (x.ticks.length ? LINE + 2 : 2) + LINE / 2, theme.text);
-    }
+    (this.shared ? [] : under).forEach((row, k) => {
+      const half = widthOf(context, row) / 2, middle = limited((box.left + box.right) / 2, half, this.panel.width - half);
+      write(context, row, middle, box.bottom + (x.ticks.length ? LINE + 2 : 2) + LINE * (k + 0.5), theme.text);
+    });
     context.save();
     context.translate(LINE / 2, (box.top + box.bottom) / 2);
     context.rotate(-Math.PI / 2);
@@ -129,17 +128,17 @@ class Frame extends Marks {
 
   bar(context, { map, low, high, values, bright }, step, height) {
     const roots = map === "roots", [from, to] = [number(low), roots ? tr("{high} (colour by square root)", { high: number(high) }) : number(high)], { theme } = this.kit;
-    const [a, b] = [widthOf(context, from), widthOf(context, to)];
-    const at = step(a + b + 78), y = height();
+    const [a, b] = [widthOf(context, from), widthOf(context, to)], wide = limited(this.panel.width - a - b - 10, 16, 70);
+    const at = step(a + b + wide + 8), y = height();
     if (values.every(Number.isNaN)) return;  // its room stays
-    context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, 70, 8);
+    context.drawImage(sheet(RAMP, 1, RAMP.length, colourTable(theme, map), 0, 1), at + a + 4, y - 4, wide, 8);
     if (bright) {  // the lower half is the key to faded cells
       Object.assign(context, { fillStyle: theme.back, globalAlpha: FADED });
-      context.fillRect(at + a + 4, y, 70, 4);
+      context.fillRect(at + a + 4, y, wide, 4);
       context.globalAlpha = 1;
     }
     write(context, from, at, y, theme.text, TEXT, "left");
-    write(context, to, at + a + 78, y, theme.text, TEXT, "left");
+    write(context, to, at + a + wide + 8, y, theme.text, TEXT, "left");
     if (!roots || !values.some(Number.isNaN)) return;
     const masked = tr("masked"), aside = step(26 + widthOf(context, masked));
     context.fillStyle = this.stripes(context);

@@ -172,7 +172,8 @@ class Drawing extends Frame {
     const legend = this.led = this.panel.alike ? Math.max(...alikeIn(this.kit).map(({ rows }) => rows)) : this.rows;
     const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || each?.below === spec.name);  // below it, in line
     const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
-    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - (x.label && (!this.shared || this.panel.alike) ? LINE : 0), top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
+    const under = this.shared && !this.panel.alike ? [] : wrapped(context, x.label, width);
+    const bottom = height - (x.ticks.length ? LINE + 2 : 2) - LINE * under.length, top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom, across: width };
     if (spec.opens[0]) {  // few cells stay small, and a list is no wider than its rows can be read
@@ -185,7 +186,7 @@ class Drawing extends Frame {
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
-    this.axes(context, spec, box, upright, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
+    this.axes(context, spec, box, upright, under, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
     this.panel.lined = spec.name === "source" && ((y) => this.sy(Math.round(this.sy.invert(y))));  // a hint lies over its own line
     [this.taken, this.gripped] = [[], 0];
