@@ -18,6 +18,10 @@ SLOPES = [op for op in sampled(__name__) if slopes.is_slope(op)]
 EACH = pytest.mark.parametrize("op", SLOPES, ids=lambda op: op.name)
 
 
+def jumps(found):
+    return [kink for k, kink in enumerate(found.kinks) if found.jumps(k)]
+
+
 @in_one
 @EACH
 def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
@@ -32,8 +36,10 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
     assert_array_equal(marks(shown, "share", Bars)[1].y, [slope])
     assert_array_equal(marks(shown, "slope", Line)[0].y, found.slope)
     names = [one.name for one in shown.panels if not one.more]
-    jumps = any(found.jumps(k) and x == kink for k, kink in enumerate(found.kinks))
-    assert names == ("forward beside slope share" if jumps else "forward share slope").split()
+    assert (
+        names
+        == ("forward beside slope share" if x in jumps(found) else "forward share slope").split()
+    )
     there = np.isfinite(found.x)
     near = np.argmin(np.abs(found.x[there] - x))
     assert abs(found.y[there][near] - y) <= 0.1 * (1 + abs(slope))  # the dot lies on the curve
@@ -44,9 +50,8 @@ def test_every_elementwise_operator_has_a_dot_with_its_tangent(op):
 def test_the_dot_starts_on_a_jump_or_where_a_part_of_the_gradient_comes_back(op):
     _, _, found = opened(op.name)
     x, _, slope = found.here
-    jumps = [kink for k, kink in enumerate(found.kinks) if found.jumps(k)]
     shares = np.abs(found.slope[np.isfinite(found.slope)])
-    assert x in jumps or abs(abs(slope - 0.5) - 0.5) > 0.05 or np.isin(shares, (0, 1)).all()
+    assert x in jumps(found) or abs(abs(slope - 0.5) - 0.5) > 0.05 or np.isin(shares, (0, 1)).all()
 
 
 @pytest.mark.parametrize("name", "hardswish gelu tanh silu softplus elu mse_loss".split())
@@ -76,8 +81,7 @@ def test_the_lens_holds_the_slopes_of_the_next_numbers(dtype, step):
 
 def test_the_dot_slides_over_the_whole_curve():
     subject, data, found = opened("hardswish")
-    (play,) = subject.plays(data)
-    ends = [frame["x"] for frame in play["frames"]]
+    ends = [frame["x"] for frame in subject.plays(data)[0]["frames"]]
     assert ends == [np.nanmin(found.x).round(2), np.nanmax(found.x).round(2)]
     there = (opened("hardswish", x=x) for x in ends)
     first, last = (panel(one.show(two), "forward").y for one, two, _ in there)
