@@ -13,9 +13,6 @@ from aclnn_viz.pictures.marks import Spots
 from aclnn_viz.pictures.panels import Panel
 from aclnn_viz.words.messages import enumerated, message, tr
 
-NO_HAZARD = message(
-    "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
-)
 ORDERS = {"eager": message("as issued"), "late": message("as late as the waits allow")}
 NOTICES = (
     message("emulated: {soc}; steps are an order, no cycles: nothing was measured on hardware"),
@@ -105,7 +102,18 @@ def described(data, seen) -> list[str]:
     bounds = [repr(data.times)] if data.times else []
     marks = (mark for panel in seen[::-2] for mark in panel.marks if isinstance(mark, Spots))
     texts = [f"  {text}" for mark in marks for text in mark.texts]
-    return [*(hazards or [tr(NO_HAZARD)]), *texts, *bounds]
+    return [
+        *(
+            hazards
+            or [
+                tr(
+                    "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
+                )
+            ]
+        ),
+        *texts,
+        *bounds,
+    ]
 
 
 def around(data) -> tuple:
@@ -115,10 +123,16 @@ def around(data) -> tuple:
 
 def notices(data) -> list[str]:
     where = tr(NOTICES[data.times is not None], soc=data.work.run.platform.soc)
-    fixed = message(
-        "one buffer needs a program that has a parameter for the number of buffers: this one always has two"
+    return (
+        [
+            where,
+            tr(
+                "one buffer needs a program that has a parameter for the number of buffers: this one always has two"
+            ),
+        ]
+        if data.state.buffers == 1 and not data.other
+        else [where]
     )
-    return [where, tr(fixed)] if data.state.buffers == 1 and not data.other else [where]
 
 
 def subject():

@@ -21,7 +21,7 @@ from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
 from aclnn_viz.pictures.text import choose, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
-from aclnn_viz.words.messages import message, tr
+from aclnn_viz.words.messages import enumerated, message, tr
 
 ORDER = {
     MTE2: message("MTE2 loads"),
@@ -30,8 +30,7 @@ ORDER = {
     S: message("S, scalars"),
 }
 TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
-# lines of the program for which there is always room; most letters of a line
-FEWEST, LETTERS = 16, 48
+LETTERS = 48  # most letters of a line of the program
 LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
 GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
 ROOM = 0.2  # most delay that a reader can give the copy, as a share of the run's time
@@ -166,14 +165,12 @@ def machine(scene):
             done = scene.end[own] <= scene.now if leaves else None
             marks += [scene.frames(corners)] if leaves else []
             marks += [scene.blocks(corners, own, done, sound=not leaves)]
-            texts = (
+            texts = [
                 tr("{tensor}, part {k}: {n} bytes", tensor=name, k=k + 1, n=n)
                 for name, k, n in (core.parts[one] for one in own)
-            )
-            marks.append(Spots(*corners, tuple(texts)))
+            ]
+            marks.append(Spots(*corners, texts))
     marks += [*_shelf(scene, place), *_copies(scene, place), *_vector(scene, place)]
-    rows = [(y, name or tr("slots")) for y, name in place.rows]
-    down = Axis("", place.bottom, 0.0, ticks=rows)
     return Panel(
         "machine",
         tr(
@@ -182,7 +179,7 @@ def machine(scene):
         ),
         marks,
         bare(-0.002, 1.006),
-        down,
+        Axis("", place.bottom, 0.0, ticks=[(y, name or tr("slots")) for y, name in place.rows]),
         13,
         int(min(27 * place.bottom, 283)),
         below="timeline",
@@ -229,10 +226,23 @@ def _vector(scene, place):
     corners = [np.full(1, end) for end in (0.28, top, 0.72, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
     none, there = np.zeros(1), xp.where(at > 0, corners[0], nan)
-    idle = (choose(xp.minimum(at, 1), tr("V is idle"), ""),)
-    yield Blocks(*corners, none + nan, none, scene.high, idle, GUIDE)
-    tile, words = point(scene.working(V, core.tile)), (choose(at, "", *says),)
-    yield Blocks(there, *corners[1:], tile, point(wrong), scene.high, words, WRONG)
+    yield Blocks(
+        *corners,
+        none + nan,
+        none,
+        scene.high,
+        (choose(xp.minimum(at, 1), tr("V is idle"), ""),),
+        GUIDE,
+    )
+    yield Blocks(
+        there,
+        *corners[1:],
+        point(scene.working(V, core.tile)),
+        point(wrong),
+        scene.high,
+        (choose(at, "", *says),),
+        WRONG,
+    )
     for pairs, kind, middle in ((core.read, READ, 0.42), (core.held[:, 1::-1], INK, 0.58)):
         k, slot = pairs[(core.pipes[pairs[:, 0]] == V) & (pairs[:, 1] < SLOTS)].T
         x0, _, x1, y = place.slot(slot)
@@ -270,7 +280,7 @@ def source(scene):
             for job in core.jobs
         ]
     )
-    marks, rows = [], max(len(lines), FEWEST)
+    marks, rows = [], len(lines) or 1
     for pipe in ORDER:
         row, tile = (point(scene.working(pipe, each)) for each in (at, core.tile))
         left = row * 0.0
@@ -283,10 +293,15 @@ def source(scene):
         shown = text if len(text) <= LETTERS else text[:LETTERS].rpartition(",")[0] + ","
         marks.append(Note(0.045, k, "✗ " * (lines[k] in guilty) + shown, "left", 0.95))
     marks.append(row_spots(texts))
-    numbers = [(k, str(line)) for k, line in enumerate(lines)]
-    down = Axis("", rows - 0.5, -0.5, ticks=numbers)
     return Panel(
-        "source", tr("Lines of the program at work"), marks, UNIT, down, 7, 17 * rows, rows=2
+        "source",
+        tr("Lines of the program at work"),
+        marks,
+        UNIT,
+        Axis("", rows - 0.4, -0.5, ticks=[(k, str(line)) for k, line in enumerate(lines)]),
+        7,
+        17 * rows,
+        rows=2,
     )
 
 
@@ -310,11 +325,14 @@ def timeline(scene):
         low = bottom + 0.2 + 0.45 * np.array([[*ORDER].index(pipe) for pipe in other.pipes])
         start, end = (np.maximum(*each) / span for each in (other.start, other.end))
         tile = other.tile.astype(float)
-        ends = start, low, end, low + 0.36
-        marks.append(Blocks(*ends, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55))
-        lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
+        marks.append(
+            Blocks(
+                start, low, end, low + 0.36, tile, 0 * start, tile.max(initial=1), (), WRONG, 0.55
+            )
+        )
         top, bottom = bottom + 0.1, bottom + 0.2 + 0.45 * len(used)
         lanes.append((other.span, top, bottom))
+        lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
         rows.append(((top + bottom) / 2, lane))
     for end, top, low in lanes:
         at = end / span
@@ -327,11 +345,6 @@ def timeline(scene):
         Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
         *_chain(scene),  # whose square lies before the head where both are at one moment
     ]
-    label = (
-        tr("µs, from published rates, not measured")
-        if scene.data.times
-        else tr("steps: an order, no cycles")
-    )
     return Panel(
         "timeline",
         tr(
@@ -341,7 +354,9 @@ def timeline(scene):
         ),
         marks,
         Axis(
-            label,
+            tr("µs, from published rates, not measured")
+            if scene.data.times
+            else tr("steps: an order, no cycles"),
             0.0,
             WIDE,
             ticks=[(at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)],
@@ -396,25 +411,43 @@ def _chain(scene):
     # the parts of a broken one lie apart
     x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.36 + 0.28 * links
     yield scene.frames((x - 0.013, y - 0.06, x + 0.013, y + 0.06), READ if wait else WRONG)
-    name = tr("chain: V waits") if wait else tr("✗ chain broken")
-    yield Note(scene.xp.max(x) + 0.03, 0.5, name, "left")
-    yield Note(end + 0.035, -0.62, tr("copy ends"), "left")
-    says = (
-        message("the wait: V begins when this copy has landed; click to break it")
-        if wait
-        else message("the wait is missing: V does not wait for this copy; click to mend it")
+    yield Note(
+        scene.xp.max(x) + 0.03,
+        0.5,
+        tr("chain: V waits") if wait else tr("✗ chain broken"),
+        "left",
     )
+    yield Note(end + 0.035, -0.62, tr("copy ends"), "left")
     # as large as a finger needs, below the handle
     left, right = scene.xp.minimum(x[:1], x[-1:]) - ROUND, scene.xp.maximum(x[:1], x[-1:]) + ROUND
     top = np.full(1, 0.2)
-    yield Spots(left, top, right, 1.0 - top, (tr(says),), ((("wait", not wait),),))
-    unit = -max(core.end[0][core.copy], core.end[1][core.copy]) / scene.room, span / scene.room, 0
-    label = tr(
-        "end of the copy of tile {k}, {time} late",
-        k=scene.names[core.copy],
-        time=scene.time(scene.late),
+    yield Spots(
+        left,
+        top,
+        right,
+        1.0 - top,
+        (
+            tr(
+                message("the wait: V begins when this copy has landed; click to break it")
+                if wait
+                else message("the wait is missing: V does not wait for this copy; click to mend it")
+            ),
+        ),
+        ((("wait", not wait),),),
     )
-    yield Grip(end, -0.62, ("late",), (unit,), label, MOVED)
+    unit = -max(core.end[0][core.copy], core.end[1][core.copy]) / scene.room, span / scene.room, 0
+    yield Grip(
+        end,
+        -0.62,
+        ("late",),
+        (unit,),
+        tr(
+            "end of the copy of tile {k}, {time} late",
+            k=scene.names[core.copy],
+            time=scene.time(scene.late),
+        ),
+        MOVED,
+    )
 
 
 def why_idle(data):
@@ -444,12 +477,14 @@ def _sentences(data, core):
         ),
         message("V works on tile {v}. All tiles have come."),
         message(
-            "V works on tile {v}. [b:No tile can arrive:] the only slot is taken. A second buffer would let the next tile in."
+            "V works on tile {v}. [b:No tile can arrive:] the only slot of each queue ({slots}) is taken. A second buffer would let the next tile in."
         )
         if helps and one
         else message("V works on tile {v}. [b:The next copy waits for this work,] not for a slot.")
         if not helps
-        else message("V works on tile {v}. [b:No tile can arrive,] because no slot is free."),
+        else message(
+            "V works on tile {v}. [b:No tile can arrive:] no slot of the queues ({slots}) is free."
+        ),
         message("Tile {a} arrives. [b:It is the first:] V has no other tile to work on meanwhile."),
         message(
             "Tile {a} arrives. [b:The vector unit V has nothing to do:] it [5:waits] for the copy, in all {idle} of {time}. With two buffers the program takes {other}."
@@ -483,7 +518,9 @@ def caption(scene):
         return tr("[11:✗ {hazard}] The stripes show where.", hazard=data.hazards[0])
     comes, works, goes = (scene.working(pipe, core.tile + 1, 0) for pipe in (MTE2, V, MTE3))
     names = {key: written(tile, "d") for key, tile in (("a", comes), ("v", works), ("z", goes))}
+    queues = {core.slots[slot].label: 0 for slot, k, _ in core.held if core.pipes[k] == MTE2}
     names |= {
+        "slots": enumerated(one[:-3] for one in queues if one.endswith("Que")),
         "k": scene.names[core.copy],
         "time": scene.time(scene.done),
         "idle": scene.time(scene.idle),
@@ -492,12 +529,11 @@ def caption(scene):
     options = [tr(text, **names) for text in _sentences(data, core)]
     options[3] = tr("{what} {then}", what=options[3], then=options[1])
     for each in core.off:
-        n, outputs = f"{sum(each.values()):,}", tr(", ").join(name for name, n in each.items() if n)
         options.append(
             tr(
                 "[11:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
-                n=n,
-                outputs=outputs,
+                n=f"{sum(each.values()):,}",
+                outputs=tr(", ").join(name for name, n in each.items() if n),
             )
         )
     if data.unguarded:

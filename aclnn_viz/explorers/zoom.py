@@ -5,7 +5,6 @@ one tile. The lesson: one tile computes a number of a result; its instructions w
 Any operator with a page of arithmetic and a tile program has one.
 """
 
-from functools import cache
 from itertools import product
 
 import numpy as np
@@ -16,7 +15,7 @@ from aclnn_viz.explorers.subject import Subject
 from aclnn_viz.explorers.terms import REDUCING, Term, constant, spoken, typeset
 from aclnn_viz.explorers.terms import written as formula_of
 from aclnn_viz.explorers.tiles_data import MACHINE, OWN, Machine, inputs, operator_of, pipe_name
-from aclnn_viz.explorers.zoom_data import data, gathered, laid, programs
+from aclnn_viz.explorers.zoom_data import contained, data, gathered, laid, programs
 from aclnn_viz.pictures.marks import Bars, Box, Heat, Note, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, PALE, READ
@@ -35,25 +34,20 @@ WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instru
 # heights in pixels: a picture, a formula without and with fractions
 TALL, DEEP, FRACTION = 390, 44, 65
 LETTER, DIGITS, LIST = 6.9, 43, 360  # widths in pixels: a letter, a number in a cell, instructions
-EXACT = message("No step has rounded this value.")
-OFF = message("This value is off by {off}, that is {error} ulp.")
 FORMULA = message("{formula}")
-TILE = message("core {core}, tile {tile}")
 MADE = (
     message(
         "{term} {index} = {value} is an input: [b:the bars above it are made of it.] Click one to see its tensor."
     ),
     message(
-        "{term} {index} = {calc} = {value}: [b:each bar is made by the bars under it.] Click one to see its tensor."
+        "{term} {index} = {calc} = {value}: [b:bars under a bar, or at its arrow, make it.] Click one to see its tensor."
     ),
 )
-NUMBER = message("{value} {off} [b:Click a number to see the instructions of its tile.]")
-WORK = message(
-    "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see it in the formula.]"
-)
-# start with a program of several outputs: sums over rows are among them
-HOME = next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1)
-PROGRAM = {"start": HOME, "options": {name: name for name in programs()}}
+# it starts with a program of several outputs: sums over rows are among them
+PROGRAM = {
+    "start": next(name for name in programs() if len(operator_of(Machine(name)).outputs) > 1),
+    "options": {name: name for name in programs()},
+}
 
 
 @stated("zoom", **OWN | {"program": PROGRAM})
@@ -119,20 +113,28 @@ def formula(data):
                 Note(middle, top + 0.73, value, *room),
             ]
         deep = max(depth for _, depth, _, _ in parts) + 1.3
-        trees.append((x, y, x + wide, y + deep))
+        trees.append((parts[0][0], x, y, x + wide, y + deep))
         x, tall = x + wide + 1, max(tall, deep)
     y, nothing = y + tall, np.full(1, np.nan)
     marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
     # of a term with several boxes, the one above its parts is marked, or the first, by a frame around it
     firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
-    *place, home = (element(data.xp, ends, data.term) for ends in firsts.T)
-    for n, (left, *ends) in enumerate(trees):  # the other trees fade
-        marks.append(Box(data.xp.where(home == n, np.nan, left), *ends, filled=-0.3))
+    place = element(data.xp, firsts[:, :4], data.term)
+    marks += [
+        Note(right - 1.2, top + 0.67, "↑↓"[high > top])
+        for root, _, high, *_ in trees
+        for (_, top, right, _, n), k in spots.items()
+        if z.terms[k] == root != trees[n][0]
+    ]
+    for root, left, *ends in trees:  # trees that the marked one does not use fade
+        used = [root in contained(trees[int(n)][0]) for n in firsts[:, 4]]
+        left = element(data.xp, np.where(used, np.nan, left), data.term)
+        marks.append(Box(left, *ends, filled=-0.3))
     marks += [
         Box(*place, "", MOVED),
         Spots(
             *np.transpose([*spots])[:4],
-            [tr(FORMULA, formula=spoken(z.terms[k])) for k in spots.values()],
+            [sentence(z, k, data.at) for k in spots.values()],
             [(("term", k), ("level", "tensor")) for k in spots.values()],
         ),
     ]
@@ -141,9 +143,9 @@ def formula(data):
         row=written(data.row, "d"),
         column=written(data.column, "d"),
     )
-    axes = bare(-0.4, across), bare(y, -0.1)
     fraction = any("frac" in getattr(mark, "math", "") for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
+    axes = bare(-0.4, across), bare(y, -0.1)
     return _panel(data, title, marks, *axes, place, height, int(LETTER * across))
 
 
@@ -181,21 +183,18 @@ def tensor(data, k):
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
         marks.append(Box(*ends, "", GUIDE))
-        name = told(rows == 1 < len(z.shown[0].rows), TILE, "all tiles", **_names(z.tiles[n]))
+        name = told(
+            rows == 1 < len(z.shown[0].rows),
+            "core {core}, tile {tile}",
+            "all tiles",
+            **_names(z.tiles[n]),
+        )
         tiles.setdefault((ends[1] + ends[3]) / 2, name)
     texts, sets = [], []
     for row, column in product(*shown.firsts):
-        texts.append("\n".join(sentences(z, k, lambda table: table[row, column])))
+        texts.append(sentence(z, k, lambda table: table[row, column]))
         own = (("row", int(row)),) * (rows > 1) + (("column", int(column)),) * (columns > 1)
         sets.append((*own, ("level", "pipes")))
-    title = told(
-        2 if rows * columns < np.prod(shown.shape) else columns == 1,
-        "{term}, shape {shape}: colours are shares of the largest of a row",
-        "{term}, shape {shape}: colours are shares of the largest",
-        "{term}, shape {shape}: the elements that are looked up",
-        term=spoken(shown.term),
-        shape=shown.shape,
-    )
     place = x - 0.5, y - 0.5, x + 0.5, y + 0.5
     most = np.nanmax(np.abs(values), axis=1 if columns > 1 else None, keepdims=True, initial=1e-300)
     marks = (
@@ -208,8 +207,22 @@ def tensor(data, k):
         Axis(tr("column"), -0.5, columns - 0.5, ticks=[(k, f"{k}") for k in range(columns)]),
         Axis("" if single else tr("row"), rows - 0.5, -0.5, "linear", (*tiles.items(),) or None),
     )
-    height = max(TALL, 60 + 26 * rows)
-    return _panel(data, title, marks, *axes, place, height, DIGITS * columns + 100)
+    return _panel(
+        data,
+        told(
+            2 if rows * columns < np.prod(shown.shape) else columns == 1,
+            "{term}, shape {shape}: colours are shares of the largest of a row",
+            "{term}, shape {shape}: colours are shares of the largest",
+            "{term}, shape {shape}: the elements that are looked up",
+            term=spoken(shown.term),
+            shape=shown.shape,
+        ),
+        marks,
+        *axes,
+        place,
+        max(TALL, 60 + 26 * rows),
+        DIGITS * columns + 100,
+    )
 
 
 def _names(tile):
@@ -224,15 +237,21 @@ def index(z, k, at):
     return text + "]" if len(z.shown[k].index) else ""
 
 
-def sentences(z, k, at):
-    """Return sentences on a number of a term and its error; `at` returns the element of a table (rows, columns)."""
-    off, value = written(at(z.values[k] - z.truth[k]), ".1g"), number(at(z.values[k]))
-    here = {"term": spoken(z.terms[k]), "index": index(z, k, at)}
-    said = tr(OFF, off=off, error=number(at(z.errors[k])))
-    return [
-        tr("{term} {index} is {value}.", **here, value=value),
-        choose(at(z.errors[k] != 0.0), tr(EXACT), said),
-    ]
+def sentence(z, k, at):
+    """Return the value of a term's number and its error in words; `at` returns the element of a table (rows, columns)."""
+    return tr(
+        "{term} {index} is {value}. {off}",
+        term=spoken(z.terms[k]),
+        index=index(z, k, at),
+        value=number(at(z.values[k])),
+        off=told(
+            at(z.errors[k] != 0.0),
+            "No step has rounded this value.",
+            "This value is off by {off}, that is {error} ulp.",
+            off=written(at(z.values[k] - z.truth[k]), ".1g"),
+            error=number(at(z.errors[k])),
+        ),
+    )
 
 
 def _wrote(data, k):
@@ -264,15 +283,15 @@ def pipes(data, k):
         [],
         {},
         [
-            Note(0.61, -0.75, tr("wrote"), "right"),
-            Note(0.63, -0.75, tr(meant("term", "term of a formula")), "left"),
+            Note(0.585, -0.75, tr("wrote"), "right"),
+            Note(0.6, -0.75, tr(meant("term", "term of a formula")), "left"),
         ],
     )
     for y, job in enumerate(shown):
         value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         kind, sets, label, formula = PALE, (), "–", ""
-        marks += [Note(0.045, y, str(job.step), "right"), Note(0.61, y, value, "right")]
+        marks += [Note(0.056, y, str(job.step), "right"), Note(0.585, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
@@ -281,34 +300,50 @@ def pipes(data, k):
             formula = (many + typeset(one, flat=True)) * (times > 0)
             rows.setdefault(term, y)
         marks += [
-            Note(0.63, y, label, "left", math=formula),
-            Box(0.055, y - 0.42, 0.195, y + 0.42, "", kind, FILLED[kind], kind == GUIDE),
-            Note(0.125, y, pipe_name(job.pipe)),
-            Note(0.205, y, job.name, "left"),
+            Note(0.6, y, label, "left", 0.4, formula),
+            Box(0.065, y - 0.42, 0.18, y + 0.42, "", kind, FILLED[kind], kind == GUIDE),
+            Note(0.122, y, pipe_name(job.pipe)),
+            Note(0.19, y, job.name, "left", 0.26),
         ]
         spots.append((said, sets))
     at = element(data.xp, np.array([rows.get(k, np.nan) for k in range(len(z.terms))]), data.term)
     marks += [Box(0.0, at - 0.48, 1.0, at + 0.48, "", MOVED), row_spots(*zip(*spots))]
-    title = tr(
-        message(
-            "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"
-        )
-        if tile.jobs[ROWS:]
-        else message("The instructions of core {core}, tile {tile}: steps are an order, no times"),
-        shown=len(shown),
-        **_names(tile),
+    return _panel(
+        data,
+        tr(
+            message(
+                "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"
+            )
+            if tile.jobs[ROWS:]
+            else message(
+                "The instructions of core {core}, tile {tile}: steps are an order, no times"
+            ),
+            shown=len(shown),
+            **_names(tile),
+        ),
+        marks,
+        UNIT,
+        bare(len(shown) - 0.4, -1.2),
+        least=LIST,
     )
-    return _panel(data, title, marks, UNIT, bare(len(shown) - 0.4, -1.2), least=LIST)
 
 
 def caption(data):
-    z, level, (value, off) = data.zoomed, data.state.level, headline(data)
+    z, level = data.zoomed, data.state.level
     if level == "formula":
         return picked(data.term, len(z.terms), lambda k: made(data, k))
     if level == "pipes":
-        own = data.of_term(z.tile)
-        return picked(own, len(z.tiles), lambda k: tr(WORK, **_names(z.tiles[k])))
-    return tr(NUMBER, value=value, off=off)
+        return picked(
+            data.of_term(z.tile),
+            len(z.tiles),
+            lambda k: tr(
+                "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see it in the formula.]",
+                **_names(z.tiles[k]),
+            ),
+        )
+    return tr(
+        "{value} [b:Click a number to see the instructions of its tile.]", value=headline(data)[0]
+    )
 
 
 def made(data, k):
@@ -338,8 +373,7 @@ def _inked(z, term, text):
 def headline(data):
     """Return the element's number and its error in words."""
     z = data.zoomed
-    lines = cache(lambda k: sentences(z, k, data.at))
-    return [picked(data.term, len(z.terms), lambda k, n=n: lines(k)[n]) for n in (0, 1)]
+    return [picked(data.term, len(z.terms), lambda k: sentence(z, k, data.at))]
 
 
 def around(data):
@@ -353,10 +387,13 @@ def notices(data):
 
 def plays(data):
     deep = data.state.level == "pipes"
-    label, levels = (
-        (tr("zoom out"), LEVELS[::-1]) if deep else (tr("zoom in"), ("formula", *LEVELS))
+    return sweep(
+        tr("zoom out") if deep else tr("zoom in"),
+        "level",
+        8.0,
+        LEVELS[::-1] if deep else ("formula", *LEVELS),
+        waits=True,
     )
-    return sweep(label, "level", 8.0, levels, waits=True)
 
 
 def subject():

@@ -119,7 +119,11 @@ def laid(term, depth=0):
         for link in term.links
         if not (link.looked or depth and term.name)
     ]
-    wide, total, found = max(len(text) + 1, 8), sum(each for each, _ in below), []
+    wide, total, found = (
+        max(len(text) + 1, 13 if depth and term.name and term.takes else 8),
+        sum(each for each, _ in below),
+        [],
+    )
     wide = max(wide, total)
     start = (wide - total) / 2
     for each, those in below:
@@ -220,7 +224,9 @@ def zoomed(state):
     ]
     tiles, owner = tiles_of(work, found[:, 0], places, sums)
     goes = [
-        next((name for name in outputs if one in _below(outputs[name].term)), next(iter(outputs)))
+        next(
+            (name for name in outputs if one in contained(outputs[name].term)), next(iter(outputs))
+        )
         for one in terms
     ]
     return Zoomed(
@@ -237,8 +243,8 @@ def zoomed(state):
     )
 
 
-def _below(term):
-    return [term, *(each for one in term.parts for each in _below(one))]
+def contained(term):
+    return [term, *(each for one in term.parts for each in contained(one))]
 
 
 def tiles_of(work, truth, places, sums):

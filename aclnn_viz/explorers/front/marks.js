@@ -9,6 +9,7 @@ const lifted = (tall) => (0.34 * tall > LINE ? 0.18 * tall : tall > 2 * footOf(t
 const FADED = 0.75, QUIET = 0.62;  // opacity of what lies over the colour of a faded cell, and of its number: at least 4.5:1
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
+const shorter = (word) => (Math.abs(word) < 1 ? String(Number(Number(word).toPrecision(3))) : word);
 
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
 class Marks {
@@ -236,7 +237,7 @@ class Marks {
     const { values, columns, map, low, high } = mark, { cell } = this.kit.theme, [x0, y0, w, h, table] = this.image(context, mark);
     const bright = this.brightness(mark), room = Math.min(Math.abs(w), Math.abs(h)), tags = this.marks.filter(({ filled }) => filled === 1);
     const tagged = new Set(tags.map((one) => Math.round((one.y0 + one.y1) / 2) * columns + Math.round((one.x0 + one.x1) / 2)));
-    const words = mark.words.map((word) => (word.length * 7 <= Math.abs(w) - 6 ? word : [word, exponential(word)].sort((a, b) => a.length - b.length)[0]));
+    const words = mark.words.map((word) => [word, shorter(word), exponential(word)].find((one) => widthOf(context, one) <= Math.abs(w) - 6) ?? [word, exponential(word)].sort((a, b) => a.length - b.length)[0]);
     const tight = mark.digits && words.length && Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 > Math.abs(w), small = tight && this.fewer(context, mark.words, Math.abs(w) - 6);
     const few = !mark.digits || Math.abs(h) > 12 && Math.max(...words.map(({ length }) => length)) * 7 <= Math.abs(w);
     const texts = words.length ? few && words || small : mark.digits && (map === "shares" && this.parts(context, values, Math.abs(w) - 2, Math.abs(h))) || mark.digits && (this.digits(context, values, Math.abs(w) - 4, Math.abs(h))
@@ -616,7 +617,7 @@ class Marks {
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size);
-      if (this.sliced || this.spec.second) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
+      if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
       write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
     });
   }

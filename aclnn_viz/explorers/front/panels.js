@@ -1,6 +1,7 @@
 // The picture of an explorer that describes it as panels (pictures/panels.py): they are drawn here, nothing is computed.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
+const FARTHEST = 34;  // pixels from a line of a program to the next
 const BESIDE = 8, FINGER = 44, HIGHEST = 500, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
@@ -180,6 +181,7 @@ class Drawing extends Frame {
       box.right = Math.min(box.right, box.left + (this.cells ? WIDEST * Math.abs(x.high - x.low) : 2 * spec.least));
       if (this.cells) box.bottom = Math.min(box.bottom, box.top + HIGH * Math.abs(y.high - y.low));
     }
+    if (spec.name === "source") box.bottom = Math.min(box.bottom, box.top + FARTHEST * y.ticks.length);
     const above = this.kit.all.find(({ figure }) => figure.dataset.panel === spec.below)?.drawing.area;
     if (above && above.across === width) Object.assign(box, { left: above.left, right: above.right });  // one x axis for both
     if (spec.square) squared(box, Math.abs(x.high - x.low), Math.abs(y.high - y.low));
@@ -188,7 +190,7 @@ class Drawing extends Frame {
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
     this.axes(context, spec, box, upright, under, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
-    this.panel.lined = spec.name === "source" && ((y) => this.sy(Math.round(this.sy.invert(y))));  // a hint lies over its own line
+    this.panel.lined = (spec.name === "source" || spec.opens[0] === 0) && ((x, y) => this.spot(x, y)?.middle ?? y);  // a hint lies over its own line or bar
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {
@@ -327,7 +329,7 @@ class Drawing extends Frame {
     for (const { mark, x0, y0, x1, y1, texts, sets } of this.marks) {
       if (mark !== "Spots") continue;
       texts.forEach((text, k) => {
-        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null };
+        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null, middle: this.sy((y0[k] + y1[k]) / 2) };
       });
     }
     return found;
