@@ -26,7 +26,6 @@ FOUND = """([panel, places, colours, radius, far]) => {
 }"""
 # Notes and boxes cover some places, and the gaps of a dash, at most 3 of 10 pixels, leave some out.
 ENOUGH = {"Heat": 0.8, "Image": 0.8, "Dots": 0.8, "Bars": 0.8, "Line": 0.6}
-NARROW = 0.6  # for bars a few pixels wide
 NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 HANDLE = 12  # pixels from the middle of a handle to its visible surroundings
 MOST = 200  # most places of a mark that are tested
@@ -89,16 +88,12 @@ def misplaced(opened, axes, panels, arrays):
             continue
         # digits have soft edges
         found = share(0, bool(mark.get("digits")), 4) if "values" in mark else share(0, 2, 70)
-        # less than a pixel of a narrow bar may have its full colour
-        narrow = mark["mark"] == "Bars" and not frame.wide(mark)
+        # less than a pixel of a narrow bar may have its full colour, as of a line
+        wide = (bars := mark["mark"] == "Bars") and frame.wide(mark)
         # one more may lie under a word, also of three
-        if ((NARROW if narrow else ENOUGH[mark["mark"]]) - found) * len(chosen) >= 1:
+        if (ENOUGH["Line" if bars and not wide else mark["mark"]] - found) * len(chosen) >= 1:
             wrong.append(f"{text['name']}: {found:.0%} of the {mark['mark']}")
-        elif (
-            mark["mark"] == "Bars"
-            and frame.wide(mark)
-            and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3
-        ):
+        elif wide and (beyond := share(_outwards(mark, arrays, frame)[free], 1, 70)) > 0.3:
             wrong.append(f"{text['name']}: {beyond:.0%} of the Bars are longer")
     return wrong
 
@@ -108,11 +103,8 @@ def _uppermost(marks, arrays, frame):
     drawn = [k for k, mark in enumerate(marks) if mark["mark"] in ENOUGH]
     for at, below in zip(drawn[::-1], [*drawn[-2::-1], None]):
         places, colours = PLACES[marks[at]["mark"]](marks[at], arrays, frame)
-        if (
-            len(places) > 1
-            or below is None
-            or {marks[at]["mark"], marks[below]["mark"]} != {"Dots"}
-        ):
+        single = below is not None and {marks[at]["mark"], marks[below]["mark"]} == {"Dots"}
+        if len(places) > single:
             free = frame.clear_of(marks[at:], places, arrays)
             return marks[at], places[free], colours[free], free
     return None
@@ -160,16 +152,16 @@ class Frame:
 
 def _series(mark, count):
     colour = SERIES[mark["kind"] % len(SERIES)][0]
-    return np.tile([int(colour[k : k + 2], 16) for k in (1, 3, 5)], (count, 1))
+    return np.tile([*bytes.fromhex(colour[1:])], (count, 1))
 
 
 def _points(mark, arrays, frame):
     places = frame.place(arrays[mark["x"]], arrays[mark["y"]])
-    if mark["mark"] == "Line":  # along the whole line; a point alone between gaps draws nothing
+    if mark["mark"] == "Line":  # along the whole line; what has no length draws nothing
         with np.errstate(invalid="ignore"):
-            places = np.concatenate(
-                [places[:-1] + part * np.diff(places, axis=0) for part in np.linspace(0, 1, 9)]
-            )
+            steps = np.diff(places, axis=0)
+            steps[np.abs(steps).max(1) < 1e-3] = np.nan
+        places = np.concatenate([places[:-1] + part * steps for part in np.linspace(0, 1, 9)])
     places = places[frame.inside(places)]
     return places, _series(mark, len(places))
 
