@@ -104,11 +104,11 @@ class Player {
   }
 
   press(k) {
-    const again = this.chosen === k && this.stop, { back } = this;
+    const { back } = this, again = !back && this.chosen === k && this.stop;
     this.halt();
     this.back = null;
-    if (again) { back?.(); return; }
-    if (this.chosen !== k || this.at === 1 || this.begins(k)) this.begin(k);
+    if (again) return;
+    if (back || this.chosen !== k || this.at === 1 || this.begins(k)) this.begin(k);
     this.go();
   }
 
@@ -149,7 +149,7 @@ class Player {
     }
     const from = this.at;
     this.stop = run(1000 * this.seconds * (1 - from) / this.speed, (t) => this.show(from + (1 - from) * t), () => { this.halt(); done(); });
-    this.buttons.forEach((button, k) => { button.textContent = `${k === this.chosen ? "■" : "▶"} ${this.plays[k].label}`; });
+    this.buttons.forEach((button, k) => { button.textContent = `${k === this.chosen && !this.back ? "■" : "▶"} ${this.plays[k].label}`; });
   }
 
   halt() {
@@ -162,6 +162,7 @@ class Player {
 
   step(by) {
     this.halt();
+    this.back = null;
     const many = this.plays[this.chosen].steps ?? STEPS;
     this.show(limited((Math.round(this.at * many) + by) / many, 0, 1));
   }
@@ -187,7 +188,7 @@ class Player {
     const end = (event) => {
       touches.forEach((name) => el.removeEventListener(name, end, true));
       seen.disconnect();
-      if (this.chosen === null || this.bar.contains(event?.target)) return;  // its own button does the same, the others go on from there
+      if (this.chosen === null || this.bar.contains(event?.target)) return;  // its own button plays it anew, the others go on from there
       this.halt();
       this.back();
     };
