@@ -169,6 +169,7 @@ class Norm:
 
     def caption(self, xp):
         state, share = self.state, self.epsilon * self.rstd**2
+        sound = not state.wrong
         # less than that may be the rounding of 16 bits
         most = xp.max(xp.abs(self.taken)) > 5e-3 * xp.max(xp.abs(self.arriving))
         k = xp.argmax(xp.abs(self.xhat))
@@ -178,9 +179,9 @@ class Norm:
             first(
                 xp,
                 ~most,
-                (state.taken > 0.0) & (not state.wrong),
+                (state.taken > 0.0) & sound,
                 share > 0.1,
-                loud & (not state.wrong),
+                loud & sound,
             ),
             "Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]",
             "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x.",
@@ -294,18 +295,19 @@ def reach(xp, least: float, values, step: float = 1.5):
 
 
 def _scatter(xp, found: Norm) -> Panel:
-    k, t = found.chosen, found.state.taken
+    k, t, xhat = found.chosen, found.state.taken, found.xhat
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
-    wide = reach(xp, 3.2, xp.concat([found.xhat, point(heavy)]))
     high, flat = found.high, 1.0 - t
     (start, steep), taken = found.line, found.removed
-    ends = xp.stack([-wide, wide])
+    every = xp.concat([xhat, point(heavy)])
+    # on each side as far as there are dots
+    ends = xp.stack([side * reach(xp, 1.7, xp.maximum(side * every, 0.0)) for side in (-1.0, 1.0)])
     dots, low = found.arriving - t * taken, flat * taken
-    sticks = strokes(xp, found.xhat, found.xhat)
+    sticks = strokes(xp, xhat, xhat)
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
-    factor = xp.where(weight == 0.0, 0.0, 1.0 / xp.where(weight == 0.0, 1.0, weight))
-    order = xp.argsort(found.xhat, stable=True)
-    x, arrives, gone = (xp.take(one, order) for one in (found.xhat, found.arriving, taken))
+    factor = 1.0 / xp.where(weight == 0.0, np.inf, weight)
+    order = xp.argsort(xhat, stable=True)
+    x, arrives, gone = (xp.take(one, order) for one in (xhat, found.arriving, taken))
     edges = xp.concat([ends[:1], (x[1:] + x[:-1]) / 2.0, ends[1:]])
     marks = (
         ZERO,
@@ -314,23 +316,20 @@ def _scatter(xp, found: Norm) -> Panel:
         Line(ends, flat * found.times * (start + steep * ends), READ, tr("taken away"), 3.5),
         Line(sticks, strokes(xp, low, dots), GRADIENT, tr("remains"), 5.0),
         Handles(
-            found.xhat[None, :],
+            xhat[None, :],
             dots[None, :],
             0,
             k,
             ("", "element"),
             "moved",
             (
-                (
-                    element(xp, found.x, k) - element(xp, found.xhat, k) / found.rstd,
-                    1.0 / found.rstd,
-                ),
+                (element(xp, found.x, k) - element(xp, xhat, k) / found.rstd, 1.0 / found.rstd),
                 (element(xp, found.upstream, k) - at * factor, factor),
             ),
             0.1,
             tr("elements"),
         ),
-        Dots(found.xhat, dots, INK, "", 5.5),
+        Dots(xhat, dots, INK, "", 5.5),
         Dots(point(heavy), point(flat * start), MOVED, tr("ε, one more dot"), 6.0),
         said(
             edges[:-1],
@@ -348,7 +347,7 @@ def _scatter(xp, found: Norm) -> Panel:
         "norm",
         tr("Which part of the gradient is taken away? Drag a dot."),
         marks,
-        Axis(tr("x̂, the normalised x"), -wide, wide),
+        Axis(tr("x̂, the normalised x"), *ends),
         Axis(tr("gradient at x̂"), -high, high),
         12,
         470,
