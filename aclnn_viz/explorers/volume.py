@@ -26,7 +26,7 @@ def is_volume(op) -> bool:
 
 def fields_with(op, others: list) -> list[tuple]:
     """Return the fields of the point's place in the grid."""
-    return [*others, *listed("volume")]
+    return others + listed("volume")
 
 
 @record
@@ -57,7 +57,6 @@ class Volume:
             xp, xp.stack([1.0 - xp.sum(self.weights), share[0], most / xp.max(share), most])
         )
         large, places = xp.maximum(a, 1.0 - a), self.places[2]
-        values = lost, a, 1.0 - a, large, area, most
         return told(
             first(
                 xp,
@@ -86,7 +85,9 @@ class Volume:
             l=number(places[-1]),
             **{
                 name: written(one, ".2f")
-                for name, one in zip("lost a b share area most".split(), values)
+                for name, one in zip(
+                    "lost a b share area most".split(), (lost, a, 1.0 - a, large, area, most)
+                )
             },
         )
 
@@ -152,7 +153,7 @@ def _slices(xp, found):
     )
     (a, b), (c, d), (o, f) = found.scales
     marks = [
-        *(mark for k in range(-1, depth + 1) for mark in _slice(xp, found, k, over * (k - first))),
+        *(m for k in range(-1, depth + 1) for m in _slice(xp, found, k, over * (k - first) - 0.5)),
         *_shares(xp, found, over * (found.places[2] - first)),
         *(Note(start + per * k, rail + 0.4, tr("slice {k}", k=k)) for k in range(depth)),
         Box(start - per / 2, rail, start + per * (depth - 0.5), rail, kind=PALE),
@@ -185,28 +186,37 @@ def _slices(xp, found):
         tr("input: drag the point and its depth"),
         marks,
         bare(-1.0, right + over),
-        bare(rail + 0.7, -1.05),
+        bare(rail + 0.7, -1.15),
         15,
         0,
         square=True,
         rows=2,
-        folds=(right, -over, height + 0.55, height),
+        folds=(right, -over, height + 0.65, height),
     )
 
 
-def _slice(xp, found, k, a):
-    """Yield slice `k` from `a`, fainter if it has no share; an empty one outside."""
-    depth, height, width = found.voxels.shape
+def _slice(xp, found, k, left):
+    """Yield slice `k`, fainter if it has no share, and its share as a bar; an empty one outside."""
+    voxels = found.voxels
+    depth, height, width = voxels.shape
     # of two slices, shown shares are 1 in all
     share = xp.maximum(1.0 - xp.abs(k + _shown(xp, -found.read[2])), 0.0)
     outside = not 0 <= k < depth
     if not outside:
-        ends = found.voxels.min(), found.voxels.max()
-        yield Image(found.voxels[k], "picture", *ends, a, 0.0, xp.where(share > 0.001, 1.0, 0.45))
-    yield Box(a - 0.5, -0.5, a + width - 0.5, height - 0.5, kind=GUIDE, dashed=outside)
+        yield Image(
+            voxels[k],
+            "picture",
+            voxels.min(),
+            voxels.max(),
+            left + 0.5,
+            0.0,
+            xp.where(share > 0.001, 1.0, 0.45),
+        )
+    yield Box(left, -0.65, left + share * width, -0.57, "", READ, 0.85)
+    yield Box(left, -0.5, left + width, height - 0.5, kind=GUIDE, dashed=outside)
     yield Note(
-        a - 0.5,
-        -0.73,
+        left,
+        -0.85,
         told(
             outside,
             "slice {k}, share {share}",
@@ -231,8 +241,7 @@ def _shares(xp, found, by):
     )
     left = left + xp.where(whole > 0.0, by, np.nan)
     for x, y, w, h, weight, full in zip(left, top, wide, high, whole, filled):
-        said = written(weight + 1e-9, ".2f")
-        yield Box(x, y, x + w, y + h, said, READ, full, dashed=full == 0.0)
+        yield Box(x, y, x + w, y + h, written(weight + 1e-9, ".2f"), READ, full, dashed=full == 0.0)
 
 
 def _grad(xp, found):

@@ -481,10 +481,12 @@ class Marks {
       return;
     }
     if (filled) {
+      if (this.sliced) Object.assign(context, { fillStyle: this.kit.theme.back, globalAlpha: 1 }).fillRect(left, top, wide, tall);  // equal shares look equal over all pixels
       context.globalAlpha = filled;
       context.fillStyle = colour;
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
+      if (this.sliced && !label) return;  // a bar
     }
     const frame = !filled && this.frame(x0, y0, x1, y1) || [[left, top, left + wide, top], [left + wide, top, left + wide, top + tall],
       [left + wide, top + tall, left, top + tall], [left, top + tall, left, top]];
@@ -590,7 +592,7 @@ class Marks {
   note(context, { x, y, text, align, room: wide, math }) {
     const rows = text.split("\n"), level = this.sy(y), { width } = this.panel;
     let at = this.sx(x);
-    if (this.sliced && (at < 0 || at > width)) return;  // of another slice
+    if (this.sliced && (at < 0 || at > this.area.right)) return;  // of another slice
     if (wide < 0) {  // beside a place: on its left, where its right has no room
       if (widthOf(context, text) > width - at) [align, at] = ["right", this.sx(x + wide)];
       this.ground(context, align === "left" ? at : at - widthOf(context, text), level, widthOf(context, text), 1);
