@@ -2,7 +2,7 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const FARTHEST = 34;  // pixels from a line of a program to the next
-const BESIDE = 8, FINGER = 44, HIGHEST = 500, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
+const BESIDE = 8, FINGER = 44, HIGHEST = 400, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -111,7 +111,7 @@ class Drawing extends Frame {
     this.style = key;
     ["span", "rows", "least"].forEach((name, k) => this.panel.figure.style.setProperty(`--${name}`, style[k]));
     this.panel.stage.style.paddingBottom = grown && "22px";  // of the legend and the words below
-    this.panel.stage.style.maxHeight = grown && "640px";
+    this.panel.stage.style.maxHeight = grown && "var(--tallest, 640px)";
     this.panel.stage.style.aspectRatio = grown;  // without a height of its own: as high as its axes are long
     this.panel.figure.classList.toggle("ae-scrolls", spec.least > 0);
     if (spec.least) this.panel.figure.tabIndex = 0;
