@@ -316,7 +316,7 @@ def test_bars_of_before_are_outlined_after_a_control_and_not_after_a_drag(opened
     assert len(said) == 1
     page.wait_for_timeout(700)
     for place, arrow in (0, "▲"), (900, "▼"):
-        drag(page.locator(".ae-grip").first, 400, place)
+        drag(page.locator(".ae-grip").first, 469, place)
         assert drawn(page, "taken", "dashed: before") == ([], [])
         assert drawn(page, "arrives", arrow)[0] == [data.state.element]
 
