@@ -5,11 +5,11 @@ function readTheme(el, model) {
   const dark = document.body.dataset.jpThemeLight === "false"
     || (!("jpThemeLight" in document.body.dataset) && matchMedia("(prefers-color-scheme: dark)").matches);
   el.style.colorScheme = dark ? "dark" : "light";  // of scroll bars and of what a control has beside its own colours
-  const { maps, handle, opacity, line, cell, light, dark: night } = model.get("colours");
+  const { maps, handle, opacity, line, cell } = model.get("colours");
   return {
     dark,
     text: style.getPropertyValue("--ae-text").trim(), faint: style.getPropertyValue("--ae-faint").trim(),
-    back: style.getPropertyValue("--ae-back").trim(), accent: (dark ? night : light).accent,
+    back: style.getPropertyValue("--ae-back").trim(),
     handle, maps, opacity, cell, line: Object.fromEntries(Object.entries(line).map(([name, points]) => [name, points / 0.72])),
   };
 }
