@@ -137,14 +137,17 @@ class Marks {
 
   // Keeps the bars from before a movement; it lasts until nothing has changed for a while.
   remember(y) {
-    const { own, spec: { y: { high } } } = this, now = performance.now();
+    const { kit: { model, values }, spec: { y: { high } } } = this, now = performance.now();
+    const at = model.get("controls").filter(({ below }) => below).map(({ field }) => values[field]).join();
+    if (this.own?.at !== at) this.before = this.own = null;  // of another row
+    const { own } = this;
     if (own?.y.length === y.length && own.y.every((value, k) => Object.is(value, y[k]))) {
       own.high = high;
       return;
     }
     if (this.kit.dragged) this.before = null;  // what is dragged shows where it was
     else if (now - this.time > PAUSE) this.before = own;
-    [this.time, this.own] = [now, { high, y: Array.from(y) }];
+    [this.time, this.own] = [now, { at, high, y: Array.from(y) }];
   }
 
   // Where the axis has another end than before, the bars from before are outlined: else they would not be seen to grow.
