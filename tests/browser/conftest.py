@@ -12,21 +12,23 @@ pytest.register_assert_rewrite("opened", "panel_picture")
 
 from laboratory import chromium, laboratory  # noqa: E402
 
+once = pytest.fixture(scope="session")
 
-@pytest.fixture(scope="session")
+
+@once
 def browser():
     pytest.importorskip("playwright", reason="needs playwright: pip install playwright")
     with chromium() as opened:
         yield opened
 
 
-@pytest.fixture(scope="session")
+@once
 def lab(tmp_path_factory):
     with laboratory(tmp_path_factory.mktemp("lab")) as server:
         yield server
 
 
-@pytest.fixture(scope="session")
+@once
 def saved(tmp_path_factory):
     """Return a function that saves a page of an explorer once, and returns its path and the data of its state."""
 
@@ -43,7 +45,7 @@ def saved(tmp_path_factory):
     return save
 
 
-@pytest.fixture(scope="session")
+@once
 def opened(browser, lab):
     """Yield a function that opens the explorer of a name in one shared notebook, because opening costs seconds."""
     from opened import Opened

@@ -109,6 +109,10 @@ class Opened(Notebook):
         )
         self.settle()
 
+    def having(self, key, *values):
+        """Return the controls with one of some values of a key."""
+        return [c for c in self.controls if c[key] in values]
+
     def set(self, *changes):
         """Move controls, each given as (field, value as the control counts), in one go."""
         self.page.evaluate(SET, changes)

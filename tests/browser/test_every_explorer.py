@@ -56,7 +56,7 @@ ASLEEP = f"""async ([field, value]) => {{{WAITING}
 def test_a_slider_of_a_traced_picture_moves_while_the_kernel_sleeps_and_the_kernel_draws_the_same(
     explorer,
 ):
-    moved = (c for c in explorer.controls if c["kind"] == "real" and c["field"] != "pull")
+    moved = (c for c in explorer.having("kind", "real") if c["field"] != "pull")
     control = next(moved)  # `pull` changes no sentence
     explorer.page.wait_for_function(
         "document.querySelector('.aclnn-explorer').hasAttribute('data-traced')"
@@ -104,7 +104,7 @@ def test_the_default_picture_is_the_right_one(explorer):
 
 @SOME
 def test_the_picture_of_another_state_is_rejected(explorer):
-    other = next(c for c in explorer.controls if c["field"] in ("dtype", "operator", "paddingMode"))
+    other = explorer.having("field", "dtype", "operator", "paddingMode")[0]
     values = [value for value, _ in other["options"] if value != other["initial"]]
     with pytest.raises(AssertionError):
         check(explorer, replace(explorer.state(), **{other["field"]: values[0]}))
@@ -150,7 +150,7 @@ def test_a_fast_random_sequence_ends_in_the_right_picture(explorer):
 
 @SOME
 def test_a_value_out_of_range_is_said_in_words_and_the_rest_goes_on(explorer):
-    wholes = [c for c in explorer.controls if c["kind"] == "whole"]
+    wholes = explorer.having("kind", "whole")
     # a chosen point is kept inside anyway
     control = next((c for c in wholes if c["field"] == "seed"), wholes[0])
     field, high = control["field"], control["high"]
@@ -170,7 +170,7 @@ def test_a_value_out_of_range_is_said_in_words_and_the_rest_goes_on(explorer):
         explorer,
         replace(
             explorer.subject.state(),
-            dtype=next(c for c in explorer.controls if c["field"] == "dtype")["options"][1][0],
+            dtype=explorer.having("field", "dtype")[0]["options"][1][0],
         ),
     )
 
@@ -193,7 +193,7 @@ def test_an_index_follows_its_size_and_is_refused_beyond_it(explorer):
 
 @on("tiles")
 def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
-    owners = next(c["owners"] for c in explorer.controls if c["field"] == "fault")
+    owners = explorer.having("field", "fault")[0]["owners"]
     offered = (
         "[...document.querySelectorAll('[data-field=fault] option')].map((one) => !one.hidden)"
     )
@@ -206,7 +206,7 @@ def test_options_of_another_value_are_not_offered_and_go_with_it(explorer):
 
 @SOME
 def test_code_in_a_cell_moves_the_controls(explorer):
-    control = next(c for c in explorer.controls if c["kind"] == "whole")
+    control = explorer.having("kind", "whole")[0]
     value = control["low"] if control["initial"] != control["low"] else control["high"]
     explorer.run(f"explorer.values = {{**explorer.values, {control['field']!r}: {value}}}")
     explorer.settle()
@@ -368,10 +368,7 @@ def memory(explorer):
 @ONE
 def test_a_thousand_changes_leave_memory_flat(explorer):
     """`make test` makes 100 changes; one leaked node per change is as far beyond the limit."""
-    control, count = (
-        next(c for c in explorer.controls if c["kind"] in ("whole", "real")),
-        1000 if SOAK else 100,
-    )
+    control, count = explorer.having("kind", "whole", "real")[0], 1000 if SOAK else 100
 
     def changes(count):
         for _ in range(count // 10):

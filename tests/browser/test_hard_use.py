@@ -68,10 +68,10 @@ def test_colours_follow_a_theme_that_is_switched_again_and_again(explorer):
 @pytest.mark.sampled(1)
 def test_no_value_of_a_control_is_cut_off(explorer):
     for end in ("low", "high"):
-        reals = [c for c in explorer.controls if c["kind"] == "real"]
+        reals = explorer.having("kind", "real")
         explorer.set(*[(c["field"], c[end]) for c in reals])
         assert explorer.page.evaluate(CLIPPED) == []
-    if wholes := [c["field"] for c in explorer.controls if c["kind"] == "whole"]:
+    if wholes := [c["field"] for c in explorer.having("kind", "whole")]:
         control = explorer.page.locator(f"[data-field={wholes[-1]}]")
         control.evaluate("input => { input.style.width = '25px' }")
         assert wholes[-1] in str(explorer.page.evaluate(CLIPPED))

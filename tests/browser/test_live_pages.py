@@ -69,6 +69,9 @@ class Page:
             f"(given) => {{ const said = ({SAID})(); return {what}; }}", arg=given
         )
 
+    def press(self, name):
+        self.page.locator(f".ae-plays [aria-label='{name}']").click()
+
     def address(self):
         """Return the address once it is that of the state; it follows the hand with a delay."""
         self.page.locator("[data-lift=link]").click()
@@ -179,11 +182,19 @@ def test_a_prepared_picture_stays_at_the_first_opening(browser, sampler):
     assert "6.9 pixels right" in page.evaluate(CAPTION)
 
 
-def test_gradients_that_were_sent_stay_until_the_hand_moves(page):
+def test_what_plays_is_stepped_and_what_it_leaves_stays_until_the_hand_moves(page):
     before = page.said()
+    steps = {
+        "slide the point": "===",  # without motion it is at its end, where it began
+        "one step back": "!==",
+        "one step ahead": "===",
+    }
+    for name, sign in steps.items():
+        page.press(name)
+        page.becomes(f"said.join() {sign} given.join() && said[0].includes('point')", before)
     moved = {"ArrowUp": "said[0].includes('The mirror folds')", "Home": "said[0] === given[0]"}
     for key, said in moved.items():
-        page.page.locator(".ae-plays [aria-label='send the gradients back']").click()
+        page.press("send the gradients back")
         page.becomes("said[0].includes('256 of 256')")
         page.page.locator(".stage canvas").press(key)
         page.becomes(said, before)
@@ -207,19 +218,6 @@ def test_a_phone_shows_the_middle_of_the_world(browser, sampler):
     page.locator("[aria-label='slide the point']").click()
     page.locator("[aria-label='one step back']").click(click_count=8)  # to the right end
     page.wait_for_function(f"{CAPTION}.includes('17.6 pixels right')")
-
-
-def test_what_plays_is_stepped_and_ends_where_it_began(page):
-    before = page.said()
-    play = page.page.locator(".ae-plays [aria-label='slide the point']")
-    play.click()  # without motion it is at its end
-    page.becomes("said.join() === given.join()", before)
-    page.page.locator("[aria-label='one step back']").click()
-    page.becomes("said.join() !== given.join()", before)
-    stepped = page.said()
-    page.page.locator("[aria-label='one step ahead']").click()
-    page.becomes("said.join() === given.join()", before)
-    assert "point" in stepped[0]
 
 
 def test_a_change_of_mode_glides_and_delays_no_move(browser, sampler):

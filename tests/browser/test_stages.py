@@ -321,6 +321,38 @@ def test_bars_of_before_are_outlined_after_a_control_and_not_after_a_drag(opened
         assert drawn(page, "arrives", arrow)[0] == [data.state.element]
 
 
+# Returns the ends of the gradient's axis, and what stands above the matrix, the ends of its colours: before a play, at its end,
+# at each step back, and after a reset.
+PLAYED = """async () => {
+    const [bars, map] = ["gradient", "map"].map((name) => document.querySelector(`[data-panel=${name}] canvas`));
+    const [axis, { box: { top } }] = [() => JSON.parse(bars.dataset.axes).y, JSON.parse(map.dataset.axes)];
+    const ends = () => [...axis().slice(0, 2), ...map.words.filter(([, , up]) => up < top - 9).map(([text]) => text)].join();
+    const found = [ends()], press = async (what) => {
+        document.querySelector(what).click();
+        await new Promise(requestAnimationFrame);
+        found.push(ends());
+    };
+    await press("[aria-label='ignore more and more rows']");
+    for (let k = 0; k < 11; k += 1) await press("[aria-label='one step back']");
+    await press("[data-lift=reset]");
+    return found;
+}"""
+
+
+def test_what_plays_keeps_its_axes_and_colours_until_it_is_over(opened):
+    page, _ = opened("nll_loss")
+    page.wait_for_timeout(700)
+    before, *seen, after = page.evaluate(PLAYED)
+    assert {*seen} == {"-1.28,1.28,-1,1"} and before == after == "-0.32,0.32,-0.1797,0.1797"
+    page.emulate_media(reduced_motion="no-preference")
+    page.locator("[aria-label='one step ahead']").click(click_count=10)
+    page.locator("[aria-label='ignore more and more rows']").click()
+    page.wait_for_function("document.querySelector('[data-axes*=\"0.04\"]')")
+    assert drawn(page, "gradient", "dashed: before")[1]
+    page.locator("[data-panel=map] canvas").click()  # another row, which had no bars before
+    assert drawn(page, "gradient", "dashed: before") == ([], [])
+
+
 def test_a_gradient_that_is_nan_says_so_and_the_first_state_does_not(opened):
     page, data = opened("cross_entropy_loss")
     page.evaluate(UNFOLDED)

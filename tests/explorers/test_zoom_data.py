@@ -19,6 +19,8 @@ assert_close = np.testing.assert_allclose
 
 SUBJECT = subject_of("zoom")
 PROGRAMS = programs()
+THREE = pytest.mark.sampled(3)
+EACH_PROGRAM = pytest.mark.parametrize("program", PROGRAMS)
 
 
 def of(program, **values):
@@ -38,7 +40,7 @@ def own(z, k):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
-@pytest.mark.parametrize("program", PROGRAMS)
+@EACH_PROGRAM
 @pytest.mark.sampled(5)
 def test_outputs_have_the_bits_of_backward_and_errors_their_sign(program, dtype):
     state, z = of(program, dtype=dtype, rows=3, columns=21)
@@ -56,8 +58,8 @@ def test_outputs_have_the_bits_of_backward_and_errors_their_sign(program, dtype)
     assert np.isclose(z.errors[0] * spacing, z.values[0] - z.truth[0], atol=0).mean() > 0.95
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.sampled(3)
+@EACH_PROGRAM
+@THREE
 def test_a_formula_says_what_numpy_computes(program):
     """Each formula is computed again, in float64, from its text; sums and looked up or joined truths separately."""
     state, z = of(program)
@@ -130,8 +132,8 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
         assert tile.wrote[-1][4:] == (index(z, tile.output), 0) or not tile.wrote[-1][2].any()
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.sampled(3)
+@EACH_PROGRAM
+@THREE
 def test_a_tile_is_who_stored_the_element_in_the_trace_and_its_instructions_are_those_of_the_trace(
     program,
 ):
@@ -211,8 +213,8 @@ def test_a_page_that_is_more_than_terms_is_refused_in_three_parts(name):
     assert not any(tiles_data.PROGRAMS[program].operator == name for program in PROGRAMS)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
-@pytest.mark.sampled(3)
+@EACH_PROGRAM
+@THREE
 def test_a_click_on_each_number_marks_it_in_its_tensor(program):
     _, z = of(program)
     for term, one in enumerate(z.shown):

@@ -1,5 +1,7 @@
 """Pictures of puzzles and of symptoms show the specification's results and the elements that kernels read."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from together import in_one
@@ -13,6 +15,7 @@ from aclnn_viz.puzzles.puzzle import Curve
 PNG = b"\x89PNG\r\n"
 CURVES = [one.name for one in puzzles() if isinstance(one.picture, Curve)]
 READS = [one.name for one in puzzles() if one.name not in CURVES]
+named = partial(pytest.mark.parametrize, "name")
 
 
 def marks(found, kind, panel=None):
@@ -34,7 +37,7 @@ def outlined(found, name):
     }
 
 
-@pytest.mark.parametrize("name", [one.name for one in puzzles()])
+@named([one.name for one in puzzles()])
 @pytest.mark.sampled(5)
 def test_every_puzzle_is_drawn_and_reported(name):
     shown = picture(puzzle(name))._repr_mimebundle_()
@@ -42,7 +45,7 @@ def test_every_puzzle_is_drawn_and_reported(name):
     assert all(output in shown["text/plain"] for output in puzzle(name).outputs[:1])
 
 
-@pytest.mark.parametrize("name", CURVES)
+@named(CURVES)
 def test_the_curve_is_that_of_the_specification(name):
     one = puzzle(name)
     line = marks(picture(one), Line)[0]
@@ -60,7 +63,7 @@ def test_the_value_on_a_kink_is_marked_and_reported():
 
 
 @in_one
-@pytest.mark.parametrize("name", READS)
+@named(READS)
 def test_what_is_read_is_what_changes_the_output(name):
     """The outlined cells of floating inputs are those whose change moves the chosen element."""
     one = puzzle(name)
@@ -90,7 +93,7 @@ def test_what_is_read_is_what_changes_the_output(name):
         assert outlined(found, array) == moved, array
 
 
-@pytest.mark.parametrize("name", [one.name for one in detectives()])
+@named([one.name for one in detectives()])
 @pytest.mark.sampled(4)
 def test_every_symptom_is_drawn_and_reported(name):
     found = picture(detective(name))
@@ -117,7 +120,7 @@ def test_a_map_shows_the_error():
     )
 
 
-@pytest.mark.parametrize("name", ["rms_dx", None, puzzle])
+@named(["rms_dx", None, puzzle])
 def test_a_picture_of_anything_else_is_refused(name):
     with pytest.raises(
         TypeError, match="a picture is of a puzzle or of a detective case: got .*; pass such as"

@@ -283,8 +283,17 @@ function explorer(build) {
         }
         return moved;
       },
+      foreseen: (moved) => (here ?? model).aside?.({ ...values, ...moved }, model.get("controls")),
+      // When a play is over its axes and colours follow their values again, after its last picture.
+      free: () => queueMicrotask(() => {
+        if (!spans || player.stop) return;
+        spans = null;
+        finish(true);
+      }),
       set(moved) {
         if (!player.playing) player.halt();
+        if (!player.playing) player.held = null;  // another control frees what a play holds
+        spans = player.held ?? null;
         const changes = { ...(player.playing ? {} : player.plays[player.chosen]?.after), ...moved, ...followed(model.get("controls"), values, moved) };
         values = parts.fit ? parts.fit({ ...values, ...changes }) : { ...values, ...changes };
         model.set("values", values);
@@ -323,7 +332,12 @@ function explorer(build) {
       if (pointerType !== "touch" && !plays.contains(target)) player.leave();
     }, true);
     let last = null, glide = null;  // the picture that was drawn, and what leads from it to the next
-    let kept = null;  // panels whose axes stay
+    let kept = null, spans = null;  // panels whose axes stay, and those of what is played
+    const spanned = (panel) => {
+      const made = widened(spans.get(panel.name), panel);
+      if (spans.has(panel.name)) spans.set(panel.name, made);
+      return made;
+    };
     const held = (panel) => {
       const old = kept.find(({ name }) => name === panel.name), ends = (axis) => ({ ...panel[axis], low: old[axis].low, high: old[axis].high, ticks: old[axis].ticks });
       return old ? { ...panel, x: ends("x"), y: ends("y") } : panel;
@@ -345,7 +359,7 @@ function explorer(build) {
       if (!picture.panels || (kit.all.length && !kit.all.some((panel) => panel.width))) { done(); return; }
       glide?.();
       glide = null;
-      const before = last, now = last = { panels: kept ? picture.panels.map(held) : picture.panels, arrays: picture.numbers ?? unpacked(picture), modes: modes() };
+      const before = last, now = last = { panels: kept ? picture.panels.map(held) : spans?.size ? picture.panels.map(spanned) : picture.panels, arrays: picture.numbers ?? unpacked(picture), modes: modes() };
       player.offer(picture.plays ?? []);
       const [from, to] = [before, now].map((one) => one?.panels[0].opens), deep = to.length && from?.length && from[0] !== to[0];
       if (!before || before.modes === now.modes && !freed || player.playing && !deep || still.matches) {

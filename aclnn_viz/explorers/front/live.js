@@ -217,6 +217,12 @@ function pictureOf(page, asked, language, before = asked) {
     headline: headline.map((k) => placed(page, k, found)).filter(Boolean) };
 }
 
+// The panels of another state. What is kept of the picture that is shown stays as it is.
+function panelsAside(page, values, language) {
+  page.aside ??= { ...page, parts: [], functions: page.functions.map((one) => (given) => one(given)) };
+  return pictureOf(page.aside, values, language).panels;
+}
+
 // The values, where a number that a control does not take gives way to its last good one, and what is said of it.
 function fitting(controls, values, good) {
   const now = { ...values }, wrong = {};
@@ -239,11 +245,11 @@ function computedHere({ values: traced, moving, content, functions }, language) 
   } catch { page.places = []; }  // a page that allows no such thing: the kernel draws
   const fits = (values) => Object.entries(traced).every(([field, value]) => moving.includes(field)
     || JSON.stringify(value) === JSON.stringify(values[field]));
-  const picture = (values, controls) => {
+  const drawnBy = (draw) => (values, controls) => {
     if (!page.places.length || !fits(values) || Object.keys(fitting(controls, values, values)[1]).length) return null;
-    return pictureOf(page, values, language);
+    return draw(page, values, language);
   };
-  return { fits, picture };
+  return { fits, picture: drawnBy(pictureOf), aside: drawnBy(panelsAside) };
 }
 
 const stateText = (values, saved) => new URLSearchParams(Object.entries(values)
@@ -315,6 +321,7 @@ function openLive(el, written, alone = true) {
   const model = {
     get: (name) => kept[name],
     set: (name, value) => { kept[name] = value; },
+    aside: (values, controls) => panelsAside(page, fitting(controls, values, good)[0], language),
     on: (name, call) => (listeners[name] ??= []).push(call),
     off: (name, call) => { listeners[name] = (listeners[name] ?? []).filter((one) => one !== call); },
     save_changes: () => {

@@ -1,7 +1,7 @@
 // What moves by itself: a change of mode, what is played, and the first opening. Nothing does where a reader asks for less motion.
 
-// Milliseconds of a change of mode, and of a zoom; steps of what is played; most seconds of the first opening.
-const GLIDE = 300, ZOOM = 600, STEPS = 12, OPENING = 6;
+// Milliseconds of a change of mode, and of a zoom; steps of what is played, and the most for which its ends are computed; most seconds of the first opening.
+const GLIDE = 300, ZOOM = 600, STEPS = 12, MOST = 16, OPENING = 6;
 const still = globalThis.matchMedia?.("(prefers-reduced-motion: reduce)") ?? {};
 
 // The picture between two: numbers of marks and axes that both have lie between theirs, all else is that of the later one.
@@ -25,6 +25,23 @@ function between(one, two, t) {
     return old ? { ...panel, x: ended("x"), y: ended("y"), marks: panel.marks.map((mark, k) => marked(old.marks[k], mark)) } : panel;
   });
   return { panels, arrays };
+}
+
+// The panel with the ends that hold its values and those of one before: of axes and of colours that follow what they show.
+function widened(old, panel) {
+  if (!old || panel.opens.length) return panel;
+  const beyond = (a, b) => Math.min(a.low, a.high) < Math.min(b.low, b.high) || Math.max(a.low, a.high) > Math.max(b.low, b.high);
+  const joined = (a, b) => {
+    if (!beyond(a, b)) return b;
+    const ends = [a.low, a.high, b.low, b.high].sort((one, other) => one - other), [low, high] = b.low > b.high ? [ends[3], ends[0]] : [ends[0], ends[3]];
+    return { ...b, low, high };
+  };
+  const axis = (name) => {
+    const [a, b] = [old[name], panel[name]], made = joined(a, b), given = b.given === undefined ? a.given : b.given;
+    return made === b ? b : { ...made, given, ticks: given ? b.ticks : beyond(b, a) ? ticksOf({ ...made, ticks: null }, made.low, made.high) : a.ticks };
+  };
+  const marks = panel.marks.map((mark, k) => (mark.map && old.marks[k]?.map === mark.map ? joined(old.marks[k], mark) : mark));
+  return { ...panel, x: axis("x"), y: axis("y"), marks };
 }
 
 // The main picture opens out of a place of the one before, or goes back there; `draw` makes the later one. Returns it as it is at t.
@@ -132,12 +149,24 @@ class Player {
     return { ...frame, [handle.move]: frame[handle.move].map(([row, column, x, y]) => [row, column, limited(x, least, most), y]) };
   }
 
+  // The panels of this play with ends that hold all of it: axes and colours stay, so that what grows is seen to grow.
+  spans() {
+    const spans = new Map(), last = this.frames.length - 1, many = Math.min(this.plays[this.chosen].steps ?? MOST, MOST);
+    for (let k = 0; k <= many; k += 1) {
+      const panels = this.kit.foreseen(this.stateAt(this.jumps ? Math.round(k * last / many) / last : k / many));
+      for (const panel of panels ?? []) spans.set(panel.name, widened(spans.get(panel.name), panel));
+    }
+    return spans;
+  }
+
   begin(k) {
     const { values } = this.kit, { seconds } = this.plays[k], together = (frame) => Object.fromEntries(Object.entries(frame).map(([field, list]) => [field,
       Array.isArray(list) ? [...values[field].filter(([r, c]) => !list.some((point) => point[0] === r && point[1] === c)), ...list] : list]));
     const after = Object.assign({}, ...this.plays.filter((_, at) => at !== k).map((other) => other.after));  // what the others leave goes
     const frames = this.plays[k].frames.map((frame, at, all) => ({ ...after, ...together(at && at < all.length - 1 ? this.inSight(frame) : frame) }));  // other points stay
-    Object.assign(this, { chosen: k, at: 0, frames, seconds });
+    const jumps = this.plays[k].steps === frames.length - 1;  // with a frame for each step there is none between two
+    Object.assign(this, { chosen: k, at: 0, frames, seconds, jumps });
+    this.held = null;
     this.steps.forEach((one) => { one.hidden = false; });
   }
 
@@ -148,7 +177,11 @@ class Player {
       return;
     }
     const from = this.at;
-    this.stop = run(1000 * this.seconds * (1 - from) / this.speed, (t) => this.show(from + (1 - from) * t), () => { this.halt(); done(); });
+    this.stop = run(1000 * this.seconds * (1 - from) / this.speed, (t) => this.show(from + (1 - from) * t), () => {
+      this.halt();
+      this.kit.free();
+      done();
+    });
     this.buttons.forEach((button, k) => { button.textContent = `${k === this.chosen && !this.back ? "■" : "▶"} ${this.plays[k].label}`; });
   }
 
@@ -168,12 +201,17 @@ class Player {
   }
 
   // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
-  show(at) {
+  stateAt(at) {
     const last = this.frames.length - 1, begun = Math.floor(at * last + 1e-9), k = Math.min(begun, last - 1);
-    const jumps = this.plays[this.chosen].steps === last;  // with a frame for each step there is none between two
+    const mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
+    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = this.jumps ? this.frames[begun][field] : Math.round(mixed[field]);
+    return mixed;
+  }
+
+  show(at) {
+    const { values } = this.kit, mixed = this.stateAt(at);
     this.at = at;
-    const { values } = this.kit, mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
-    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = jumps ? this.frames[begun][field] : Math.round(mixed[field]);
+    this.held ??= this.spans();
     if (Object.entries(mixed).every(([field, value]) => JSON.stringify(value) === JSON.stringify(values[field]))) return;
     this.playing = true;  // or else the hand has taken over
     this.kit.set(mixed);
