@@ -9,7 +9,7 @@ earlier sums are rescaled. The lesson: a maximum and a sum per query are enough 
 import numpy as np
 from numpy import inf, nan
 
-from aclnn_viz.explorers.arrays import element, only, sweep
+from aclnn_viz.explorers.arrays import element, first, only, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach, said
 from aclnn_viz.explorers.softmax import areas, levels, side_by_side
@@ -27,7 +27,7 @@ WIDE = 13  # width of a query's panels, in columns
 
 def is_attention(op) -> bool:
     """Return whether a page computes scores, and hides some of them."""
-    return hasattr(op.page, "scores") and hasattr(op.page, "hides")
+    return hasattr(op.page, "hides")
 
 
 def fields_with(op, others: list) -> list[tuple]:
@@ -96,11 +96,10 @@ class Attention:
 
     def borders(self, axis: str, count: int) -> list:
         """Return lines between tiles."""
-        at = self.state.block * np.arange(1.0, count) - 0.5
         return [
             one
-            for k in range(count - 1)
-            for one in only(self.xp, at[k] < count - 0.5, Rule(axis, at[k], kind=GUIDE))
+            for at in self.state.block * np.arange(1.0, count) - 0.5
+            for one in only(self.xp, at < count - 0.5, Rule(axis, at, kind=GUIDE))
         ]
 
     def at_work(self, tile, left, right, high) -> Box:
@@ -113,14 +112,32 @@ class Attention:
         return Box(at - 0.5, low, at + 0.5, high, kind=GUIDE)
 
     def panels(self, xp) -> list[Panel]:
-        weights = tr("P: the weights of each query add up to 1")
-        slopes = tr("dS: the gradient of each query adds up to 0")
         return [
             _sweep(xp, self),
             _sum(xp, self),
             _backward(xp, self),
-            _table(xp, self, "map", weights, self.P, self.read, False, "roots", 0.0, 1.0),
-            _table(xp, self, "gradients", slopes, self.dS, self.back, True, *scale(self.dS, xp)),
+            _table(
+                xp,
+                self,
+                "map",
+                tr("P: the weights of each query add up to 1"),
+                self.P,
+                self.read,
+                False,
+                "roots",
+                0.0,
+                1.0,
+            ),
+            _table(
+                xp,
+                self,
+                "gradients",
+                tr("dS: the gradient of each query adds up to 0"),
+                self.dS,
+                self.back,
+                True,
+                *scale(self.dS, xp),
+            ),
         ]
 
     def plays(self) -> tuple[dict, ...]:
@@ -128,21 +145,25 @@ class Attention:
 
     def caption(self, xp):
         before, top = self.top
-        score = self.of_query(self.scores)
-        seen = xp.any(~xp.isnan(score) & (self.tile == self.now))
-        which = xp.where(top > before, xp.where(before > -inf, 3, 2), 1)
-        which = xp.where(seen, which, 0)
+        seen = xp.any(~xp.isnan(self.of_query(self.scores)) & (self.tile == self.now))
         swept = self.state.swept
-        done = xp.where(top > -inf, xp.where((swept > 1.0) & (swept < 2.0), 6, 4), 5)
         return told(
-            xp.where(swept < 1.0, which, done),
+            first(
+                xp,
+                (swept >= 1.0) & (top == -inf),
+                (swept > 1.0) & (swept < 2.0),
+                swept >= 1.0,
+                ~seen,
+                top == before,
+                before == -inf,
+            ),
+            "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
+            "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:The gradient of each score is the] [8:distance of dP from its mean] [5:D], [b:times P.]",
+            "Forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
             "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
             "[7:Tile {j}] has no larger score. [b:The] [5:maximum] [b:stays,] and its weights are added.",
             "[7:Tile {j}] is the first that is seen: it sets the [5:maximum].",
             "[7:Tile {j}] has a larger score, and the [5:maximum] steps up. [b:All that was added before is made smaller:] times {factor}.",
-            "Forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
-            "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
-            "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:Each weight gets its] [8:distance from the mean] [5:D], [b:times P.]",
             j=written(self.now, ".0f"),
             k=written(self.back, ".0f"),
             factor=number(self.factor),
@@ -153,22 +174,29 @@ class Attention:
 def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
     """Return the data of the stage for a query."""
     page, known = op.page, arranged.attributes
-    names = ("query", "keyIn", "value", "dy", "attentionInOptional")
-    q, k, v, dy, y = (arrays[name] for name in names)
+    q, k, v, dy, y = (
+        arrays[name] for name in ("query", "keyIn", "value", "dy", "attentionInOptional")
+    )
     queries, keys = q.shape[3], k.shape[2]
-    masked = [known[name] for name in ("prefixOptional", "preTokens", "nextTokens", "sparseMode")]
-    hidden = page.hides(np, arrays["attenMaskOptional"], *masked, queries, keys)
+    hidden = page.hides(
+        np,
+        arrays["attenMaskOptional"],
+        *[known[name] for name in ("prefixOptional", "preTokens", "nextTokens", "sparseMode")],
+        queries,
+        keys,
+    )
     seen = np.full((queries, keys), True) if hidden is None else hidden[0, 0, 0] == 0
     scores = page.scores(xp, q, k, None, known["scaleValue"], hidden)
-    saved = arrays["softmaxMaxOptional"], arrays["softmaxSumOptional"]
-    P = page.softmax(xp, scores, *saved, hidden)
+    P = page.softmax(
+        xp, scores, arrays["softmaxMaxOptional"], arrays["softmaxSumOptional"], hidden
+    )[0, 0, 0]
     row = xp.minimum(state.row, queries - 1)
     score, there = (element(xp, one, row) for one in (scores[0, 0, 0], seen))
     dy, y = dy[0, 0, 0], y[0, 0, 0]
     score = xp.where(there, score, -inf)
     tile = xp.floor(np.arange(float(keys)) / state.block)
     now = xp.minimum(xp.floor(state.swept * (tile[-1] + 1.0)), tile[-1])
-    edges = side_by_side(xp, element(xp, P[0, 0, 0], row))
+    edges = side_by_side(xp, element(xp, P, row))
     # backward has read the keys whose columns start by here
     back = xp.max(xp.where(edges[0] <= state.swept - 1.0 + 1e-9, tile, 0.0))
 
@@ -188,7 +216,7 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         tuple(xp.max(xp.where(come, score, -inf)) for come in (tile < now, tile <= now)),
         xp.sum(xp.exp(so_far - top[:, None]), axis=1),
         edges,
-        P[0, 0, 0],
+        P,
         xp.sum(dy[:, None, :] * v[0, 0], axis=2),
         xp.sum(dy * y, axis=1)[:, None],
     )
@@ -208,8 +236,8 @@ def _sweep(xp, found: Attention) -> Panel:
     masked = xp.take(xp.where(xp.isnan(score), high, nan), twice)
     steps = xp.take(xp.where(come, found.tops, nan), twice)
     marks = (
-        *only(xp, found.state.sparseMode > 0, Band(across, -masked, masked, GUIDE, tr("masked"))),
         *found.borders("x", n),
+        *only(xp, found.state.sparseMode > 0, Band(across, -masked, masked, GUIDE, tr("masked"))),
         found.at_work(found.read, *found.ends(found.read), high),
         found.marked(-high, high),
         ZERO,
@@ -222,15 +250,19 @@ def _sweep(xp, found: Attention) -> Panel:
             ("swept",),
             ((0.5 / n, 1.0 / n, 0),),
             tr("progress of the forward pass over the tiles"),
-            MOVED,
+            choose(found.back < 0.0, GUIDE, MOVED),
         ),
     )
-    up = Axis(tr("score"), -high, high)
-    over = Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)])
-    title = tr(
-        "1. Forward, query {row}: drag the square over the tiles", row=written(found.row, "d")
+    return Panel(
+        "scores",
+        tr("1. Forward, query {row}: drag the square over the tiles", row=written(found.row, "d")),
+        marks,
+        Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)]),
+        Axis(tr("score"), -high, high),
+        WIDE,
+        190,
+        ("column",),
     )
-    return Panel("scores", title, marks, over, up, WIDE, 190, ("column",))
 
 
 def _sum(xp, found: Attention) -> Panel:
@@ -240,26 +272,36 @@ def _sum(xp, found: Attention) -> Panel:
         return xp.max(xp.where(found.tile == tile, found.sums, 0.0))
 
     sides, k = np.arange(2.0), written(found.now, ".0f")  # before and after
-    old, new, factor = until(found.now - 1.0), until(found.now), found.factor
+    forward, factor = found.back < 0.0, found.factor
+    # backward needs only the last sum
+    old, new = xp.where(forward, until(found.now - 1.0), nan), until(found.now)
     kept = old * (1.0 - sides * (1.0 - factor))
     high = 1.2 * xp.maximum(xp.max(found.sums), 1.0)  # 1 is the least sum of any key
     marks = (
         Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
-        Bars(sides, old + sides * (new - old), READ, tr("added by this tile"), 0.4),
-        Bars(sides, kept, PALE, tr("added before"), 0.4),
+        Bars(
+            sides,
+            xp.where(sides > 0.0, new, old),
+            READ,
+            told(forward, "saved", "added by this tile"),
+            0.4,
+        ),
+        Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
         Note(
             0.5,
             0.93 * high,
             choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
         ),
     )
-    after = told(found.back < 0.0, "after tile {k}: saved", "after tile {k}", k=k)
-    over = Axis("", -0.5, 1.5, ticks=((0.0, tr("before tile {k}", k=k)), (1.0, after)))
+    ticks = (
+        (0.0, choose(forward, "", tr("before tile {k}", k=k))),
+        (1.0, told(forward, "after the last tile", "after tile {k}", k=k)),
+    )
     return Panel(
         "sum",
         tr("The sum of exp(score − maximum so far)"),
         marks,
-        over,
+        Axis("", -0.5, 1.5, ticks=ticks),
         Axis("", 0.0, high),
         20 - WIDE,
         190,
@@ -278,8 +320,17 @@ def _table(xp, found: Attention, name, title, values, tile, more, *colours) -> P
         Box(left, row - 0.5, right, row + 0.5, kind=MOVED),
         found.marked(-0.5, queries - 0.5),
     )
-    axes = Axis(tr("key")), Axis(tr("query"))
-    return Panel(name, title, marks, *axes, 20 - WIDE, 290, ("column", "row"), more=more)
+    return Panel(
+        name,
+        title,
+        marks,
+        Axis(tr("key")),
+        Axis(tr("query")),
+        20 - WIDE,
+        290,
+        ("column", "row"),
+        more=more,
+    )
 
 
 def _backward(xp, found: Attention) -> Panel:

@@ -6,7 +6,6 @@ row is its strength: 0 if it is ignored. The lesson: the gradient is the distanc
 strength; classes gain what others lose, so a row sums to 0.
 """
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -14,8 +13,8 @@ import numpy as np
 from aclnn_viz.cases import case
 from aclnn_viz.explorers.arrays import double, element, first, only, placed, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
-from aclnn_viz.explorers.norms import bars, largest, reach, said
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, cell, record
+from aclnn_viz.explorers.norms import ZERO, largest, reach, said
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Line, Rule, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, MOVED, PALE, READ
 from aclnn_viz.pictures.text import number, told, written
@@ -76,11 +75,14 @@ def moved(op, state, given: dict, known: dict, xp, forward) -> dict:
     logits = xp.round_to(logits, state.dtype)
     found = given | {op.gradient_of[op.main]: logits, classes: target}
     made = forward(**{key: value for key, value in found.items() if key in op.takes})
-    # other tensors saved with the probabilities stay: they would only show a shift that all logits share
-    saved = {one: made[output] for one, output in op.saved.items() if own or one == name}
     upstream = next(iter(op.upstream))  # the incoming gradient of a loss is 1
-    ones = np.ones(given[upstream].shape).astype(given[upstream].dtype)
-    return given | {name: logits} | saved | {classes: target, upstream: ones}
+    return (
+        given
+        | {name: logits}
+        # other tensors saved with the probabilities stay: they would only show a shift that all logits share
+        | {one: made[output] for one, output in op.saved.items() if own or one == name}
+        | {classes: target, upstream: np.ones_like(given[upstream])}
+    )
 
 
 @record
@@ -91,10 +93,12 @@ class Loss:
     output: str
     softmax: np.ndarray
     wanted: np.ndarray  # values of the target; nan where nothing pulls
-    # distance of the softmax from `wanted`; of a loss of log-probabilities always that of 0
+    # distance of the softmax from `wanted`; of a loss of log-probabilities the gradient, at least -1
     away: np.ndarray
     gradient: np.ndarray
     total: np.ndarray  # of all weights; only of a loss of log-probabilities
+    # gradient of each class in a row that it is the target of; only of a loss of log-probabilities
+    levels: np.ndarray
     strength: np.ndarray
     target: np.ndarray
     counted: np.ndarray
@@ -120,7 +124,8 @@ class Loss:
         """Return the end of the gradient's scale: a target's largest pull, which no distance exceeds."""
         xp = self.xp
         return largest(
-            xp, xp.concat([point(0.02), self.strength, xp.reshape(self.gradient, (-1,))])
+            xp,
+            xp.concat([point(0.02), self.levels, self.strength, xp.reshape(self.gradient, (-1,))]),
         )
 
     def of_row(self, values):
@@ -179,15 +184,17 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
     gradient = run(op.page.backward, known)[op.main]
     pull = -run(op.page.backward, known | {name: np.full(arrays[name].shape, -np.inf)})[op.main]
     strength = xp.sum(pull, axis=1)
+    total = xp.sum(arrays[next(iter(op.saved))])
     pulls = xp.where(strength == 0.0, np.nan, strength)[:, None]
     return Loss(
         xp,
         op.main,
         xp.exp(arrays[name]),
         pull / pulls,
-        gradient / pulls,
+        xp.maximum(gradient, -1.0) if own else gradient / pulls,
         gradient,
-        xp.sum(arrays[next(iter(op.saved))]) if own else 0.0,
+        total,
+        -given["weight"] / (total if state.reduction == 1 else 1.0) if own else point(0.0),
         strength,
         target,
         target != given["ignoreIndex"],
@@ -208,7 +215,7 @@ def _row(xp, found: Loss) -> Panel:
             strokes(xp, at, at),
             strokes(xp, wanted, wanted + away),
             GRADIENT,
-            told(found.own, "distance to the target", "pull of the target"),
+            told(found.own, "distance to the target", "pull of the target: |{y}|", y=found.output),
             6.0,
         ),
         Line(
@@ -218,7 +225,6 @@ def _row(xp, found: Loss) -> Panel:
             tr("target: the wanted probability"),
             3.5,
         ),
-        Arrows(at, wanted + away, np.zeros(classes), -away, GRADIENT),
         said(
             at - 0.5,
             at + 0.5,
@@ -259,36 +265,51 @@ def _over(found: Loss) -> Axis:
 def _gradient(xp, found: Loss) -> Panel:
     strength = found.of_row(found.strength)
     plain = ~(strength > 0.0) | (not found.own and found.off)
-    title = told(
-        first(xp, plain, not found.own, found.mean),
-        "{output} of the chosen row",
-        "{output} of the chosen row: (softmax − target) × {strength}",
-        "{output} of the chosen row: −weight / sum of weights = −{weight} / {total} = −{strength}",
-        "{output} of the chosen row: −weight = −{strength}",
-        output=found.output,
-        strength=number(strength),
-        weight=number(strength * found.total),
-        total=number(found.total),
-    )
     high = reach(xp, 0.02, found.most, 2.0)
-    ends = -high, high
-    made = bars(
-        "gradient", title, found.of_row(found.gradient), GRADIENT, ends, found.chosen[1], 12, LOW
+    at = np.arange(found.softmax.shape[1])
+    marks = (
+        ZERO,
+        Bars(at, found.of_row(found.gradient), GRADIENT),
+        Rule("x", found.chosen[1], kind=MOVED),
+        *only(
+            xp, found.own, Dots(at, found.levels, READ, tr("each class, if it were the target"), 4)
+        ),
     )
-    return replace(made, x=_over(found), y=Axis(found.output, *ends), pick=("column",), below="row")
+    return Panel(
+        "gradient",
+        told(
+            first(xp, plain, not found.own, found.mean),
+            "{output} of the chosen row",
+            "{output} of the chosen row: (softmax − target) × {strength}",
+            "{output} of the chosen row: −weight / sum of weights = −{weight} / {total} = −{strength}",
+            "{output} of the chosen row: −weight = −{strength}",
+            output=found.output,
+            strength=number(strength),
+            weight=number(strength * found.total),
+            total=number(found.total),
+        ),
+        marks,
+        _over(found),
+        Axis(found.output, -high, high),
+        12,
+        LOW,
+        ("column",),
+        below="row",
+    )
 
 
 def _map(xp, found: Loss) -> Panel:
     (rows, classes), (row, column) = found.softmax.shape, found.chosen
     at, edge = np.arange(float(rows)), np.full(rows, -0.5)
     struck = xp.where(found.counted | xp.isnan(found.strength), np.nan, at)
-    frames = ()
-    for k in range(rows):
-        frames += only(xp, found.counted[k], cell(found.target[k], k, READ))
     marks = (
         Heat(found.gradient, "diverging", -found.most, found.most, digits=rows * classes < 100),
         Line(strokes(xp, edge, edge + classes), strokes(xp, struck, struck), GUIDE, "", 2.5),
-        *frames,
+        *(
+            one
+            for k in range(rows)
+            for one in only(xp, found.counted[k], cell(found.target[k], k, READ))
+        ),
         Box(-0.5, row - 0.5, classes - 0.5, row + 0.5, kind=MOVED),
         cell(column, row, MOVED),
     )

@@ -394,7 +394,7 @@ def bars(name, title, values, kind, ends, chosen, span, height) -> Panel:
     """Return bars of a number per element; a click chooses an element."""
     marks = (
         ZERO,
-        Bars(np.arange(values.size, dtype=np.float64), values, kind),
+        Bars(np.arange(values.size), values, kind),
         Rule("x", chosen, kind=MOVED),
     )
     return Panel(

@@ -77,8 +77,10 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
         weights[row, :n].sum() * exp(-max(top, -99.0))
         for n, top in zip((places[0], *places), (*tops, tops[1]))
     )
-    for label, then in (("added by this tile", new), ("added before", kept)):
-        assert mark(shown, "sum", Bars, label).y == approx([old, then])
+    if state.swept > 1:  # backward needs the last sum alone
+        old = kept = nan
+    added, before = (bars.y for bars in marks(shown, "sum", Bars))
+    assert [*added, *before] == near([old, new, old, kept])
     assert len(marks(shown, "scores", Band)) == (state.sparseMode > 0)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], nan)
@@ -112,7 +114,6 @@ def test_the_maximum_so_far_is_a_step_and_the_tile_is_framed():
     assert (across[np.isfinite(across)] == 0).all()
     boxes = [mark(shown, "scores", Box, "tile 2"), marks(shown, "map", Box)[1]]
     assert [(box.x0, box.x1) for box in boxes] == [(7.5, 11.5)] * 2
-    assert found.now == 2
     assert unmarked(subject.said(data)).endswith(f"times {exp(found.top[0] - found.top[1]):.4g}.")
 
 

@@ -10,7 +10,7 @@ from panelled_explorer import HELD, mark, marks, panel, stage
 from pytest import approx
 
 from aclnn_viz.explorers import losses
-from aclnn_viz.pictures.marks import Arrows, Bars, Box, Handles, Heat, Line, Spots
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Handles, Heat, Line, Spots
 from aclnn_viz.pictures.text import unmarked
 
 opened = partial(stage, "cross_entropy_loss", dtype="float64")
@@ -41,9 +41,8 @@ def test_bars_targets_and_distances_are_those_of_the_formula(values):
     assert_array_equal(mark(shown, "row", Bars).y, found.softmax[row])
     assert_array_equal(mark(shown, "gradient", Bars).y, found.gradient[row])
     assert_array_equal(mark(shown, "map", Heat).values, found.gradient)
-    arrows = mark(shown, "row", Arrows)  # from the present value to the target
-    assert_close(arrows.y, found.softmax[row], atol=1e-12)
-    assert_close(arrows.y + arrows.dy, found.wanted[row], atol=1e-12)
+    sticks = mark(shown, "row", Line, "distance to the target").y.reshape(-1, 3).T
+    assert_close(sticks[:2], [found.wanted[row], found.softmax[row]], atol=1e-12)
     said = mark(shown, "row", Spots).texts[3].split("\n")
     assert said == [
         "class 3",
@@ -73,10 +72,10 @@ def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
     struck = np.flatnonzero(~found.counted)
     assert struck.tolist() == [3, *range(8, 16)] and not found.gradient[struck].any()
     shown = subject.show(data)
-    lines = mark(shown, "map", Line).y.reshape(-1, 3)
-    assert [y for y in lines[:, 0] if y == y] == struck.tolist()
-    frames = [box for box in marks(shown, "map", Box) if box.kind == losses.READ]
-    assert [box.x0 + 0.5 for box in frames] == data.inputs["target"][found.counted].tolist()
+    at = mark(shown, "map", Line).y[::3]
+    assert_array_equal(at[at == at], struck)
+    framed = [box.x0 + 0.5 for box in marks(shown, "map", Box) if box.kind == losses.READ]
+    assert framed == data.inputs["target"][found.counted].tolist()
     _, _, fewer = opened(ignored=0.1)
     assert found.strength[1] > fewer.strength[1]  # the mean divides by less
 
@@ -85,21 +84,22 @@ def test_rows_are_struck_out_from_the_last_one_on_and_their_targets_framed():
 def test_of_log_probabilities_only_the_target_is_pulled_and_always_alike(values):
     subject, data, found = stage("nll_loss", dtype="float64", ignored=0.3, **values)
     weight, target = data.inputs["weight"], data.inputs["target"]
-    counted = [t for t in target if t != -100]
-    assert len(counted) == found.counted.sum() == 7
-    wanted = np.zeros(found.gradient.shape)
-    total = sum(weight[k] for k in counted)
-    for row, t in enumerate(counted):
-        wanted[row, t] = -weight[t] / total
+    counted = target[target != -100]
+    assert found.counted.sum() == 7
+    wanted, total = np.zeros(found.gradient.shape), weight[counted].sum()
+    wanted[range(7), counted] = -weight[counted] / total
     assert_close(found.gradient, wanted)
     assert_close(found.softmax.sum(axis=1), 1.0)
     assert found.softmax[1, 0] == approx(0.4) or not values
+    shown = subject.show(data)
+    assert_close(mark(shown, "gradient", Dots).y, -weight / total)
+    assert np.diff(mark(shown, "row", Line, "pull of the target: |out|").y)[3] == approx(
+        wanted[1, 1]
+    )
     assert unmarked(subject.said(data)).endswith(f"that of row 1 with {-wanted[1, 1]:.4g}.")
-    assert panel(subject.show(data), "gradient").title.endswith(
+    assert panel(shown, "gradient").title.endswith(
         f"= −{weight[1]:.4g} / {total:.4g} = −{-wanted[1, 1]:.4g}"
     )
-    subject, data, _ = stage("nll_loss")
-    assert "class 1 gets a gradient, which its weight sets" in unmarked(subject.said(data))
 
 
 def test_the_mean_of_no_row_divides_0_by_0_and_the_sum_is_0():

@@ -438,7 +438,11 @@ function buildPanels(kit) {
     draw({ panels: given }, held) {
       const arrays = kit.crops ? Object.create(held) : held, panels = kit.crops ? given.map((one) => folded(cropped(one), arrays)) : given;
       arrange(panels);
-      for (const spec of panels) drawings.get(spec.name).say(spec);
+      for (const spec of panels) {
+        const drawing = drawings.get(spec.name);
+        drawing.say(spec);
+        drawing.panel.figure.classList.toggle("ae-past", spec.near && spec.x.ticks.some(([, text]) => text === ""));  // a place without a name
+      }
       kit.waiting = [];
       for (const spec of panels) {
         const drawing = drawings.get(spec.name);
