@@ -372,7 +372,7 @@ def _backward(xp, found: Attention) -> Panel:
             ("swept",),
             ((1.0, 1.0, 0),),
             tr("progress of the backward pass"),
-            MOVED,
+            choose(found.back < 0.0, MOVED, GUIDE),
             look="move",
         ),
     )

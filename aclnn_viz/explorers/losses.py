@@ -93,8 +93,7 @@ class Loss:
     output: str
     softmax: np.ndarray
     wanted: np.ndarray  # values of the target; nan where nothing pulls
-    # distance of the softmax from `wanted`; of a loss of log-probabilities the gradient, at least -1
-    away: np.ndarray
+    away: np.ndarray  # distance of the softmax from `wanted`
     gradient: np.ndarray
     total: np.ndarray  # of all weights; only of a loss of log-probabilities
     # gradient of each class in a row that it is the target of; only of a loss of log-probabilities
@@ -135,11 +134,10 @@ class Loss:
         return [_row(xp, self), _map(xp, self), _gradient(xp, self)]
 
     def plays(self) -> tuple[dict, ...]:
-        # a target raised to the end pulls in no row
-        return (
-            *sweep(tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}),
-            *sweep(tr("ignore more and more rows"), "ignored"),
-        )
+        # a target raised to the end pulls in no row; with half of the rows each pulls twice as hard
+        return sweep(
+            tr("raise every target"), "lead", 6.0, (-3.0, 9.0), after={"lead": 0.0}
+        ) + sweep(tr("ignore more and more rows"), "ignored", ends=(0.0, 0.5))
 
     def caption(self, xp):
         strength, target = self.of_row(self.strength), self.of_row(self.target)
@@ -191,7 +189,7 @@ def loss(xp, op, run, arrays, arranged, given, state) -> Loss:
         op.main,
         xp.exp(arrays[name]),
         pull / pulls,
-        xp.maximum(gradient, -1.0) if own else gradient / pulls,
+        gradient / pulls,
         gradient,
         total,
         -given["weight"] / (total if state.reduction == 1 else 1.0) if own else point(0.0),
@@ -211,12 +209,16 @@ def _row(xp, found: Loss) -> Panel:
     )
     marks = (
         Bars(at, softmax, PALE, tr("softmax: the probability now"), 0.7),
-        Line(
-            strokes(xp, at, at),
-            strokes(xp, wanted, wanted + away),
-            GRADIENT,
-            told(found.own, "distance to the target", "pull of the target: |{y}|", y=found.output),
-            6.0,
+        *only(
+            xp,
+            not found.own,
+            Line(
+                strokes(xp, at, at),
+                strokes(xp, wanted, wanted + away),
+                GRADIENT,
+                tr("distance to the target"),
+                6.0,
+            ),
         ),
         Line(
             strokes(xp, at - 0.44, at + 0.44),
