@@ -136,7 +136,7 @@ def _slices(xp, found):
     """Return the two slices at the point, side by side, or one above the other on a narrow page, and a line for its depth."""
     (depth, height, width), read = found.voxels.shape, found.read[2]
     # beside a slice there is room for a point outside
-    right, over, rail = 1.1 * width - 0.5, 1.2 * width + 0.1, height + 0.15
+    right, over, rail = 1.1 * width - 0.3, 1.2 * width + 0.1, height + 0.15
     per = over / (depth + 1.3)  # from slice to slice on the line, in the middle
     start, by = (width - 1 + over - per * (depth - 1)) / 2, over * np.arange(2.0)
     # one lies outside only if it has a share
@@ -185,13 +185,13 @@ def _slices(xp, found):
         "volume",
         tr("input: drag the point and its depth"),
         marks,
-        bare(-1.0, right + over),
-        bare(rail + 0.7, -1.15),
+        bare(-1.2, right + over),
+        bare(rail + 0.7, -1.65),
         15,
         0,
         square=True,
         rows=2,
-        folds=(right, -over, height + 0.65, height),
+        folds=(right, -over, height + 1.5, height),
     )
 
 
@@ -212,11 +212,11 @@ def _slice(xp, found, k, left):
             0.0,
             xp.where(share > 0.001, 1.0, 0.45),
         )
-    yield Box(left, -0.65, left + share * width, -0.57, "", READ, 0.85)
+    yield Box(left, -1.15, left + share * width, -1.07, "", READ, 0.85)
     yield Box(left, -0.5, left + width, height - 0.5, kind=GUIDE, dashed=outside)
     yield Note(
         left,
-        -0.85,
+        -1.35,
         told(
             outside,
             "slice {k}, share {share}",
