@@ -278,7 +278,7 @@ class Drawing extends Frame {
       return tr("row {row}, column {column}: x {x}, y {y}", { row: point[0], column: point[1], x: number(ox + fx * u), y: number(oy + fy * v) });
     }
     const lines = [];
-    for (const { mark, values, rows, columns, digits, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
+    for (const { mark, values, map, rows, columns, digits, x: first = 0, y: top = 0 } of this.marks.filter((each) => each.values)) {
       const [r, c] = [Math.round(up - top), Math.round(at - first)], [row, column] = [top, first].every(Number.isInteger) ? [r + top, c + first] : [r, c];
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
@@ -286,6 +286,7 @@ class Drawing extends Frame {
       const [left, upper] = spec.second ?? [spec.folds, 0], title = this.marks.filter(({ text }) => text)[1]?.text;
       lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
+      if (map === "shares") lines[0] = value === "NaN" ? "" : tr("slice {k}, row {row}, column {column}: {value}", { k: spec.y.ticks.filter(([place, text]) => place < row && Number.isNaN(Number(text))).length - 1, row: said(spec.y, row), column: c, value });
       const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
       if (this.sliced) lines[0] = tr("slice {k}, row {row}, column {column}: {value}", { k, row: r, column: c, value });
       const between = (one, a, b) => one >= Math.min(a, b) && one <= Math.max(a, b);
