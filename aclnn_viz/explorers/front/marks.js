@@ -123,7 +123,8 @@ class Marks {
     }
     for (const [at, up] of beyond) write(context, up ? "▲" : "▼", at, up ? most + 6 : bottom - 6, this.kit.theme.text, SMALLEST);
     const all = this.marks.filter((one) => one.mark === "Bars"), named = x.filter((at) => !this.vacant(at)), ink = all.length > 1 ? mark.colour : this.kit.theme.text;
-    if (named.length < 4 && all.every((one) => one.y.every((value) => value === 0))) named.forEach((at) => write(context, "0", this.sx(at), base - LINE / 2, ink));  // an empty frame says so
+    const low = (value) => (all.length > 1 ? all.every((one) => one.y.every((each) => each === 0)) : Math.abs(this.sy(value) - base) < 2);
+    if (named.length < 4) named.forEach((at) => { const value = y[x.indexOf(at)]; if (low(value)) write(context, number(value), this.sx(at), base - LINE / 2, ink); });  // what is too low to be seen says so
     if (all.length > 1) return;
     this.remember(y);
     if (this.none) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
