@@ -264,7 +264,7 @@ class Marks {
       const at = 3 * Math.round(limited((values[k] - low) / (high - low) || 0, 0, 1) * 255);
       const shines = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const light = Number.isNaN(values[k]) || !bright(k) ? !this.kit.theme.dark : shines;
-      context.globalAlpha = bright(k) ? 1 : QUIET;
+      context.globalAlpha = bright(k) && (map !== "shares" || values[k]) ? 1 : QUIET;
       const rows = texts ? texts[k].split("\n") : [];
       rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light, small ? SMALLEST : TEXT));
       if (words.length && texts || texts?.[k]) continue;
