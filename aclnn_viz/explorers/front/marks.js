@@ -349,7 +349,7 @@ class Marks {
       for (const letter of text) sum += letters[letter] ??= widthOf(context, letter);
       return sum;
     };
-    const ways = [...[4, 3, 2].map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
+    const ways = [...(this.spec.second ? [3, 2] : [4, 3, 2]).map((many) => (value) => value.toPrecision(many)), ...rounded.map((many) => (value) => value.toFixed(many))];
     for (const way of ways) {
       const written = (value) => (Number.isFinite(value) ? number(Number(way(value)) || 0) : String(value));
       const texts = Array.from(values, (value) => (Number.isNaN(value) ? "" : written(value)));
