@@ -234,7 +234,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         if found.inputs is not None:
             value = f"{found.source} {found.inputs[r, c]:.2g}"
             marks += only(xp, read[r, c] & ~takes, replace(tag, label=value, kind=GUIDE))
-            share = f"{value} max"
+            share = f"max {found.inputs[r, c]:.2g}"
         marks += only(xp, takes, replace(tag, label=share))
     marks += [
         cell(xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),

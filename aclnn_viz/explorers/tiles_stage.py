@@ -318,7 +318,7 @@ def timeline(scene):
         waits, *pointed = _waits(scene, used)
         marks += [waits, scene.blocks(corners, np.arange(row.size))]
         marks += [Spots(*corners, *_said(scene)), *pointed]
-        lanes.append((scene.done, bottom - 2.1, bottom - 0.5))
+        lanes.append((scene.done, bottom - 2.1, bottom - 0.5, bottom - 1.3))
     else:
         marks.append(Note(0.5, 1.0, why_idle(scene.data)))
     if other and core.jobs:
@@ -331,14 +331,14 @@ def timeline(scene):
             )
         )
         top, bottom = bottom + 0.1, bottom + 0.2 + 0.45 * len(used)
-        lanes.append((other.span, top, bottom))
+        lanes.append((other.span, top, bottom, top - 0.12))
         lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
         rows.append(((top + bottom) / 2, lane))
-    for end, top, low in lanes:
+    for end, top, low, beside in lanes:
         at = end / span
         marks += [
             Box(at, top, at, low, kind=INK),
-            Note(at + 0.008, (top + low) / 2, scene.time(end), "left", -0.016),
+            Note(at + 0.008, beside, scene.time(end), "left", -0.016),
         ]
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [

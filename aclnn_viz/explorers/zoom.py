@@ -40,7 +40,7 @@ MADE = (
         "{term} {index} = {value} is an input: [b:the bars above it are made of it.] Click one to see its tensor."
     ),
     message(
-        "{term} {index} = {calc} = {value}: [b:bars under a bar, or at its arrow, make it.] Click one to see its tensor."
+        "{term} {index} = {calc} = {value}: [b:a bar is made of those under it] or at its arrow. Click one to see its tensor."
     ),
 )
 # it starts with a program of several outputs: sums over rows are among them
@@ -138,11 +138,7 @@ def formula(data):
             [(("term", k), ("level", "tensor")) for k in spots.values()],
         ),
     ]
-    title = tr(
-        "numbers of row {row}, column {column}",
-        row=written(data.row, "d"),
-        column=written(data.column, "d"),
-    )
+    title = tr("backward of {program}, with the numbers of one element", program=data.state.program)
     fraction = any("frac" in getattr(mark, "math", "") for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
     axes = bare(-0.4, across), bare(y, -0.1)
