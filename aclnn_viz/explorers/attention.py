@@ -260,7 +260,7 @@ def _sweep(xp, found: Attention) -> Panel:
         Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)]),
         Axis(tr("score"), -high, high),
         WIDE,
-        190,
+        240,
         ("column",),
     )
 
@@ -304,7 +304,7 @@ def _sum(xp, found: Attention) -> Panel:
         Axis("", -0.5, 1.5, ticks=ticks),
         Axis("", 0.0, high),
         20 - WIDE,
-        190,
+        240,
         near=True,
     )
 
@@ -327,7 +327,7 @@ def _table(xp, found: Attention, name, title, values, tile, more, *colours) -> P
         Axis(tr("key")),
         Axis(tr("query")),
         20 - WIDE,
-        290,
+        240,
         ("column", "row"),
         more=more,
     )
@@ -386,6 +386,6 @@ def _backward(xp, found: Attention) -> Panel:
         Axis(tr("P, the width of a column"), -0.03, 1.03),
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
-        290,
+        240,
         below="scores",
     )

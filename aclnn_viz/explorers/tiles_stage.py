@@ -342,7 +342,7 @@ def timeline(scene):
         ]
     moment = tr("moment: {time}", time=scene.time(scene.now))
     marks += [
-        Grip(now, -1.05, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
+        Grip(now, -1.3, ("at",), ((0.0, 1.0, 0),), moment, MOVED, look="move"),
         *_chain(scene),  # whose square lies before the head where both are at one moment
     ]
     return Panel(
@@ -361,9 +361,9 @@ def timeline(scene):
             WIDE,
             ticks=[(at / span, text) for at, text in ticks(Axis(), 0.0, span - scene.room)],
         ),
-        Axis("", bottom, -1.35, ticks=rows),
+        Axis("", bottom, -1.6, ticks=rows),
         13,
-        int(42 * (bottom + 1.4)) + 34,
+        int(42 * (bottom + 1.65)) + 34,
         pick=("at",),
     )
 

@@ -121,8 +121,8 @@ def formula(data):
     firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
     place = element(data.xp, firsts[:, :4], data.term)
     marks += [
-        Note(right - 1.2, top + 0.67, "↑↓"[high > top])
-        for root, _, high, *_ in trees
+        Note(right - 1.2, top + 0.67, "↑↓↗↘"[(high > top) + 2 * (left > right)])
+        for root, left, high, *_ in trees
         for (_, top, right, _, n), k in spots.items()
         if z.terms[k] == root != trees[n][0]
     ]

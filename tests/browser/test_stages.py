@@ -107,7 +107,7 @@ def test_an_arrow_moves_a_frame_by_one_output_and_not_beyond_the_last(opened):
 
 def test_a_phone_shows_one_matrix_above_the_other(opened):
     page, data = opened("max_pool_with_indices", 390)
-    link = [[1.5, 1.5, 1.5, 2.5], [2.5, 1.5, 2.5, 2.5], [1.5, 3.8, 1.5, 5.5], [3.5, 3.8, 3.5, 5.5]]
+    link = [[1.5, 1.5, 1.5, 2.5], [2.5, 1.5, 2.5, 2.5], [1.5, 4.5, 1.5, 5.5], [3.5, 4.5, 3.5, 5.5]]
     assert drawn(page, "planes", "")[1] == link
     page.locator(".ae-grip[role=slider]").press("ArrowUp")
     assert "planes:" not in str(legible.faults(page))
