@@ -88,10 +88,11 @@ def _kind(z, term):
 
 
 def formula(data):
-    """Return the formulas of the outputs, then of their named parts; parts stand below with their numbers for the element."""
+    """Return the formulas of the first output, then of the others and of named parts, the widest first, with their numbers."""
     z, marks, spots, firsts, trees, x, y, tall = data.zoomed, [], {}, {}, [], 0, 0, 0
-    terms = sorted(z.terms, key=lambda term: term.name not in z.goes)
-    roots = [laid(term) for term in terms if term.name and term.takes]
+    main, *others = (laid(term) for term in z.terms if term.name and term.takes)
+    # a wide part lies straight below the formula that it is a part of
+    roots = main, *sorted(others, key=lambda root: -root[0])
     across = max(WIDEST, *(wide for wide, _ in roots))
     for wide, parts in roots:
         if x + wide > across:
@@ -99,11 +100,11 @@ def formula(data):
         for term, depth, first, last in parts:
             top, middle = y + depth, x + (first + last) / 2
             box = x + first + 0.3, top + 0.06, x + last - 0.3, top + 0.94, len(trees)
-            spots[box] = z.terms.index(term)
-            if not depth or spots[box] not in firsts:
-                firsts[spots[box]] = box
+            k = spots[box] = z.terms.index(term)
+            if not depth or k not in firsts:
+                firsts[k] = box
             text = term.label if depth else f"{term.name} = {term.formula}"
-            text, value = tr(FORMULA, formula=text), number(data.at(z.values[spots[box]]))
+            text, value = tr(FORMULA, formula=text), number(data.at(z.values[k]))
             if not depth or not term.name:
                 value = counted(z, term, value)
             room, kind = ("center", last - first), _kind(z, term)

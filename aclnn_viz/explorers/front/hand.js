@@ -51,7 +51,7 @@ function grab(drawing, node, start, move, end = () => {}) {
   node.addEventListener("pointermove", (event) => {
     if (pointer === null) drawing.panel.point(...at(event));  // the node lies over what is hinted at
     if (event.pointerId !== pointer) return;
-    if (drawing.sliced) drawing.panel.leave();  // it would cover the slice that it speaks of
+    if (drawing.sliced || event.pointerType === "touch") drawing.panel.leave();  // it would cover what it speaks of
     else drawing.panel.over = drawing.holds ? clamped(drawing.area, ...at(event)) : at(event);  // the next picture has its hint there
     move(...at(event));
   });
