@@ -33,8 +33,8 @@ PIECES = {
     "rounding": message("ties {how}"),
 }
 TIES = {"even": message("to even"), "away": message("away from zero")}
-# decades of the axis on either side of 100 %, the wall; columns of piles; height of its
-# panel in pixels
+# decades of the axis on either side of 100 %, the wall; columns of piles, so that no
+# power of ten but the wall is the edge of two; height of its panel in pixels
 DECADES, PILES, PILED = 4.0, 98, 350
 SHARES = (-2.0, "1/100"), (0.0, message("1: the wall")), (2.0, "100"), (4.0, "≥ 10,000")
 SEEN = 24  # most neighbouring numbers of the format shown on either side of an element

@@ -102,18 +102,10 @@ def described(data, seen) -> list[str]:
     bounds = [repr(data.times)] if data.times else []
     marks = (mark for panel in seen[::-2] for mark in panel.marks if isinstance(mark, Spots))
     texts = [f"  {text}" for mark in marks for text in mark.texts]
-    return [
-        *(
-            hazards
-            or [
-                tr(
-                    "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
-                )
-            ]
-        ),
-        *texts,
-        *bounds,
-    ]
+    none = message(
+        "No hazard: every access is ordered, every byte that is read was written, every wait has its partner."
+    )
+    return [*(hazards or [tr(none)]), *texts, *bounds]
 
 
 def around(data) -> tuple:
