@@ -133,7 +133,7 @@ class Plane:
             else message(
                 "The [7:output] reads [5:one element], which gets {low} times its gradient."
             ),
-            "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight, from {low} to {high}.",
+            "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight [5:w], from {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
             "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient.",
@@ -230,7 +230,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         x, takes = c + far, weights[r, c] != 0.0
         tag = Box(x - 0.47, r + 0.14, x + 0.47, r + 0.48, "", READ, 1.0)
-        share = tr("×{weight}", weight=written(weights[r, c], ".3g"))
+        share = tr("w={weight}", weight=written(weights[r, c], ".3g"))
         if found.inputs is not None:
             value = f"{found.source} {found.inputs[r, c]:.2g}"
             marks += only(xp, read[r, c] & ~takes, replace(tag, label=value, kind=GUIDE))

@@ -116,7 +116,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     assert (window.x0 - far, window.y1) == (across.min() - 0.5, down.max() + 0.5)
     tags = {(int(box.y0), int(box.x0 + 0.5) - far): box.label for box in tagged}
     if max(rows, len(weights)) <= planes.WEIGHED:
-        wanted = {at: f"×{weights[at]:.3g}" for at in zip(down, across)}
+        wanted = {at: f"w={weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
             *least, most = np.sort(data.inputs["self"][0, 0][seen])
             wanted = {tuple(np.argwhere(read)[0]): f"max {most:.2g}"}

@@ -468,7 +468,8 @@ class Marks {
       context.globalAlpha = 1;
       return;
     }
-    const bare = label.replace(/^[^-\d]+| .*$/g, ""), brief = label.replace(/(\d) \D+$/, "$1"), ways = [[label, TEXT], [label, SMALLEST], [brief, SMALLEST], [bare, TEXT]];
+    const bare = label.replace(/^[^-\d]+| .*$/g, ""), weighs = label.startsWith("w="), few = [3, 4, 5, 6].map((places) => Number(Number(bare).toFixed(places)));
+    const brief = weighs ? `w=${few.find(Boolean)}` : label.replace(/(\d) \D+$/, "$1"), ways = [[label, TEXT], [label, SMALLEST], [brief, SMALLEST], [bare, TEXT]];
     const alike = this.marks.filter((one) => one.filled === 1).map((one) => one.label);  // all large, or none
     const fits = (text, size) => widthOf(context, text, size) + (size === TEXT ? 12 : 8) < wide, large = alike.every((one) => fits(one, TEXT));
     const [short, sized] = tall > LINE && ways.find(([text, size]) => (text !== label || size !== TEXT || large) && fits(text, size)) || [];
@@ -476,7 +477,7 @@ class Marks {
       const [column, row] = [Math.round((x0 + x1) / 2), Math.round((y0 + y1) / 2)], foot = this.sy(row + 0.5) - 1;
       const [w, h] = [this.sx(column + 0.5) - this.sx(column - 0.5), foot + 1 - this.sy(row - 0.5)];
       const word = label.split(" ").at(-1), cut = [bare, Number(bare).toFixed(2)].map((one) => one.replace(/^(-?)0\./, "$1."));
-      const text = [label, brief, word, ...(word.startsWith("×") ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 10 <= w);
+      const text = [label, brief, word, ...(weighs ? [bare, ...cut] : [])].find((one) => widthOf(context, one, SMALLEST) + 10 <= w);
       if (word === bare && text !== label) return;  // a number that is no weight has no sign of its own
       const high = text && h > 2 * footOf(h) + 4 ? footOf(h) : 3;
       context.fillStyle = colour;

@@ -2,7 +2,7 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const FARTHEST = 34;  // pixels from a line of a program to the next
-const BESIDE = 8, FINGER = 44, HIGHEST = 400, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
+const BESIDE = 8, FINGER = 44, HIGHEST = 460, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -30,15 +30,15 @@ function lowered(mark, [end, across, down, floor]) {
   mark.units &&= mark.units.map(([from, unit, axis]) => [from - unit * move[axis], unit, axis]);
 }
 
-// Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: of two rows between them
-// one is crossed by the link, from the column of the grip to the box that follows it. Adds to the arrays those of its own.
+// Two matrices side by side, the second from `folds` on, which a narrow page shows one above the other: the link crosses the
+// row between them, from the column of the grip to the box that follows it. Adds to the arrays those of its own.
 function folded(panel, arrays) {
   const { folds, x, y, marks } = panel;
   if (!folds || folds.length || x.high - x.low <= BESIDE) return panel;
   const { values } = marks.find(({ mark }) => mark === "Heat"), { data, shape: [, columns] } = arrays[values];
   const known = [...data.keys()].filter((k) => !Number.isNaN(data[k])).map((k) => [k % columns, Math.floor(k / columns), data[k]]);
   const deep = (second) => Math.max(...known.map(([u, v]) => (second === u >= folds ? v + 1 : 0)));
-  const [upper, lower] = [deep(false), deep(true)], drop = upper + 2, down = drop + lower;
+  const [upper, lower] = [deep(false), deep(true)], drop = upper + 1, down = drop + lower;
   const ticks = [x.ticks.filter(([at]) => at < folds), x.ticks.filter(([at]) => at >= folds).map(([at, text]) => [at - folds, text])].sort((a, b) => b.length - a.length)[0];
   const second = (u) => u >= folds - 0.5, across = ticks.length, cells = new Float32Array(across * down).fill(NaN);
   for (const [u, v, value] of known) cells[second(u) ? (v + drop) * across + u - folds : v * across + u] = value;
