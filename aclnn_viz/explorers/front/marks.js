@@ -507,7 +507,7 @@ class Marks {
     stroke(colour, this.kit.theme.line.box);
     context.setLineDash([]);
     if (this.sliced && label) {  // its strength tells as much as its size: the word lies aside
-      this.outside(context, label, left + wide / 2, top + tall / 2);
+      this.outside(context, label, { x0, y0, x1, y1 });
       return;
     }
     const weight = !filled && label === bare && label;
@@ -534,15 +534,14 @@ class Marks {
     } else wrapped(context, label, room).forEach((text, k) => say(text, left + 5, top + 10 + k * LINE, ground));
   }
 
-  // A word of an area in the corner of its pixel that is farthest from the area's middle; a frame of slices has pixels even without an image.
-  outside(context, text, x, y) {
-    const long = widthOf(context, text), [at, up] = [this.sx.invert(x), this.sy.invert(y)];
-    for (const { x0, y0, x1, y1 } of this.marks.filter(({ mark, label, y0, y1 }) => mark === "Box" && !label && y1 - y0 >= 1)) {
-      if (!(at >= x0 && at < x1 && up >= y0 && up < y1)) continue;
-      const [u, v] = [x0 + Math.floor(at - x0), y0 + Math.floor(up - y0)], [left, right, top, bottom] = [this.sx(u), this.sx(u + 1), this.sy(v), this.sy(v + 1)];
-      if (right - left < long + 6 || bottom - top < LINE) return;
-      this.written(context, text, x > (left + right) / 2 + 1 ? left + 4 : right - long - 4, y > (top + bottom) / 2 + 1 ? top + 9 : bottom - 9, long, this.kit.theme.opacity.ground);
-    }
+  // A word of an area beside the square of which it is a part: on its own side, where both sides have room.
+  outside(context, text, { x0, y0, x1, y1 }) {
+    const parts = this.marks.filter(({ mark, label, ...one }) => mark === "Box" && label && Math.abs(one.x0 - x0) < 1.1 && Math.abs(one.y0 - y0) < 1.1);
+    const left = this.sx(Math.min(...parts.map((one) => one.x0))), right = this.sx(Math.max(...parts.map((one) => one.x1)));
+    const first = Math.abs(this.sx(x0) - left) < 1, last = Math.abs(this.sx(x1) - right) < 1, all = widthOf(context, text), next = first && last ? 0 : all + 6;
+    const full = [left - 5 - all < this.area.left, right + 5 + all > this.area.right];
+    const x = full[0] || !full[1] && last ? right + 5 + (full[0] && last ? next : 0) : left - 5 - all - (full[1] && first ? next : 0);
+    this.written(context, text, x, this.sy((y0 + y1) / 2), all, this.kit.theme.opacity.ground);
   }
 
   // Rectangles in the colours of their values; of the value that is pointed at, in whatever panel, all have a frame.
@@ -623,9 +622,9 @@ class Marks {
     }
     const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
-      const kept = shortened(context, row, room, size), long = widthOf(context, kept, size);
-      if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], level, long, 1);  // what lies below strikes no word
-      write(context, kept, at, level + (k - (rows.length - 1) / 2) * LINE, this.kit.theme.text, size, align);
+      const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
+      if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word
+      write(context, kept, at, lies, this.kit.theme.text, size, align);
     });
   }
 }
