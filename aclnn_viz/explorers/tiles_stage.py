@@ -33,8 +33,9 @@ TAPES, SLOTS, LINES = 4, 16, 24  # most drawn tensors, slots and lines
 LETTERS = 48  # most letters of a line of the program
 LETTER = 0.012  # width of a letter of a slot's name, as a share of the panel's width
 GAIN = 1.02  # time with one buffer over time with two, from which the caption says that two help
-ROOM = 0.2  # most delay that a reader can give the copy, as a share of the run's time
-WIDE = 1.02  # end of the axis of time, as a share of the longest run's time
+ROOM = 0.15  # most delay that a reader can give the copy, as a share of the run's time
+MARGIN = 0.2  # of the scale of time beyond the longer run, as a share of the run's time
+WIDE = 0.965  # end of the axis, as a share of that scale: just beyond the run with the most delay
 HALF = 0.3  # half of a bar's height, as a share of a row
 ROUND = 0.05  # room beside the chain for a finger, as a share of the panel's width
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
@@ -50,7 +51,7 @@ class Scene:
     def __init__(self, xp, data):
         core, state = data.core, data.state
         self.xp, self.data, self.core, self.room = xp, data, core, ROOM * core.span
-        self.span = max(core.span, data.other.span if data.other else 0.0) + self.room
+        self.span = max(core.span, data.other.span if data.other else 0.0) + MARGIN * core.span
         self.late = state.late * self.room
         self.start, self.end = (xp.maximum(a, b + self.late) for a, b in (core.start, core.end))
         self.early = 0
@@ -174,7 +175,7 @@ def machine(scene):
     return Panel(
         "machine",
         tr(
-            "Core {core}, emulated: from global memory through the Unified Buffer and back",
+            "Memory of core {core} at this moment, emulated: global memory, Unified Buffer, and back",
             core=scene.data.state.core,
         ),
         marks,
@@ -225,17 +226,9 @@ def _vector(scene, place):
     says = [tr("{name}, tile {k}", name=core.jobs[k].name, k=scene.names[k]) for k in own]
     corners = [np.full(1, end) for end in (0.28, top, 0.72, top + 1.0)]
     wrong = element(xp, xp.concat([np.zeros(1), scene.wrong[own]]), at)
-    none, there = np.zeros(1), xp.where(at > 0, corners[0], nan)
+    yield Note(0.5, top + 0.5, choose(xp.minimum(at, 1), tr("V is idle"), ""))
     yield Blocks(
-        *corners,
-        none + nan,
-        none,
-        scene.high,
-        (choose(xp.minimum(at, 1), tr("V is idle"), ""),),
-        GUIDE,
-    )
-    yield Blocks(
-        there,
+        xp.where(at > 0, corners[0], nan),
         *corners[1:],
         point(scene.working(V, core.tile)),
         point(wrong),
@@ -409,15 +402,15 @@ def _chain(scene):
     end, begins = scene.end[core.copy] / span, scene.start[core.readers[0]] / span
     links = np.array([0.0, 0.5, 1.0] if wait else [0.0, 0.25, 0.75, 1.0])
     # the parts of a broken one lie apart
-    x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.36 + 0.28 * links
+    x, y = end + (begins - end - 0.03 * (not wait)) * links, 0.3 + 0.34 * links
     yield scene.frames((x - 0.013, y - 0.06, x + 0.013, y + 0.06), READ if wait else WRONG)
     yield Note(
-        scene.xp.max(x) + 0.03,
+        scene.xp.max(x) + 0.025,
         0.5,
         tr("chain: V waits") if wait else tr("✗ chain broken"),
         "left",
     )
-    yield Note(end + 0.035, -0.62, tr("copy ends"), "left")
+    yield Note(end + 0.025, -0.62, tr("copy ends"), "left")
     # as large as a finger needs, below the handle
     left, right = scene.xp.minimum(x[:1], x[-1:]) - ROUND, scene.xp.maximum(x[:1], x[-1:]) + ROUND
     top = np.full(1, 0.2)
@@ -502,7 +495,6 @@ def _sentences(data, core):
         message(
             "The wait for tile {k} is missing, but its copy lands in time. [b:The result is right by luck.] Drag the [7:end of the copy] to the right."
         ),
-        message("The wait for tile {k} is missing, and its [7:copy] lands late. [b:Play on.]"),
         message(
             "V does not wait: it works on tile {k} [11:before its copy has landed,] on what lay in the slot before. [b:Nothing stops.]"
         ),
@@ -531,15 +523,16 @@ def caption(scene):
     for each in core.off:
         options.append(
             tr(
-                "[11:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
+                "Without the wait V reads tile {k} before its [7:copy] ends: [11:{n} numbers of {outputs} are wrong,] [b:and nothing says so.]",
+                k=names["k"],
                 n=f"{sum(each.values()):,}",
                 outputs=tr(", ").join(name for name, n in each.items() if n),
             )
         )
     if data.unguarded:
         begins, ends = scene.start[core.readers[0]], scene.end[core.copy]
-        which = first(xp, scene.early == 0, now < begins, now < ends)
-        return choose(which, *options[10:13], choose(scene.early, *options[13:]))
+        which = first(xp, scene.early == 0, (begins <= now) & (now < ends))
+        return choose(which, *options[10:12], choose(scene.early, *options[12:]))
     which = first(
         xp,
         scene.late * len(core.readers) > 0.0,

@@ -158,7 +158,8 @@ def test_the_caption_counts_the_numbers_that_are_wrong():
     data = compute(State(**MISSING, at=0.6))
     wrong = data.core.off[1]["out"]
     said = unmarked(subject().said(data))
-    assert said == f"{wrong:,} numbers of out are wrong, and nothing says so."
+    what = "Without the wait V reads tile 3 before its copy ends:"
+    assert said == f"{what} {wrong:,} numbers of out are wrong, and nothing says so."
 
 
 def test_hands_move_the_moment_and_the_end_of_the_copy():

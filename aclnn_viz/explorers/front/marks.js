@@ -1,7 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const DASHED = [6, 3];  // of frames
-const PAUSE = 600;  // milliseconds
+const PAUSE = 600, LINK = 14;  // milliseconds; pixels of a link of a chain, and of a place with room for a word
 const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
 // How far a number goes up in its cell, so that it stands in the middle of the room above its tag.
@@ -548,10 +548,11 @@ class Marks {
   blocks(context, { x0, y0, x1, y1, values, wrong, high, words, colour, opacity }) {
     const { theme, lit } = this.kit, table = colourTable(theme, "hues"), key = `stripes ${colour}`;
     if (!tiles.has(key)) tiles.set(key, this.tile(1, "transparent", colour));
-    const stripes = context.createPattern(tiles.get(key), "repeat");
+    const stripes = context.createPattern(tiles.get(key), "repeat"), said = this.uniform({ x0, x1, values, words });
     for (let k = 0; k < x0.length; k += 1) {
       const [a, b, c, d] = [this.sx(x0[k]), this.sy(y0[k]), this.sx(x1[k]), this.sy(y1[k])], value = values[k], wide = c - a, frame = Number.isNaN(value);
       if (!(wide > 0)) continue;
+      if (frame && !words.length && d - b < LINK) { this.chained(context, (a + c) / 2, (b + d) / 2, colour); continue; }
       context.globalAlpha = opacity;
       context.fillStyle = frame ? theme.back : this.shade(table, Math.min(value / high, 1));
       context.fillRect(a, b, wide, d - b);
@@ -563,18 +564,48 @@ class Marks {
       context.lineWidth = value === lit ? 3 : frame || wrong[k] ? theme.line.box : 1;
       if (wide > 6 || frame || wrong[k]) context.strokeRect(a, b, wide, d - b);
       context.globalAlpha = 1;
+      if (said) {
+        const text = said.way(words[k]), below = k === said.first ? (d + LINE / 2) : NaN, long = widthOf(context, said.lead, SMALLEST);
+        if (wide >= widthOf(context, text, said.size) + 2) write(context, text, (a + c) / 2, (b + d) / 2, theme.text, said.size);
+        if (below && said.lead) {
+          this.ground(context, (a + c - long) / 2, below, long, 1);
+          write(context, said.lead, (a + c) / 2, below, colour, SMALLEST);
+        }
+        continue;
+      }
       const [, lead = "", bare = "", unit = ""] = /^(.* )?(\d\S*)( \S+)?$/.exec(words[k]) ?? [];  // what, how much, unit
       const has = (one, room, size) => one && wide >= widthOf(context, one, size) + room, what = lead.trim();
       const brief = words[k]?.replace(/, .* /, " ");  // Select, tile 3: Select 3
       const line = [words[k], lead + bare, brief, bare + unit, bare].find((one) => has(one, frame ? 8 : one === words[k] ? 4 : 2));
       const two = what && line !== brief && !line?.startsWith(what) && d - b > 24 && [what, bare].every((one) => has(one, 1, SMALLEST));
-      const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 1, SMALLEST));
+      const short = this.kit.crops && [bare, bare.includes(".") && Number(bare).toFixed(1)].find((one) => has(one, 4, SMALLEST));
       const [rows, size] = two ? [[what, bare], SMALLEST] : line ? [[line], TEXT] : [short ? [short] : [], SMALLEST];
       if (!rows.length || d - b < 12 || wide < (this.kit.crops ? 7 : 14)) continue;
       const at = 3 * Math.round(255 * Math.min(value / high, 1)), bright = 0.3 * table[at] + 0.6 * table[at + 1] + 0.1 * table[at + 2] > 128;
       const ink = frame || wrong[k] ? theme.text : bright ? theme.cell.dark : theme.cell.light;
       if (wrong[k]) for (const row of rows) this.ground(context, (a + c - widthOf(context, row, size)) / 2, (b + d) / 2, widthOf(context, row, size), 1);
       rows.forEach((row, n) => write(context, row, (a + c) / 2, (b + d) / 2 + (n - (rows.length - 1) / 2) * (SMALLEST + 0.5), ink, size));
+    }
+  }
+
+  // How frames with words such as "waits 0.69 µs" write them all alike: the longest way that fits in each; `lead` stands once below the first.
+  uniform({ x0, x1, values, words }) {
+    const { context } = this.panel, parts = words.map((word) => /^(.* )(\d\S*)( \S+)?$/.exec(word)), shown = [...x0.keys()].filter((k) => this.sx(x1[k]) - this.sx(x0[k]) > LINK);
+    if (!shown.length || !values.every(Number.isNaN) || !parts.length || !parts.every(Boolean)) return null;
+    const bare = (word) => /(\d\S*)( \S+)?$/.exec(word)[1], brief = (word) => Number(bare(word)).toFixed(1);
+    const ways = [[(word) => word, TEXT, 8], [(word) => word.replace(/ \S+$/, ""), TEXT, 8], [bare, TEXT, 6], [bare, SMALLEST, 2], [brief, 12, 2], [brief, SMALLEST, 2]];
+    const fits = ([way, size, room]) => shown.every((k) => this.sx(x1[k]) - this.sx(x0[k]) >= widthOf(context, way(words[k]), size) + room);
+    const at = ways.findIndex(fits), [way, size] = ways.at(at);
+    return { way, size, first: shown[0], lead: at === 0 || at === 1 ? "" : parts[0][1].trim() };
+  }
+
+  // A link of a chain: large enough for an eye on a phone; the next one reaches into it.
+  chained(context, x, y, colour) {
+    for (const [ink, width] of [[this.kit.theme.back, 5], [colour, 2.2]]) {
+      Object.assign(context, { strokeStyle: ink, lineWidth: width, globalAlpha: 1 });
+      context.beginPath();
+      context.roundRect(x - 5, y - 6.5, 10, 13, 5);
+      context.stroke();
     }
   }
 
@@ -601,7 +632,7 @@ class Marks {
       if (widthOf(context, text) > width - at) [align, at] = ["right", this.sx(x + wide)];
       this.ground(context, align === "left" ? at : at - widthOf(context, text), level, widthOf(context, text), 1);
       wide = 0;
-    }
+    } else if (this.kit.crops && this.panel.ceiling) at += 8;  // beside a handle, which is large for its axis
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
     if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - (math ? 12 : 6));
     for (const other of wide ? [] : this.marks) {
@@ -624,7 +655,9 @@ class Marks {
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word
+      if (this.spec.name === "machine") context.globalAlpha = QUIET + 0.1;
       write(context, kept, at, lies, this.kit.theme.text, size, align);
+      context.globalAlpha = 1;
     });
   }
 }

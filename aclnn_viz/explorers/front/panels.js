@@ -192,7 +192,7 @@ class Drawing extends Frame {
     const { x, y } = spec;
     this.rows = this.legend(context);
     const legend = this.led = this.panel.alike ? Math.max(...alikeIn(this.kit).map(({ rows }) => rows)) : this.rows;
-    const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || each?.below === spec.name);  // below it, in line
+    const lined = this.kit.all.map(({ drawing }) => drawing.spec).filter((each) => each === spec || (each?.below === spec.name && each.name !== "machine"));  // below it, in line
     const wide = Math.max(0, ...lined.flatMap((each) => this.named(context, each)).flatMap(([, rows]) => rows.map((row) => widthOf(context, row))));
     const under = this.shared && !this.panel.alike ? [] : wrapped(context, x.label, width);
     const bottom = height - (x.ticks.length ? LINE + 2 : 2) - LINE * under.length, top = Math.max(legend + 4, y.ticks.length ? LINE / 2 : 0);
