@@ -150,14 +150,14 @@ class Attention:
         return told(
             first(
                 xp,
-                (swept >= 1.0) & (top == -inf),
+                self.sums[-1] == 0.0,
                 (swept > 1.0) & (swept < 2.0),
                 swept >= 1.0,
                 ~seen,
                 top == before,
                 before == -inf,
             ),
-            "Query {row} sees no key: [b:nothing is added,] its output and its gradient are 0.",
+            "Query {row} sees no key: every tile is hidden, and [b:the sum stays 0.] Its output is then 0, not a mean of the values, and so is its gradient.",
             "Backward computes P again, now of [7:tile {k}], from its scores and the saved maximum and sum. [b:The gradient of each score is the] [8:distance of dP from its mean] [5:D], [b:times P.]",
             "Forward saves only the [5:maximum and the sum]. [b:Backward computes P again from the two.] The [8:areas] above and below [5:D] cancel: dS adds up to 0.",
             "[7:Tile {j}] is hidden from query {row}: [b:nothing of it is loaded,] and nothing is added.",
@@ -191,9 +191,8 @@ def attention(xp, op, run, arrays, arranged, given, state) -> Attention:
         xp, scores, arrays["softmaxMaxOptional"], arrays["softmaxSumOptional"], hidden
     )[0, 0, 0]
     row = xp.minimum(state.row, queries - 1)
-    score, there = (element(xp, one, row) for one in (scores[0, 0, 0], seen))
+    score = element(xp, xp.where(seen, scores[0, 0, 0], -inf), row)
     dy, y = dy[0, 0, 0], y[0, 0, 0]
-    score = xp.where(there, score, -inf)
     tile = xp.floor(np.arange(float(keys)) / state.block)
     now = xp.minimum(xp.floor(state.swept * (tile[-1] + 1.0)), tile[-1])
     edges = side_by_side(xp, element(xp, P, row))
@@ -281,27 +280,31 @@ def _sum(xp, found: Attention) -> Panel:
         Line(0.6 * sides + 0.2, kept, PALE),  # from corner to corner
         Bars(
             sides,
-            xp.where(sides > 0.0, new, old),
-            READ,
+            xp.where(sides > 0.0, new, nan),
+            choose(forward, READ, MOVED),
             told(forward, "saved", "added by this tile"),
             0.4,
         ),
         Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
         Note(
             0.5,
-            0.93 * high,
+            0.9 * high,
             choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
         ),
-    )
-    ticks = (
-        (0.0, choose(forward, "", tr("before tile {k}", k=k))),
-        (1.0, told(forward, "after the last tile", "after tile {k}", k=k)),
     )
     return Panel(
         "sum",
         tr("The sum of exp(score − maximum so far)"),
         marks,
-        Axis("", -0.5, 1.5, ticks=ticks),
+        Axis(
+            "",
+            -0.5,
+            1.5,
+            ticks=(
+                (0.0, choose(forward, "", tr("before tile {k}", k=k))),
+                (1.0, told(forward, "after the last tile", "after tile {k}", k=k)),
+            ),
+        ),
         Axis("", 0.0, high),
         20 - WIDE,
         240,
@@ -348,6 +351,7 @@ def _backward(xp, found: Attention) -> Panel:
         *areas(start, ends, xp.where(come, nan, dP), level, PALE),
         *areas(start, ends, xp.where(come, dP, nan), level),
         *levels(xp, start, ends, dP, level, tr("dP"), tr("D: the mean of dP, weighted by P")),
+        Note(1.015, D[0], "D", "left"),
         Bars(nothing, nothing, GRADIENT, tr("dS")),
         Bars(nothing, nothing, PALE, tr("later tile")),
         Rule(
@@ -383,7 +387,7 @@ def _backward(xp, found: Attention) -> Panel:
             row=written(found.row, "d"),
         ),
         marks,
-        Axis(tr("P, the width of a column"), -0.03, 1.03),
+        Axis(tr("P, the width of a column"), -0.03, 1.06),
         Axis(tr("dP: the gradient of P"), -high, high),
         WIDE,
         240,

@@ -191,7 +191,7 @@ def _slices(xp, found):
         0,
         square=True,
         rows=2,
-        folds=(right, -over, height + 0.6, height),
+        folds=(right, -over, height),
     )
 
 

@@ -45,7 +45,7 @@ class Panel:
     of width, the browser scrolls it sideways. `below` names a panel above it with an aligned x axis; a `height` of 0 fits a
     square panel of its span. A panel that is `near` stays beside the first one, or below it, in a narrow window; on a phone it is left out while a place of its x axis has an empty name. A panel with `more` is folded away. `opens` is (depth, x0, y0, x1, y1): the picture of the next
     depth opens from this place. On a narrow page, only the share `narrow` of the x axis, in its middle, is drawn, and of two matrices that which begins at
-    x = `folds` stands below the other; with `folds` (x, dx, dy), what lies right of x is moved.
+    x = `folds` stands below the other; with `folds` (x, dx, height), what lies right of x is moved below a slice of this height.
     """
 
     name: str

@@ -80,7 +80,7 @@ def test_it_shows_what_the_formulas_of_attention_say(values):
     if state.swept > 1:  # backward needs the last sum alone
         old = kept = nan
     added, before = (bars.y for bars in marks(shown, "sum", Bars))
-    assert [*added, *before] == near([old, new, old, kept])
+    assert [*added, *before] == near([nan, new, old, kept])
     assert len(marks(shown, "scores", Band)) == (state.sparseMode > 0)
     steps = mark(shown, "scores", Line, "maximum so far").y[::2]
     wanted = np.where((tile <= now) & np.isfinite(so_far[ends]), so_far[ends], nan)

@@ -3,7 +3,7 @@
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const FARTHEST = 34;  // pixels from a line of a program to the next
 const BESIDE = 8, FINGER = 44, HIGHEST = 460, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
-const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1;  // of slices on a narrow page, in voxels: the room right of them for words, that above them without, and what names of slices lie deeper
+const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices on a narrow page, in voxels: the room right of them for words, that above them without, what names of slices lie deeper, and between two
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -16,8 +16,8 @@ function fixed(node, text, wide) {
 function cropped(panel) {
   const { narrow, x, y, folds } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
   if (!folds.length) return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
-  const [, dx, dy] = folds;
-  return { ...panel, x: { ...x, high: x.high + dx + ASIDE }, y: { ...y, low: y.low + dy + DEEPER, high: y.high + ABOVE } };
+  const [, dx, high] = folds;
+  return { ...panel, x: { ...x, high: x.high + dx + ASIDE }, y: { ...y, low: y.low + high + APART + DEEPER, high: y.high + ABOVE } };
 }
 
 // Whether a mark is of a slice that is not shown, which would stand where there is room for words.
@@ -26,8 +26,8 @@ function elsewhere({ mark, x, x0 = x }, { folds: [, dx], x: { high } }) {
 }
 
 // What is said above a slice stands beside it, its bar upright; returns whether it is that.
-function aside(mark, [end, , down], { columns, rows }) {
-  const foot = rows - 0.5 + ((mark.x ?? mark.x0) > end ? down : 0), words = mark.mark === "Note" && mark.align === "left";
+function aside(mark, [end, , rows], columns) {
+  const foot = rows - 0.5 + ((mark.x ?? mark.x0) > end ? rows + APART : 0), words = mark.mark === "Note" && mark.align === "left";
   if (words) Object.assign(mark, { x: end + 1.1, y: foot - rows / 2, room: ASIDE - 1.1, text: mark.text.replace(/[,，] ?/g, "\n") });
   else if (mark.mark === "Box" && mark.y1 < -1) Object.assign(mark, { y0: foot - (mark.x1 - mark.x0) * rows / columns, y1: foot, x0: end + 0.8, x1: end + 0.94 });
   else {
@@ -38,8 +38,8 @@ function aside(mark, [end, , down], { columns, rows }) {
 }
 
 // Moves the places of a mark that lie right of an edge, a box by its middle; what lies below a floor, between both sides, goes by half as much along.
-function lowered(mark, [end, across, down, floor]) {
-  const by = (x, y) => (y > floor ? [across / 2, down] : x > end ? [across, down] : [0, 0]);
+function lowered(mark, [end, across, floor]) {
+  const down = floor + APART, by = (x, y) => (y > floor ? [across / 2, down] : x > end ? [across, down] : [0, 0]);
   if (mark.mark === "Line") {
     const moves = Array.from(mark.x, (x, k) => by(x, mark.y[k]));
     [mark.x, mark.y] = [mark.x, mark.y].map((at, axis) => at.map((value, k) => value + moves[k][axis]));
@@ -167,14 +167,14 @@ class Drawing extends Frame {
     this.spec = spec;
     this.arrays = arrays;
     const narrow = this.kit.crops && this.sliced, placed = (mark) => PLACES.every((name) => mark[name] !== null) && !(narrow && elsewhere(mark, spec));  // else it is not there in this state
-    const { values } = spec.marks.find(({ mark }) => mark === "Image") ?? {}, [rows, columns] = arrays[values]?.shape ?? [], slice = { rows, columns };
+    const { values } = spec.marks.find(({ mark }) => mark === "Image") ?? {}, [, columns] = arrays[values]?.shape ?? [];
     this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...this.series(mark.kind ?? 0), ...mark };
       for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.bright) [, made.wide] = arrays[mark.bright].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
-      if (narrow && !aside(made, spec.folds, slice)) lowered(made, spec.folds);
+      if (narrow && !aside(made, spec.folds, columns)) lowered(made, spec.folds);
       return made;
     });
     const bars = this.marks.filter(({ mark }) => mark === "Bars"), last = ({ mark }) => mark === (this.sliced || spec.second ? "Note" : this.none && "Bars");
