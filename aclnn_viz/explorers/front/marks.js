@@ -655,7 +655,10 @@ class Marks {
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word
-      if (this.spec.name === "machine") context.globalAlpha = QUIET + 0.1;
+      if (this.spec.name === "machine") {  // names of what is there: quiet, and whole or not at all
+        if (kept !== row) return;
+        context.globalAlpha = QUIET + 0.1;
+      }
       write(context, kept, at, lies, this.kit.theme.text, size, align);
       context.globalAlpha = 1;
     });
