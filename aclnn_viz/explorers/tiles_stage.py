@@ -182,7 +182,7 @@ def machine(scene):
         bare(-0.002, 1.006),
         Axis("", place.bottom, 0.0, ticks=[(y, name or tr("slots")) for y, name in place.rows]),
         13,
-        int(min(27 * place.bottom, 283)),
+        int(min(27 * place.bottom, 274)),
         below="timeline",
     )
 
