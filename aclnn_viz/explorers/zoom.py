@@ -121,12 +121,6 @@ def formula(data):
     # of a term with several boxes, the one above its parts is marked, or the first, by a frame around it
     firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
     place = element(data.xp, firsts[:, :4], data.term)
-    marks += [
-        Note(right - 1.2, top + 0.67, "↑↓↗↘"[(high > top) + 2 * (left > right)])
-        for root, left, high, *_ in trees
-        for (_, top, right, _, n), k in spots.items()
-        if z.terms[k] == root != trees[n][0]
-    ]
     for root, left, *ends in trees:  # trees that the marked one does not use fade
         used = [root in contained(trees[int(n)][0]) for n in firsts[:, 4]]
         left = element(data.xp, np.where(used, np.nan, left), data.term)
@@ -280,15 +274,15 @@ def pipes(data, k):
         [],
         {},
         [
-            Note(0.585, -0.75, tr("wrote"), "right"),
-            Note(0.6, -0.75, tr(meant("term", "term of a formula")), "left"),
+            Note(0.6, -0.75, tr("wrote"), "right"),
+            Note(0.62, -0.75, tr(meant("term", "term of a formula")), "left"),
         ],
     )
     for y, job in enumerate(shown):
         value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         kind, sets, label, formula = PALE, (), "–", ""
-        marks += [Note(0.056, y, str(job.step), "right"), Note(0.585, y, value, "right")]
+        marks += [Note(0.056, y, str(job.step), "right"), Note(0.6, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
             kind, sets = _kind(z, one), (("term", term), ("level", "formula"))
@@ -297,7 +291,7 @@ def pipes(data, k):
             formula = (many + typeset(one, flat=True)) * (times > 0)
             rows.setdefault(term, y)
         marks += [
-            Note(0.6, y, label, "left", 0.4, formula),
+            Note(0.62, y, label, "left", 0.4, formula),
             Box(0.065, y - 0.42, 0.18, y + 0.42, "", kind, FILLED[kind], kind == GUIDE),
             Note(0.122, y, pipe_name(job.pipe)),
             Note(0.19, y, job.name, "left", 0.26),

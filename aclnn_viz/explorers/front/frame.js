@@ -93,7 +93,7 @@ class Frame extends Marks {
       context.fillStyle = mark.colour;
       context.fill();
     } else if (mark.mark === "Bars" || mark.mark === "Band") {
-      const alike = this.marks.some(({ dashed }) => dashed) && this.marks.find((one) => one.mark === "Box" && one.kind === mark.kind);
+      const alike = (this.spec.aims || this.marks.some(({ dashed }) => dashed)) && this.marks.find((one) => one.mark === "Box" && one.kind === mark.kind);
       if (alike) { this.little(context, alike, x, y); context.restore(); return; }
       const empty = this.empty(mark), band = mark.mark === "Band" && !empty;
       if (band) context.globalAlpha = this.kit.theme.opacity.band;

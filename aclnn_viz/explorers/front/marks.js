@@ -1,6 +1,7 @@
 // The marks of panels (pictures/marks.py), drawn by methods of their names.
 
 const DASHED = [6, 3];  // of frames
+const LARGE = 90, NARROW = 66;  // pixels of a cell with a large number, and of a bar with three digits
 const PAUSE = 600, LINK = 14;  // milliseconds; pixels of a link of a chain, and of a place with room for a word
 const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
@@ -9,6 +10,8 @@ const lifted = (tall) => (0.34 * tall > LINE ? 0.18 * tall : tall > 2 * footOf(t
 const FADED = 0.75, QUIET = 0.62;  // opacity of what lies over the colour of a faded cell, and of its number: at least 4.5:1
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
+// The number that a text begins with, of more than three digits three.
+const rounder = (text) => text.replace(/^-?\d[\d.]*(?![\de.])/, (word) => (Math.abs(word) < 1000 && word.replace(/^-?[0.]*|\./g, "").length > 3 ? Number(word).toPrecision(3) : word));
 const shorter = (word) => (Math.abs(word) < 1 ? String(Number(Number(word).toPrecision(3))) : word);
 
 // `sx` and `sy` take values of the axes to pixels; `area` is the box of the axes.
@@ -266,7 +269,7 @@ class Marks {
       const light = Number.isNaN(values[k]) || !bright(k) ? !this.kit.theme.dark : shines;
       context.globalAlpha = bright(k) && (map !== "shares" || values[k]) ? 1 : QUIET;
       const rows = texts ? texts[k].split("\n") : [];
-      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light, small ? SMALLEST : TEXT));
+      rows.forEach((row, n) => write(context, row, x, y + (n - (rows.length - 1) / 2) * LINE, light ? cell.dark : cell.light, small ? SMALLEST : this.spec.opens[0] && room > LARGE ? 20 : TEXT));
       if (words.length && texts || texts?.[k]) continue;
       if (map === "diverging" && room >= 8 && values[k] < low / 16) {
         context.fillStyle = light ? cell.dark : cell.light;
@@ -624,8 +627,8 @@ class Marks {
   spots() {}  // are not drawn
 
   // Words that would touch their neighbours are written smaller, then cut short.
-  note(context, { x, y, text, align, room: wide, math }) {
-    const rows = text.split("\n"), level = this.sy(y), { width } = this.panel;
+  note(context, { x, y, text, align, room: wide, tight, math }) {
+    const level = this.sy(y), { width } = this.panel, barred = wide && this.spec.opens[0] === 0;  // of formulas
     let at = this.sx(x);
     if (this.sliced && (at < 0 || at > this.area.right)) return;  // of another slice
     if (wide < 0) {  // beside a place: on its left, where its right has no room
@@ -634,7 +637,7 @@ class Marks {
       wide = 0;
     } else if (this.kit.crops && this.panel.ceiling) at += 8;  // beside a handle, which is large for its axis
     let room = align === "left" ? width - at : align === "right" ? at : 2 * Math.min(at, width - at);
-    if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - (math ? 12 : 6));
+    if (wide) room = Math.min(room, Math.abs(this.sx(x + wide) - at) - (math ? barred ? 17 : 12 : 6));
     for (const other of wide ? [] : this.marks) {
       if (other.mark !== "Note" || other.align !== align || Math.abs(this.sy(other.y) - level) > 6) continue;
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
@@ -643,7 +646,7 @@ class Marks {
     if (math) {
       let size = FORMULA, set = typeset(context, math, size);
       if (set.wide > room) set = typeset(context, math, size = Math.max(SMALLEST, size * room / set.wide));
-      if (set.wide <= room + 1) {
+      if (set.wide <= room + (barred ? 12 : 1)) {
         const left = align === "left" ? at : align === "right" ? at - set.wide : at - set.wide / 2;
         Object.assign(context, { textAlign: "left", fillStyle: this.kit.theme.text, strokeStyle: this.kit.theme.text, lineWidth: 1, textBaseline: "alphabetic" });
         set.paint(left, level + (set.up - set.down) / 2);
@@ -651,7 +654,11 @@ class Marks {
         return;
       }
     }
-    const size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
+    if (barred && /^-?\d/.test(text)) {
+      const ways = [...((tight ? Math.abs(this.sx(x + tight) - this.sx(x)) : room) < NARROW ? [] : [text]), rounder(text), rounder(text).replace(/[,，][^↑-↙]*(?=( [↑-↙])?$)/, "")];
+      text = ways.find((one) => widthOf(context, one) <= room - 11) ?? [6, 0].map((less) => ways.find((one) => widthOf(context, one, SMALLEST) <= room - less)).find(Boolean) ?? ways.at(-1);
+    }
+    const rows = text.split("\n"), size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word

@@ -4,6 +4,7 @@ const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const FARTHEST = 34;  // pixels from a line of a program to the next
 const BESIDE = 8, FINGER = 44, HIGHEST = 460, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices on a narrow page, in voxels: the room right of them for words, that above them without, what names of slices lie deeper, and between two
+const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3, OPENED = 600;  // letters in a row of formulas on a phone, the most in one that is not scrolled, beside a bar; most pixels of a picture that is as high as the one before
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -82,6 +83,85 @@ function folded(panel, arrays) {
     x: { ...x, high: across - 0.5, ticks }, y: { ...y, low, ticks: rows } };
 }
 
+// The trees of a zoom's formulas, of which a mark fades each: where they are, and the term of their first bar.
+function treesOf({ marks }, arrays) {
+  const trees = [], { sets, ...spots } = marks.find(({ mark }) => mark === "Spots"), [left, top, right, bottom] = PLACES.slice(3).map((name) => arrays[spots[name]].data);
+  for (const { filled, y0, x1, y1 } of marks) if (filled < 0) trees.push({ x0: trees.at(-1)?.y0 === y0 ? trees.at(-1).x1 + 1 : 0, y0, x1, y1 });
+  const bars = sets.map((set, k) => ({ k, term: Object.fromEntries(set).term, x0: left[k], y0: top[k], x1: right[k], y1: bottom[k], tree: trees.find((tree) => left[k] >= tree.x0 && right[k] <= tree.x1 && top[k] >= tree.y0 && top[k] < tree.y1) }));
+  for (const { tree, term } of bars) tree.term ??= term;
+  return { trees, bars };
+}
+
+// The formulas of a zoom as a phone shows them: in rows as wide as the page, where bars are together as wide as the one above them.
+function packed(panel, arrays) {
+  const { trees, bars } = treesOf(panel, arrays), rows = [], { opens, x, y, height } = panel, widest = Math.max(...trees.map((tree) => tree.x1 - tree.x0));
+  const across = widest > LEGIBLE ? widest : ACROSS, sum = (those) => those.reduce((all, { x0, x1 }) => all + x1 - x0 + 2 * EDGE, 0);
+  for (const tree of trees) {
+    if (!rows.length || rows.at(-1).wide + tree.x1 - tree.x0 > across) rows.push({ wide: 0, those: [] });
+    rows.at(-1).wide += rows.at(-1).those.push(tree) && tree.x1 - tree.x0 + 1;
+  }
+  let deep = 0, tight = {};
+  for (const { wide, those } of rows) {
+    let along = 0;
+    for (const tree of those) {
+      const end = along + (across - those.length + 1) / (wide - those.length) * (tree.x1 - tree.x0);
+      [tree.place, tree.down, along] = [[along, end], deep - tree.y0, end + 1];
+    }
+    deep += Math.max(...those.map((tree) => tree.y1 - tree.y0));
+  }
+  for (const bar of bars) bar.above = bars.find((one) => one.tree === bar.tree && Math.abs(bar.y0 - one.y0 - 1) < 0.1 && one.x0 < bar.x1 && one.x1 > bar.x0) ?? bar.tree;
+  for (const bar of bars) {  // which follows the one above it
+    const [from, to] = bar.above.place, beside = bars.filter(({ above }) => above === bar.above), unit = (to - from) / sum(beside), left = from + unit * sum(beside.slice(0, beside.indexOf(bar)));
+    bar.place = [left, left + unit * sum([bar])];
+    tight[bar.term] = Math.min(tight[bar.term] ?? Infinity, unit * sum([bar]));  // its number is written alike in all
+  }
+  const moved = (one) => {
+    if (one.mark === "Spots") {
+      const put = (name, value) => [name, (arrays[`${one[name]} packed`] = { data: Float64Array.from(bars, value), shape: [bars.length] }) && `${one[name]} packed`];
+      return { ...one, ...Object.fromEntries([put("x0", ({ place }) => place[0] + EDGE), put("x1", ({ place }) => place[1] - EDGE), put("y0", (bar) => bar.y0 + bar.tree.down), put("y1", (bar) => bar.y1 + bar.tree.down)]) };
+    }
+    const [u, v] = [one.x ?? one.x1 - 1, one.y ?? (one.filled < 0 ? one.y0 : (one.y0 + one.y1) / 2)], bar = bars.find(({ x0, y0, x1, y1 }) => u > x0 - EDGE && u < x1 + EDGE && v > y0 - 0.1 && v < y1);
+    if (!bar) return one;
+    const { term, place: [from, to], tree: { down } } = bar;
+    return one.mark === "Note" ? { ...one, x: (from + to) / 2, y: one.y + down, room: to - from, tight: tight[term] } : { ...one, x0: one.x0 === null ? null : from + one.x0 - bar.x0 + EDGE, x1: to + one.x1 - bar.x1 - EDGE, y0: one.y0 + down, y1: one.y1 + down };
+  };
+  const [depth, x0, y0, x1, y1] = opens, place = moved({ x0, y0, x1, y1 });
+  return { ...panel, marks: panel.marks.map(moved), opens: [depth, ...PLACES.slice(3).map((name) => place[name])], least: across > ACROSS ? Math.round(5.5 * across) : 0,
+    height: Math.round(height * deep / y.low), x: { ...x, low: -0.15, high: across + 0.15 }, y: { ...y, low: deep } };
+}
+
+// A bar whose term has a tree of its own names the way to it, and a pointer there frames it.
+function aimed(panel, arrays) {
+  const { trees, bars } = treesOf(panel, arrays), aims = bars.map(({ term, tree }) => trees.find((one) => one !== tree && one.term === term && tree.term !== term));
+  const used = new Set(panel.marks.map(({ mark, kind }) => mark === "Box" && kind));
+  const marks = panel.marks.filter(({ mark, kind }) => mark !== "Bars" || used.has(kind)).map((one) => {
+    const { k, x0, y0, x1 } = one.mark === "Note" && !one.math && bars.find((bar) => one.x > bar.x0 && one.x < bar.x1 && one.y > (bar.y0 + bar.y1) / 2 && one.y < bar.y1) || {}, to = aims[k];
+    return to ? { ...one, text: `${one.text} ${"↑↓↗↘↖↙"[(to.y0 > y0) + 2 * (to.x0 > x1) + 4 * (to.x1 < x0)]}` } : one;
+  });
+  return { ...panel, marks, aims };
+}
+
+// The tensor of a zoom as a phone shows it: all of it, its columns one below another where it has more of them than rows.
+function turned(panel, arrays) {
+  const { x, y, height } = panel, { values } = panel.marks.find(({ mark }) => mark === "Heat"), { data, shape: [rows, columns] } = arrays[values];
+  if (columns <= rows) return { ...panel, least: 0 };
+  const whole = (list) => Array.from(list, (_, k) => list[k % rows * columns + Math.floor(k / rows)]), named = y.ticks.some(([, text]) => Number.isNaN(Number(text)));
+  arrays[`${values} turned`] = { data: Float32Array.from(whole(data)), shape: [columns, rows] };
+  const marks = panel.marks.map((one) => (one.mark === "Heat" ? { ...one, values: `${values} turned`, words: whole(one.words) } : { ...one, x0: one.y0, y0: one.x0, x1: one.y1, y1: one.x1 }));
+  const lead = (at) => (y.ticks.length === rows && rows > 1 ? `${tr("row")} ${at}\n` : "");
+  if (named) marks.push(...y.ticks.map(([at, text]) => ({ mark: "Note", x: at, y: -1.5, text: lead(at) + text.replace(/[,，] ?/, "\n"), align: "center", room: 0 })));
+  const [depth, x0, y0, x1, y1] = panel.opens;
+  return { ...panel, marks, opens: [depth, y0, x0, y1, x1], turned: true, least: 0, height: Math.max(height, 112 + 26 * columns),
+    x: { ...y, low: y.high, high: y.low, ticks: named ? [] : y.ticks }, y: { ...x, low: x.high, high: x.low - (named ? 2 : 0) } };
+}
+
+// The panel as this page shows it.
+function fitted(panel, arrays, { crops }) {
+  const made = crops ? folded(cropped(panel), arrays) : panel, level = made.opens[0];
+  if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
+  return crops && level === 1 && made.marks[0].mark === "Heat" ? turned(made, arrays) : made;
+}
+
 // Drawings that stand in one row, where each leaves as much room as the legend that has the most lines.
 const alikeIn = (kit) => kit.all.filter(({ alike, drawing }) => alike && drawing.rows !== undefined).map(({ drawing }) => drawing);
 
@@ -104,6 +184,7 @@ class Drawing extends Frame {
     });
     this.panel.top.addEventListener("pointermove", ({ offsetX }) => this.link(offsetX));
     this.panel.top.addEventListener("pointerleave", () => this.link(NaN));
+    for (const name of ["pointerdown", "pointermove", "pointerleave"]) this.panel.top.addEventListener(name, ({ offsetX, offsetY }) => this.aim(name !== "pointerleave" && this.spot(offsetX, offsetY)?.aim));
     const light = (lit) => {  // what is pointed at lights its like in all panels
       if (kit.lit === lit) return;
       kit.lit = lit;
@@ -125,7 +206,7 @@ class Drawing extends Frame {
   fit(spec) {
     this.spec = spec;
     if (spec.opens[0] === 0) this.first = spec.height;  // what opens out of it is as high, so that nothing below moves
-    const high = spec.opens.length ? Math.max(spec.height, this.first ?? 0) : spec.height;
+    const high = spec.opens.length ? Math.max(spec.height, Math.min(this.first ?? 0, OPENED)) : spec.height;
     const style = [spec.span, spec.rows, `${spec.least}px`], grown = spec.height ? "" : Math.abs((spec.x.high - spec.x.low) / (spec.y.high - spec.y.low)), key = [...style, high, grown].join();
     if (this.style === key) return false;
     this.style = key;
@@ -166,6 +247,7 @@ class Drawing extends Frame {
   draw(spec, arrays) {
     this.spec = spec;
     this.arrays = arrays;
+    if (!spec.aims) this.aim(null);
     const narrow = this.kit.crops && this.sliced, placed = (mark) => PLACES.every((name) => mark[name] !== null) && !(narrow && elsewhere(mark, spec));  // else it is not there in this state
     const { values } = spec.marks.find(({ mark }) => mark === "Image") ?? {}, [, columns] = arrays[values]?.shape ?? [];
     this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
@@ -199,7 +281,7 @@ class Drawing extends Frame {
     const upright = wrapped(context, y.label, bottom - top), left = Math.ceil((wide + 7) / 6) * 6 + LINE * upright.length;
     const box = this.area = { left: Math.max(wide || y.label ? left : 2, this.above ? (wide ? 46 : 30) : 2), top, right: width - 9, bottom, across: width };
     if (spec.opens[0]) {  // few cells stay small, and a list is no wider than its rows can be read
-      box.right = Math.min(box.right, box.left + (this.cells ? WIDEST * Math.abs(x.high - x.low) : 2 * spec.least));
+      box.right = Math.min(box.right, box.left + (!this.cells ? 2 * spec.least : this.kit.crops ? width : WIDEST * Math.abs(x.high - x.low)));
       if (this.cells) box.bottom = Math.min(box.bottom, box.top + HIGH * Math.abs(y.high - y.low));
     }
     if (spec.name === "source") box.bottom = Math.min(box.bottom, box.top + FARTHEST * y.ticks.length);
@@ -209,7 +291,7 @@ class Drawing extends Frame {
     this.sx = scaling(x, box.left, box.right);
     this.sy = scaling(y, box.bottom, box.top);
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
-    this.axes(context, spec, box, upright, under, blocks || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
+    this.axes(context, spec, box, upright, under, blocks || spec.turned || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
     this.panel.lined = (spec.name === "source" || spec.opens[0] === 0) && ((x, y) => this.spot(x, y)?.middle ?? y);  // a hint lies over its own line or bar
     [this.taken, this.gripped] = [[], 0];
@@ -343,6 +425,16 @@ class Drawing extends Frame {
     Object.assign(lit.style, { left: `${from}px`, width: `${to - from}px`, top: `${top}px`, height: `${bottom - top}px` });
   }
 
+  // Frames a tree of formulas, or none.
+  aim(tree) {
+    if (!tree && !this.framing) return;
+    const frame = this.framing ??= this.panel.stage.appendChild(element("div", { class: "ae-lit ae-aim" }));
+    frame.hidden = !tree;
+    if (!tree) return;
+    const [left, top, right, bottom] = [this.sx(tree.x0), this.sy(tree.y0), this.sx(tree.x1), this.sy(tree.y1 - 0.3)];
+    Object.assign(frame.style, { left: `${left}px`, width: `${right - left}px`, top: `${top}px`, height: `${bottom - top}px` });
+  }
+
   // What the mark of spots says below a position, and what a click there sets; of several the last, which lies on the others.
   spot(x, y) {
     if (!this.sx) return null;
@@ -351,7 +443,7 @@ class Drawing extends Frame {
     for (const { mark, x0, y0, x1, y1, texts, sets } of this.marks) {
       if (mark !== "Spots") continue;
       texts.forEach((text, k) => {
-        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null, middle: this.sy((y0[k] + y1[k]) / 2) };
+        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null, aim: this.spec.aims?.[k], middle: this.sy((y0[k] + y1[k]) / 2) };
       });
     }
     return found;
@@ -458,7 +550,7 @@ function buildPanels(kit) {
     main: () => drawings.values().next().value,
     // Text on a canvas brings the page's layout up to date first: once, for all texts in the page are changed before.
     draw({ panels: given }, held) {
-      const arrays = kit.crops ? Object.create(held) : held, panels = kit.crops ? given.map((one) => folded(cropped(one), arrays)) : given;
+      const arrays = Object.create(held), panels = given.map((one) => fitted(one, arrays, kit));
       arrange(panels);
       for (const spec of panels) {
         const drawing = drawings.get(spec.name);
