@@ -97,6 +97,7 @@ def formula(data):
     for wide, parts in roots:
         if x + wide > across:
             x, y, tall = 0, y + tall, 0
+        many = {}
         for term, depth, first, last in parts:
             top, middle = y + depth, x + (first + last) / 2
             box = x + first + 0.3, top + 0.06, x + last - 0.3, top + 0.94, len(trees)
@@ -107,6 +108,9 @@ def formula(data):
             text, value = tr(FORMULA, formula=text), number(data.at(z.values[k]))
             if not depth or not term.name:
                 value = counted(z, term, value)
+            if term in many:
+                value = tr("{value}, one of {n}", value=value, n=many[term])
+            many = {part: np.count_nonzero(to == 0) for part, to, many, _ in term.links if many}
             room, kind = ("center", last - first), _kind(z, term)
             marks += [
                 Box(*box[:4], "", kind, FILLED[kind], kind == GUIDE),
