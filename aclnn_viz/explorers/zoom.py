@@ -33,7 +33,6 @@ LEGEND = {
 WIDEST, ROWS = 53, 16  # least width of formulas, in letters; most listed instructions
 # heights in pixels: a picture, a formula without and with fractions
 TALL, DEEP, FRACTION = 390, 44, 65
-LETTER, DIGITS, LIST = 6.9, 43, 360  # widths in pixels: a letter, a number in a cell, instructions
 FORMULA = message("{formula}")
 MADE = (
     message(
@@ -75,10 +74,10 @@ def panels(data):
     return [picked(data.of_term(z.tile), len(z.tiles), lambda k: pipes(data, k))]
 
 
-def _panel(data, title, marks, x, y, opens=(), height=TALL, least=0):
+def _panel(data, title, marks, x, y, opens=(), height=TALL):
     """Return the panel of a level; one of its places opens the next level."""
     opens = LEVELS.index(data.state.level), *opens
-    return Panel("zoom", title, marks, x, y, 20, height, least=least, opens=opens)
+    return Panel("zoom", title, marks, x, y, 20, height, opens=opens)
 
 
 def _kind(z, term):
@@ -125,6 +124,12 @@ def formula(data):
     # of a term with several boxes, the one above its parts is marked, or the first, by a frame around it
     firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
     place = element(data.xp, firsts[:, :4], data.term)
+    marks += [
+        Note(right - 1.2, top + 0.67, "↑↓↗↘"[(high > top) + 2 * (left > right)])
+        for root, left, high, *_ in trees
+        for (_, top, right, _, n), k in spots.items()
+        if z.terms[k] == root != trees[n][0]
+    ]
     for root, left, *ends in trees:  # trees that the marked one does not use fade
         used = [root in contained(trees[int(n)][0]) for n in firsts[:, 4]]
         left = element(data.xp, np.where(used, np.nan, left), data.term)
@@ -141,7 +146,7 @@ def formula(data):
     fraction = any("frac" in getattr(mark, "math", "") for mark in marks)
     height = max(TALL, int((FRACTION if fraction else DEEP) * y))
     axes = bare(-0.4, across), bare(y, -0.1)
-    return _panel(data, title, marks, *axes, place, height, int(LETTER * across))
+    return _panel(data, title, marks, *axes, place, height)
 
 
 def counted(z, term, value):
@@ -216,7 +221,6 @@ def tensor(data, k):
         *axes,
         place,
         max(TALL, 60 + 26 * rows),
-        DIGITS * columns + 100,
     )
 
 
@@ -319,7 +323,6 @@ def pipes(data, k):
         marks,
         UNIT,
         bare(len(shown) - 0.4, -1.2),
-        least=LIST,
     )
 
 

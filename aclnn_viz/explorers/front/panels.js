@@ -5,6 +5,7 @@ const FARTHEST = 34;  // pixels from a line of a program to the next
 const BESIDE = 8, FINGER = 44, HIGHEST = 460, WIDEST = 80, HIGH = 120;  // of two matrices: columns of those that stand side by side on a phone; pixels of a cell, and of all; the most of a cell of a tensor
 const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices on a narrow page, in voxels: the room right of them for words, that above them without, what names of slices lie deeper, and between two
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3, OPENED = 600;  // letters in a row of formulas on a phone, the most in one that is not scrolled, beside a bar; most pixels of a picture that is as high as the one before
+const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -130,13 +131,13 @@ function packed(panel, arrays) {
     height: Math.round(height * deep / y.low), x: { ...x, low: -0.15, high: across + 0.15 }, y: { ...y, low: deep } };
 }
 
-// A bar whose term has a tree of its own names the way to it, and a pointer there frames it.
+// A bar whose term has a tree of its own names the way to it beside its number, and a pointer there frames it.
 function aimed(panel, arrays) {
   const { trees, bars } = treesOf(panel, arrays), aims = bars.map(({ term, tree }) => trees.find((one) => one !== tree && one.term === term && tree.term !== term));
   const used = new Set(panel.marks.map(({ mark, kind }) => mark === "Box" && kind));
-  const marks = panel.marks.filter(({ mark, kind }) => mark !== "Bars" || used.has(kind)).map((one) => {
+  const marks = panel.marks.filter(({ mark, kind, text }) => (mark !== "Bars" || used.has(kind)) && !(mark === "Note" && POINTERS.includes(text))).map((one) => {
     const { k, x0, y0, x1 } = one.mark === "Note" && !one.math && bars.find((bar) => one.x > bar.x0 && one.x < bar.x1 && one.y > (bar.y0 + bar.y1) / 2 && one.y < bar.y1) || {}, to = aims[k];
-    return to ? { ...one, text: `${one.text} ${"↑↓↗↘↖↙"[(to.y0 > y0) + 2 * (to.x0 > x1) + 4 * (to.x1 < x0)]}` } : one;
+    return to ? { ...one, text: `${one.text} ${POINTERS[(to.y0 > y0) + 2 * (to.x0 > x1) + 4 * (to.x1 < x0)]}` } : one;
   });
   return { ...panel, marks, aims };
 }
@@ -155,9 +156,10 @@ function turned(panel, arrays) {
     x: { ...y, low: y.high, high: y.low, ticks: named ? [] : y.ticks }, y: { ...x, low: x.high, high: x.low - (named ? 2 : 0) } };
 }
 
-// The panel as this page shows it.
+// The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
 function fitted(panel, arrays, { crops }) {
-  const made = crops ? folded(cropped(panel), arrays) : panel, level = made.opens[0];
+  const { x: { low, high }, opens: [level] } = panel, least = level === undefined ? 0 : [6.9 * high, 43 * (high - low) + 100, 360][level];
+  const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
   return crops && level === 1 && made.marks[0].mark === "Heat" ? turned(made, arrays) : made;
 }
