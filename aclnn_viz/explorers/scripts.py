@@ -10,7 +10,7 @@ from aclnn_viz.words.messages import language_here, tr
 FRONT = Path(__file__).parent / "front"
 BUNDLE = "d3.js"  # third-party packages, bundled by make front
 SCRIPTS = tuple(
-    "kit.js canvas.js paths.js formulas.js hand.js marks.js frame.js stage.js panels.js".split()
+    "kit.js canvas.js paths.js formulas.js hand.js marks.js frame.js stage.js narrow.js panels.js".split()
 )
 LAB = (*SCRIPTS, "steps.js", "live.js")
 MESSAGE = re.compile(r'\btr\("([^"\\]+)"')
