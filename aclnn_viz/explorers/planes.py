@@ -60,7 +60,7 @@ def _tried(made):
         few = {start: message("0: from the sizes"), 0.5: "0.5", 2.0: "2"}
     elif one["label"] != "paddingIdx":
         return made
-    return vendors(control(start, one["label"], one["group"], options=few))
+    return vendors(control(start, one["label"], one["group"], options=few, without="alignCorners"))
 
 
 @record
@@ -74,7 +74,7 @@ class Plane:
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each element, summed over all outputs, shape (rows, columns)
     read: np.ndarray  # whether each output reads each element, shape (outputs, rows, columns)
-    senders: np.ndarray  # outputs that read one element of each output, which most read, then -1
+    senders: np.ndarray  # outputs that read one element of each output, which most read, after -1
     shared: np.ndarray  # the number of this element
     inputs: object  # the elements, where each output takes the largest of its window; else None
     places: tuple  # name of an index for each row of outputs, and the indices; else ()
@@ -94,14 +94,14 @@ class Plane:
         arrived = xp.where(
             self.state.sent < 1.0, xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0), self.arrived
         )
-        most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each))
+        most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each)) or 1.0
         sends = each.reshape(many, -1)[self.senders, self.shared[:, None]] * (self.senders >= 0)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
-        most_of = np.abs([*sends.T, *sends.cumsum(axis=1).T]).max(axis=0)
-        high = element(xp, 1.1 * 2.0 ** np.frexp(most_of)[1], k)  # a round number above them
+        # it does not change with the chosen output
+        high = 1.1 * max(most, np.abs(sends.cumsum(axis=1)).max())
         return [
-            _both(xp, self, k, who, arrived, shared, most or 1.0),
+            _both(xp, self, k, who, arrived, shared, most),
             _adds(xp, self, k, who, parts, shared, high),
         ]
 
@@ -133,7 +133,7 @@ class Plane:
             else message(
                 "The [7:output] reads [5:one element], which gets {low} times its gradient."
             ),
-            "The [7:output] reads [5:{n} elements], and each gets its gradient times the element's weight [5:w], from {low} to {high}.",
+            "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
             "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient.",
@@ -144,11 +144,11 @@ class Plane:
         )
         then = told(
             m > 1,
-            "[b:No other output sends to what this one reads,] so nothing is added.",
+            "[b:No other output sends there,] so nothing is added.",
             message("{m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]")
             if self.places
             else message(
-                "{m} outputs send to the same element, [b:and it] [8:adds up] [b:what they send.]"
+                "{m} outputs send to one element, [b:and it] [8:adds up] [b:what they send.]"
             ),
             m=written(m, "d"),
         )
@@ -237,7 +237,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
             share = f"max {found.inputs[r, c]:.2g}"
         marks += only(xp, takes, replace(tag, label=share))
     marks += [
-        cell(xp.where(who[0] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
+        cell(xp.where(who[-1] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
         cell(column, row, MOVED),
     ]
     if found.places:
@@ -256,7 +256,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     square = 0.3 <= tall / (far + wide) <= 0.6
     return Panel(
         "planes",
-        tr("Where does the gradient of an output go? Drag its frame."),
+        tr("Drag the frame: where does its gradient go?"),
         marks,
         Axis(tr("column"), -0.5, far + wide - 0.5, ticks=across),
         Axis(tr("row"), tall - 0.5, -1.2, ticks=[(y, f"{y}") for y in range(tall)]),
@@ -269,10 +269,10 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
 
 def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
     """Return the gradients that the outputs `who` send to one of the elements of the chosen output `k`."""
-    many, none = who.size, who[0] < 0
+    many, none = who.size, who[-1] < 0
     slots = np.arange(many)
+    who = xp.where(slots >= many - none, k, who)  # one that sends nothing keeps its place
     at, part = (xp.sum(xp.where(who == k, each, 0.0)) for each in (slots, parts))
-    who = xp.where(slots < none, k, who)  # one that sends nothing keeps its place
 
     def place(at, matrix):
         wide = matrix.shape[1]
@@ -290,17 +290,22 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
         ),
         (
             ZERO,
-            Bars(slots, parts, INK, tr("gradient that an output sends"), 0.7),
+            Bars(slots, parts, INK, tr("an output sends"), 0.7),
             Bars(
                 point(many + 0.5),
                 point(xp.sum(parts)),
                 GRADIENT,
-                tr("gradient that the element gets"),
+                tr("the element gets"),
                 0.7,
             ),
             Box(at - 0.35, 0.0, at + 0.35, part, kind=MOVED),
         ),
-        Axis(found.upstream, -0.7, many + 1.2, ticks=(*named, (many + 0.5, tr("the sum")))),
+        Axis(
+            found.upstream,
+            xp.sum(xp.where(who < 0, 1.0, 0.0)) - 0.7,
+            many + 1.2,
+            ticks=(*named, (many + 0.5, tr("the sum"))),
+        ),
         Axis("", -high, high),
         7,
         LOW,
@@ -308,12 +313,11 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
 
 
 def _senders(read: np.ndarray) -> tuple:
-    """Return the outputs that read one element of each output, which most outputs read, then -1; and this element."""
+    """Return the outputs that read one element of each output, which most outputs read, after -1; and this element."""
     flat = read.reshape(len(read), -1)
     shared = np.where(flat, flat.sum(axis=0), -1).argmax(axis=1)
-    who = np.where(flat[:, shared] & flat.any(axis=1), np.arange(len(read))[:, None], len(read))
-    senders = np.sort(who, axis=0).T[:, : max(1, flat.sum(axis=0).max())]
-    return np.where(senders < len(read), senders, -1), shared
+    who = np.where(flat[:, shared] & flat.any(axis=1), np.arange(len(read))[:, None], -1)
+    return np.sort(who, axis=0).T[:, -max(1, flat.sum(axis=0).max()) :], shared
 
 
 def _ends(read: np.ndarray, values: np.ndarray) -> list:

@@ -38,8 +38,8 @@ def control(start, label: str, group: str, help: str = "", **more):
 
     With `names`, options have the same texts in all languages; `owners` restricts an option to a value of the field `of`, and
     `named` holds the texts of the first options by values of that field. A number goes back to its start when its field `of`
-    changes. An index is `below` the field with its size, and
-    shrinks with it. What `moves` alone is an index, or the number of an option, for a page without Python.
+    changes. An index is `below` the field with its size, and shrinks with it. Where the flag `without` is set, a control has no
+    effect. What `moves` alone is an index, or the number of an option, for a page without Python.
     """
     kind = {bool: "flag", int: "whole", float: "real"}.get(type(start), "choice")
     kind = "choice" if "options" in more else kind

@@ -49,7 +49,7 @@ class Volume:
         return sweep(tr("push the point through the slices"), "z", ends=(-0.66, 0.66))
 
     def caption(self, xp):
-        n, share = xp.sum(xp.where(self.weights < SEEN, 0.0, 1.0)), self.shares[2]
+        n, share = xp.sum(xp.where(self.weights > 1e-6, 1.0, 0.0)), self.shares[2]
         k, most = xp.argmax(xp.abs(self.at - self.read)), xp.max(self.weights)
         at, read, slope = (element(xp, one, k) for one in (self.at, self.read, self.gradient))
         out, edge = xp.abs(at - read) > SEEN, slope == 0.0
@@ -136,7 +136,7 @@ def _slices(xp, found):
     """Return the two slices at the point, side by side, or one above the other on a narrow page, and a line for its depth."""
     (depth, height, width), read = found.voxels.shape, found.read[2]
     # beside a slice there is room for a point outside
-    right, over, rail = 1.1 * width - 0.3, 1.2 * width + 0.1, height + 0.15
+    right, over, rail = 1.1 * width - 0.3, 1.2 * width + 0.25, height + 0.15
     per = over / (depth + 1.3)  # from slice to slice on the line, in the middle
     start, by = (width - 1 + over - per * (depth - 1)) / 2, over * np.arange(2.0)
     # one lies outside only if it has a share
@@ -185,7 +185,7 @@ def _slices(xp, found):
         "volume",
         tr("input: drag the point and its depth"),
         marks,
-        bare(-1.2, right + over),
+        bare(-1.2, 2 * over - 0.55),
         bare(rail + 0.7, -1.65),
         15,
         0,

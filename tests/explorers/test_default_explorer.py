@@ -51,8 +51,8 @@ def shown(explorer):
 def test_the_words_tell_the_numbers_which_are_finite(bare):
     picture = shown(bare)
     assert all(f"\n{name} [" in picture.text for name in bare.data.outputs)
-    tensors = bare.data.inputs | bare.data.outputs  # marks of a stage have gaps, which are nan
-    arrays, _ = described([panel for panel in picture.panels if panel.name in tensors])
+    # marks of a stage have gaps, which are nan; attention's table of gradients is folded, too
+    arrays, _ = described([p for p in picture.panels if p.more and p.name != "gradients"])
     assert arrays and all(np.isfinite(array).all() for array in arrays.values())
 
 

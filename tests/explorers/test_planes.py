@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
-from panelled_explorer import mark, marks
+from numpy.testing import assert_allclose as assert_close
+from numpy.testing import assert_array_equal
+from panelled_explorer import mark, marks, panel
 from panelled_explorer import stage as opened
 
 from aclnn_viz.explorers import planes
@@ -11,13 +12,11 @@ from aclnn_viz.pictures.marks import Bars, Box, Heat
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
-assert_close = assert_allclose
-
-PLANES = (
+EVERY = pytest.mark.parametrize(
+    "name",
     "avg_pool embedding glu max_pool_with_indices reflection_pad_2d replication_pad_2d "
-    "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d"
-).split()
-EVERY = pytest.mark.parametrize("name", PLANES)
+    "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d".split(),
+)
 
 
 def framed(shown, *kinds):
@@ -38,12 +37,12 @@ def test_what_arrives_is_the_sum_of_what_each_output_sends(name):
 
 
 def test_the_weights_are_those_of_plain_windows():
-    _, _, found = opened("avg_pool")  # windows of 2 x 2, steps (2, 1), a row of padding
+    *_, found = opened("avg_pool")  # windows of 2 x 2, steps (2, 1), a row of padding
     wanted = np.zeros((3, 3, 5, 4))
     for i, j in np.ndindex(3, 3):
         wanted[i, j, max(2 * i - 1, 0) : 2 * i + 1, j : j + 2] = 1 / 4
     assert_close(found.weights, wanted.reshape(9, 5, 4))
-    _, _, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
+    *_, padded = opened("reflection_pad_2d")  # (1, 0, 2, 1): the first column mirrors the second
     places = padded.weights.reshape(8, 5, 5, 4).argmax(axis=-1)
     assert_array_equal(places[4].max(axis=1), [1, 0, 1, 2, 3])
 
@@ -64,9 +63,9 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     assert unmarked(subject.said(data)).startswith(f"{n // 2} of {n} outputs have sent")
     box, columns = framed(shown, MOVED)[0], found.gradient.shape[1]
     assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(n // 2, columns)
-    sent, got = (bars.y for bars in marks(shown, "adds", Bars))
-    assert got[0] == pytest.approx(sent.sum())
-    assert np.isclose(arrived, got[0]).any()
+    sent, got = marks(shown, "adds", Bars)
+    assert got.y == pytest.approx(sent.y.sum())
+    assert np.isclose(arrived, got.y).any()
 
 
 @pytest.mark.parametrize(
@@ -80,8 +79,8 @@ def test_a_row_goes_to_the_place_that_its_index_names(values, factor):
     wanted[index[1], 0] = factor
     assert_close(found.weights[3], wanted)  # the first number of a row
     shown = subject.show(data)
-    _, got = marks(shown, "adds", Bars)
-    assert bool(got.y[0]) == bool(framed(shown, INK, GRADIENT, READ)) == (factor > 0)
+    got = marks(shown, "adds", Bars)[1].y[0]
+    assert bool(got) == bool(framed(shown, INK, GRADIENT, READ)) == (factor > 0)
 
 
 @EVERY
@@ -105,7 +104,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
             if (low, read.sum()) == ("1", 1)
             else f" {low} times its gradient."
         )
-        assert (f"from {low} to {high}." if low != high else one) in said
+        assert (f", {low} to {high}." if low != high else one) in said
     shown, seen = subject.show(data), read.copy()
     if pooled:  # 2 x 2, steps (2, 1), a row of padding
         seen[max(2 * row - 1, 0) : 2 * row + 1, column : column + 2] = True
@@ -124,11 +123,11 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
                 f"self {one:.2g}" for one in least
             }
         assert tags == wanted
-    sent, _ = (bars.y for bars in marks(shown, "adds", Bars))
-    assert (sent != 0).sum() <= shared
+    sent, own = marks(shown, "adds", Bars)[0].y, mark(shown, "adds", Box)
     senders = np.flatnonzero(every[:, read & (counts == shared)][:, 0])
-    own = mark(shown, "adds", Box)
-    assert [own.x0 + 0.35] == [*np.flatnonzero(senders == k)] and own.y1 == sent[int(own.x1)]
+    empty = sent.size - senders.size  # places left of the axis
+    assert panel(shown, "adds").x.low == empty - 0.7 and not sent[:empty].any()
+    assert own.x0 + 0.35 == empty + [*senders].index(k) and own.y1 == sent[int(own.x1)]
     assert [(box.y0 + 0.5, box.x0 + 0.5) for box in framed(shown, INK)] == [
         divmod(at, columns) for at in senders
     ]

@@ -340,7 +340,7 @@ class Marks {
   // Shares with two places, as they are written elsewhere, or null without room.
   parts(context, values, wide, tall) {
     if (tall < 13 || widthOf(context, "0.00") > wide) return null;
-    return Array.from(values, (value) => (Number.isNaN(value) ? "" : value ? (value + 1e-7).toFixed(2) : "0"));  // a half goes up
+    return Array.from(values, (value) => (Number.isNaN(value) ? "" : value ? (value + 1e-7).toFixed(2).replace("0.00", "<0.01") : "0"));  // a half goes up
   }
 
   // The numbers of all cells with as many digits as fit, or null.

@@ -1,7 +1,7 @@
 // Panels (pictures/panels.py) as a page shows them: on a phone what stands side by side stands one below another, and all is in sight.
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
-const BESIDE = 8, FINGER = 44, HIGHEST = 460;  // of two matrices: columns of those that stand side by side; pixels of a cell, and of all
+const BESIDE = 8, FINGER = 44, HIGHEST = 405;  // of two matrices: columns of those that stand side by side; pixels of a cell, and of all
 const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices, in voxels: the room right of them for words, that above them without, what their names lie deeper, and between two
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term

@@ -403,7 +403,6 @@ function buildPanels(kit) {
       for (const spec of panels) {
         const drawing = drawings.get(spec.name);
         drawing.say(spec);
-        drawing.panel.figure.classList.toggle("ae-past", spec.near && spec.x.ticks.some(([, text]) => text === ""));  // a place without a name
       }
       kit.waiting = [];
       for (const spec of panels) {
