@@ -50,7 +50,7 @@ class Panel {
     const { offsetWidth: wide, offsetHeight: tall } = this.hint, { scrollLeft: left, clientWidth: seen } = this.figure;
     const room = this.sideways ? left + seen : this.room;  // to the end of the explorer, or of what is scrolled to
     this.hint.style.left = `${Math.max(left, Math.min(x + 12 + wide > room ? x - 12 - wide : x + 12, room - wide))}px`;
-    this.hint.style.top = this.lined ? `${this.lined(x, y) - tall / 2}px` : this.ceiling ? `${this.ceiling - tall}px` : `${y + 12 + tall > this.height && y > tall + 12 ? y - 12 - tall : y + 12}px`;
+    this.hint.style.top = this.lined ? `${this.lined(x, y, tall)}px` : this.ceiling ? `${this.ceiling - tall}px` : `${y + 12 + tall > this.height && y > tall + 12 ? y - 12 - tall : y + 12}px`;
   }
 
   leave() {

@@ -2,6 +2,7 @@
 
 const FARTHEST = 34;  // pixels from a line of a program to the next
 const WIDEST = 80, HIGH = 120, OPENED = 600;  // pixels: the most of a cell of a tensor, and of a picture that is as high as the one before
+const AROUND = [0.3, 0.06];  // from a bar of a formula to its frame
 const FREE = ["Dots", "Note", "Handles", "Grip"];  // marks that may reach beyond the axes
 
 // Words that surely fit into one line get a fixed height: a new text then moves nothing, and no page is laid out anew.
@@ -42,9 +43,10 @@ class Drawing extends Frame {
     this.panel.top.addEventListener("pointerleave", () => light());
     this.panel.top.addEventListener("click", ({ offsetX, offsetY }) => {
       this.choose(offsetX, offsetY);
-      const set = this.spot(offsetX, offsetY)?.set;
+      const { set, place } = this.spot(offsetX, offsetY) ?? {};
       if (!set) return;
       this.panel.leave();  // the sentence says what is set; the pointer's next movement shows the hint again
+      this.frameOn(place);
       kit.set(Object.fromEntries(set));
     });
     this.style = "";
@@ -141,7 +143,11 @@ class Drawing extends Frame {
     const blocks = this.marks.some(({ mark }) => mark === "Blocks");
     this.axes(context, spec, box, upright, under, blocks || spec.turned || (!this.cells && !x.ticks.length && !y.ticks.length), blocks || this.cells);
     this.panel.ceiling = blocks && spec.pick.length ? this.sy(Math.min(...y.ticks.map(([value]) => value)) - 0.85) : null;  // of lanes
-    this.panel.lined = (spec.name === "source" || spec.opens[0] === 0) && ((x, y) => this.spot(x, y)?.middle ?? y);  // a hint lies over its own line or bar
+    // A hint lies over its own line of a program, and below its own bar of a formula or row of a list.
+    this.panel.lined = (spec.name === "source" || spec.opens[0] % 2 === 0) && ((x, y, tall) => {
+      const [, upper, , lower] = this.spot(x, y)?.place.map(this.sy) ?? [x, y, x, y];
+      return spec.name === "source" ? (upper + lower - tall) / 2 : lower + 3 + tall > height ? upper - 3 - tall : lower + 3;
+    });
     [this.taken, this.gripped] = [[], 0];
     let clipped = false;
     for (const mark of this.marks) {
@@ -291,10 +297,21 @@ class Drawing extends Frame {
     for (const { mark, x0, y0, x1, y1, texts, sets } of this.marks) {
       if (mark !== "Spots") continue;
       texts.forEach((text, k) => {
-        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null, aim: this.spec.aims?.[k], middle: this.sy((y0[k] + y1[k]) / 2) };
+        if (between(at, x0[k], x1[k]) && between(up, y0[k], y1[k])) found = { text, set: sets[k]?.length ? sets[k] : null, aim: this.spec.aims?.[k], place: [x0[k], y0[k], x1[k], y1[k]] };
       });
     }
     return found;
+  }
+
+  // What is chosen opens out of its own place, not out of what was chosen before: the frame goes there first.
+  frameOn([left, top, right, bottom]) {
+    const { spec } = this, [depth, ...old] = spec.opens, [wide, high] = depth ? [0, 0] : AROUND;
+    if (!old.length) return;
+    const ends = [left - wide, top - high, right + wide, bottom + high], names = PLACES.slice(3), framed = (mark) => mark.mark === "Box" && names.every((name, k) => mark[name] === old[k]);
+    const fades = ({ filled, x0, y0, x1, y1 }) => filled < 0 && left >= x0 && right <= x1 && top >= y0 && bottom <= y1;  // the tree of its bar
+    const marks = spec.marks.filter((mark) => !fades(mark)).map((mark) => (framed(mark) ? { ...mark, ...Object.fromEntries(names.map((name, k) => [name, ends[k]])) } : mark));
+    this.middle = (this.sx(ends[0]) + this.sx(ends[2])) / 2;  // it is in sight: nothing scrolls
+    this.draw({ ...spec, marks, opens: [depth, ...ends] }, this.arrays);
   }
 
   // The point of a series nearest in x and, among those above each other, in y.
