@@ -141,11 +141,17 @@ function turned(panel, arrays) {
   const whole = (list) => Array.from(list, (_, k) => list[k % rows * columns + Math.floor(k / rows)]), named = y.ticks.some(([, text]) => Number.isNaN(Number(text)));
   arrays[`${values} turned`] = { data: Float32Array.from(whole(data)), shape: [columns, rows] };
   const marks = panel.marks.map((one) => (one.mark === "Heat" ? { ...one, values: `${values} turned`, words: whole(one.words) } : { ...one, x0: one.y0, y0: one.x0, x1: one.y1, y1: one.x1 }));
-  const lead = (at) => (y.ticks.length === rows && rows > 1 ? `${tr("row")} ${at}\n` : "");
-  if (named) marks.push(...y.ticks.map(([at, text]) => ({ mark: "Note", x: at, y: -1.5, text: lead(at) + text.replace(/[,，] ?/, "\n"), align: "center", room: 0 })));
+  if (named) marks.push(...y.ticks.map(([at, text]) => ({ mark: "Note", x: at, y: -1.5, text: text.replace(/[:,，：] ?/g, "\n"), align: "center", room: 0 })));
   const [depth, x0, y0, x1, y1] = panel.opens;
   return { ...panel, marks, opens: [depth, y0, x0, y1, x1], turned: true, least: 0, height: Math.max(height, 112 + 26 * columns),
     x: { ...y, low: y.high, high: y.low, ticks: named ? [] : y.ticks }, y: { ...x, low: x.high, high: x.low - (named ? 2 : 0) } };
+}
+
+// The tensor of a zoom, where the tile of a row follows its number.
+function numbered(panel, arrays) {
+  const { marks: [{ mark, values }], y } = panel, rows = mark === "Heat" && arrays[values].shape[0];
+  if (rows < 2 || y.ticks.length !== rows || y.label) return panel;
+  return { ...panel, y: { ...y, ticks: y.ticks.map(([at, text]) => [at, `${tr("row")} ${at}: ${text}`.replace(/ (?=\d)/g, "\u00a0")]) } };  // a number stays with its word
 }
 
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
@@ -153,5 +159,7 @@ function fitted(panel, arrays, { crops }) {
   const { x: { low, high }, opens: [level] } = panel, least = level === undefined ? 0 : [6.9 * high, 43 * (high - low) + 100, 360][level];
   const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
-  return crops && level === 1 && made.marks[0].mark === "Heat" ? turned(made, arrays) : made;
+  if (level !== 1) return made;
+  const tensor = numbered(made, arrays);
+  return crops && made.marks[0].mark === "Heat" ? turned(tensor, arrays) : tensor;
 }
