@@ -465,7 +465,7 @@ class Marks {
     if (!wide && filled > 0 && filled < 1) return;  // an area of nothing
     if (this.sliced && (left > this.area.right || left + wide < this.area.left)) return;  // of another slice
     if (filled < 0) {
-      context.globalAlpha = this.kit.theme.dark ? -filled / 2 : -filled;
+      context.globalAlpha = this.kit.theme.dark ? -4 / 3 * filled : -filled;  // faint alike: light words keep more of their contrast
       context.fillStyle = this.kit.theme.back;
       context.fillRect(left, top, wide, tall);
       context.globalAlpha = 1;
