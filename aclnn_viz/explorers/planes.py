@@ -117,7 +117,11 @@ class Plane:
         low, high = _ends(read, self.weights)
         whole = np.isclose(low, 1.0) * (3 + (self.inputs is not None))
         kinds = np.select([counts == 0, counts == 1, low == high], [0, 1 + whole, 3], 2)
-        at = np.repeat(self.places[1], self.gradient.shape[1]) if self.places else kinds
+        at = (
+            np.repeat(self.places[1], self.gradient.shape[1])
+            if self.places
+            else read.reshape(many, -1).argmax(axis=1)
+        )
         kind, n, low, high, m, at = (
             element(xp, one, k) for one in (kinds, counts, low, high, shared, at)
         )
@@ -136,7 +140,7 @@ class Plane:
             "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
-            "The [7:output] took its value from [5:one element], the largest of its window. This element gets the whole gradient.",
+            "Index {at} of the [7:output] names [5:one element], the largest of its window. This element gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
@@ -283,8 +287,9 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
         "adds",
         told(
             none,
-            "element {place} of the gradient of {input} adds up",
+            "{output}[{place}] is the sum of what outputs send",
             "no element of {input} gets a gradient",
+            output=found.output,
             input=found.source,
             place=place(shared, found.arrived),
         ),

@@ -127,11 +127,24 @@ class Marks {
     for (const [at, up] of beyond) write(context, up ? "▲" : "▼", at, up ? most + 6 : bottom - 6, this.kit.theme.text, SMALLEST);
     const all = this.marks.filter((one) => one.mark === "Bars"), named = x.filter((at) => !this.vacant(at)), ink = all.length > 1 ? mark.colour : this.kit.theme.text;
     const low = (value) => (all.length > 1 ? all.every((one) => one.y.every((each) => each === 0)) : Math.abs(this.sy(value) - base) < 2);
-    if (named.length < 4) named.forEach((at) => { const value = y[x.indexOf(at)]; if (low(value)) write(context, number(value), this.sx(at), base - LINE / 2, ink); });  // what is too low to be seen says so
+    const size = this.numbered(context, all);
+    for (const at of named) {
+      const value = y[x.indexOf(at)];
+      if (size) write(context, rounder(number(value)), this.sx(at), base + (value > 0 ? LINE / 2 + 1 : -LINE / 2), this.kit.theme.text, size);
+      else if (named.length < 4 && low(value)) write(context, number(value), this.sx(at), base - LINE / 2, ink);  // what is too low to be seen says so
+    }
     if (all.length > 1) return;
     this.remember(y);
     if (this.none) this.nowhere(context, { rows: 1, columns: x.length }, this.sx(x[0] - 0.5), base - LINE, this.sx(1) - this.sx(0), LINE);
     else if (this.before && this.before.high !== this.spec.y.high && this.before.y.length === x.length) this.earlier(context, mark, base);
+  }
+
+  // The size of the numbers beside bars: of few that stand apart at places with names, where each has room; else 0.
+  numbered(context, all) {
+    const places = all.flatMap(({ x }) => [...x]).filter((at) => !this.vacant(at)), values = all.flatMap(({ y }) => [...y]), { x: { ticks }, y: { low, high } } = this.spec;
+    const room = Math.abs(this.sx(1) - this.sx(0)), apart = new Set(places).size === places.length && places.length > 1, named = ticks.length && ticks.every(([, text]) => Number.isNaN(Number(text)) || text === "");
+    const fits = (size) => values.every((value) => Number.isFinite(value) && widthOf(context, rounder(number(value)), size) + 4 < room);
+    return apart && named && low < 0 && high > 0 ? [TEXT, SMALLEST].find(fits) ?? 0 : 0;
   }
 
   // Whether a place of bars has no name: nothing stands there in this state.
