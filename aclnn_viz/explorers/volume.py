@@ -185,7 +185,7 @@ def _slices(xp, found):
         "volume",
         tr("input: drag the point and its depth"),
         marks,
-        bare(-1.2, 2 * over - 0.55),
+        bare(-1.7, 2 * over - 0.55),
         bare(rail + 0.7, -1.65),
         15,
         0,

@@ -67,9 +67,9 @@ class Frame extends Marks {
       x += wide + 12;
       return at;
     };
-    const entries = new Map(), bands = [];  // a band lies over those before it
+    const entries = new Map(), image = this.marks.find((one) => one.mark === "Image"), bands = [];  // a band lies over those before it
     for (const mark of this.marks) {
-      if (mark.mark === "Heat") this.bar(context, mark, step, () => y);
+      if (mark.mark === "Heat" || this.sliced && mark === image) this.bar(context, mark, step, () => y);
       if (mark.label && ["Line", "Dots", "Bars", "Band", "Arrows"].includes(mark.mark)) {
         const key = `${mark.kind} ${mark.label}`;
         if (!entries.has(key)) entries.set(key, []);

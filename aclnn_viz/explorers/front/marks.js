@@ -523,7 +523,7 @@ class Marks {
     stroke(colour, this.kit.theme.line.box);
     context.setLineDash([]);
     if (this.sliced && label) {  // its strength tells as much as its size: the word lies aside
-      this.outside(context, label, { x0, y0, x1, y1 });
+      this.outside(context, label, { x0, y0, x1, y1, dashed });
       return;
     }
     const weight = !filled && label === bare && label;
@@ -550,14 +550,15 @@ class Marks {
     } else wrapped(context, label, room).forEach((text, k) => say(text, left + 5, top + 10 + k * LINE, ground));
   }
 
-  // A word of an area beside the square of which it is a part: on its own side, where both sides have room.
-  outside(context, text, { x0, y0, x1, y1 }) {
-    const parts = this.marks.filter(({ mark, label, ...one }) => mark === "Box" && label && Math.abs(one.x0 - x0) < 1.1 && Math.abs(one.y0 - y0) < 1.1);
+  // A word of an area beside the square of which it is a part, on its own side.
+  outside(context, text, { x0, y0, x1, y1, dashed }) {
+    const parts = this.marks.filter(({ mark, label, ...one }) => mark === "Box" && label && Math.abs(one.x0 - x0) < 1.1 && Math.abs(one.y0 - y0) < 1.1 && one.x1 > one.x0);
     const left = this.sx(Math.min(...parts.map((one) => one.x0))), right = this.sx(Math.max(...parts.map((one) => one.x1)));
-    const first = Math.abs(this.sx(x0) - left) < 1, last = Math.abs(this.sx(x1) - right) < 1, all = widthOf(context, text), next = first && last ? 0 : all + 6;
-    const full = [left - 5 - all < this.area.left, right + 5 + all > this.area.right];
-    const x = full[0] || !full[1] && last ? right + 5 + (full[0] && last ? next : 0) : left - 5 - all - (full[1] && first ? next : 0);
-    this.written(context, text, x, this.sy((y0 + y1) / 2), all, this.kit.theme.opacity.ground);
+    const last = Math.abs(this.sx(x1) - right) < 1, all = widthOf(context, text);
+    const x = last ? right + 5 : left - 5 - all, y = this.sy((y0 + y1) / 2);
+    const covers = ({ mark, rows, columns, x: u, y: v }) => mark === "Image" && x + all > this.sx(u - 0.5) && x < this.sx(u + columns - 0.5) && y > this.sy(v - 0.5) && y < this.sy(v + rows - 0.5);
+    if (dashed && (x < this.area.left || x + all > this.area.right || this.marks.some(covers))) return;  // it is lost, and has no room
+    this.written(context, text, x, y, all, this.kit.theme.opacity.ground);
   }
 
   // Rectangles in the colours of their values; of the value that is pointed at, in whatever panel, all have a frame.
@@ -671,7 +672,7 @@ class Marks {
       const ways = [...((tight ? Math.abs(this.sx(x + tight) - this.sx(x)) : room) < NARROW ? [] : [text]), rounder(text), rounder(text).replace(/[,，][^↑-↙]*(?=( [↑-↙])?$)/, "")];
       text = ways.find((one) => widthOf(context, one) <= room - 11) ?? [6, 0].map((less) => ways.find((one) => widthOf(context, one, SMALLEST) <= room - less)).find(Boolean) ?? ways.at(-1);
     }
-    const rows = text.split("\n"), size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
+    const rows = this.sliced && wide ? wrapped(context, text, room + 2) : text.split("\n"), size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word

@@ -2,28 +2,35 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const BESIDE = 8, FINGER = 44, HIGHEST = 405;  // of two matrices: columns of those that stand side by side; pixels of a cell, and of all
-const ASIDE = 3.2, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices, in voxels: the room right of them for words, that above them without, what their names lie deeper, and between two
+const BEFORE = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices of five columns, in voxels: the room left and right of them, that of words in it, a bar's width; from the last column to where a point's weights would meet them; the room above without words, what their names lie deeper, and between two
+const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 
-// The panel as a narrow page shows it: the middle of its x axis, and room for what is lowered or stands aside.
+// The panel as a narrow page shows it: the middle of its x axis, or two slices as wide as the page.
 function cropped(panel) {
   const { narrow, x, y, folds } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
   if (!folds.length) return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
-  const [, dx, high] = folds;
-  return { ...panel, x: { ...x, high: x.high + dx + ASIDE }, y: { ...y, low: y.low + high + APART + DEEPER, high: y.high + ABOVE } };
+  const columns = columnsOf(folds), unit = (columns + 1) / 6;
+  return { ...panel, square: false, height: SLICES, x: { ...x, low: -0.5 - BEFORE * unit, high: columns - 0.5 + ASIDE * unit }, y: { ...y, low: y.low + folds[2] + APART + DEEPER, high: y.high + ABOVE } };
+}
+
+// Of a slice, which lies as far left of `folds` as the second one lies right of it.
+function columnsOf([end, dx]) {
+  return Math.round(2 * end + dx + 1);
 }
 
 // Whether a mark is of a slice that is not shown, which would stand where there is room for words.
-function elsewhere({ mark, x, x0 = x }, { folds: [, dx], x: { high } }) {
-  return mark !== "Grip" && (x0 < dx / 2 || x0 > high - dx - ASIDE);
+function elsewhere({ mark, x, x0 = x }, { folds }) {
+  return mark !== "Grip" && (x0 < folds[1] / 2 || x0 > columnsOf(folds) - folds[1] - 0.5);
 }
 
-// What is said above a slice stands beside it, its bar upright; returns whether it is that.
-function aside(mark, [end, , rows], columns) {
+// What is said above a slice stands beside it, its bar upright, on the side that a point in this column leaves free; returns whether it is that.
+function aside(mark, { folds: [end, dx, rows] }, point) {
   const foot = rows - 0.5 + ((mark.x ?? mark.x0) > end ? rows + APART : 0), words = mark.mark === "Note" && mark.align === "left";
-  if (words) Object.assign(mark, { x: end + 1.1, y: foot - rows / 2, room: ASIDE - 1.1, text: mark.text.replace(/[,，] ?/g, "\n") });
-  else if (mark.mark === "Box" && mark.y1 < -1) Object.assign(mark, { y0: foot - (mark.x1 - mark.x0) * rows / columns, y1: foot, x0: end + 0.8, x1: end + 0.94 });
+  const columns = columnsOf([end, dx]), unit = (columns + 1) / 6, left = point > columns - CLOSE_BY * unit, side = left ? -0.5 - 2 * STRIP * unit : columns - 0.5 + STRIP * unit;
+  if (words) Object.assign(mark, { x: left ? -0.5 - (BEFORE - STRIP / 2) * unit : side + 2 * STRIP * unit, y: foot - rows / 2, room: WORDS * unit, text: mark.text.replace(/[,，] ?/g, "\n") });
+  else if (mark.mark === "Box" && mark.y1 < -1) Object.assign(mark, { y0: foot - (mark.x1 - mark.x0) * rows / columns, y1: foot, x0: side, x1: side + STRIP * unit });
   else {
     if (mark.mark === "Note") mark.y += DEEPER;
     return false;
@@ -154,10 +161,18 @@ function numbered(panel, arrays) {
   return { ...panel, y: { ...y, ticks: y.ticks.map(([at, text]) => [at, `${tr("row")} ${at}: ${text}`.replace(/ (?=\d)/g, "\u00a0")]) } };  // a number stays with its word
 }
 
+// Of the gradient of a volume the two slices from the first on that gets one.
+function sent(panel, arrays) {
+  const { y, height, marks: [{ values }] } = panel, { data, shape: [rows, columns] } = arrays[values], starts = y.ticks.filter(([, text]) => Number.isNaN(Number(text)));
+  const many = starts.length, deep = rows / many, k = limited(Math.floor(data.findIndex((value) => value > 0) / columns / deep), 0, many - 2), low = k * deep - 0.5;
+  return many < 3 ? panel : { ...panel, height: Math.round(height * 0.75), y: { ...y, high: low, low: low + 2 * deep } };
+}
+
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
 function fitted(panel, arrays, { crops }) {
   const { x: { low, high }, opens: [level] } = panel, least = level === undefined ? 0 : [6.9 * high, 43 * (high - low) + 100, 360][level];
   const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
+  if (crops && made.marks[0]?.map === "shares") return sent(made, arrays);
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
   if (level !== 1) return made;
   const tensor = numbered(made, arrays);

@@ -99,14 +99,14 @@ class Drawing extends Frame {
     this.arrays = arrays;
     if (!spec.aims) this.aim(null);
     const narrow = this.kit.crops && this.sliced, placed = (mark) => PLACES.every((name) => mark[name] !== null) && !(narrow && elsewhere(mark, spec));  // else it is not there in this state
-    const { values } = spec.marks.find(({ mark }) => mark === "Image") ?? {}, [, columns] = arrays[values]?.shape ?? [];
+    const point = narrow && spec.marks.find(({ mark, sets }) => mark === "Grip" && sets.length > 1)?.x;
     this.marks = spec.marks.filter(placed).map((mark) => {  // names of arrays give way to the numbers themselves
       const made = { ...this.series(mark.kind ?? 0), ...mark };
       for (const [field, value] of Object.entries(mark)) if (typeof value === "string" && arrays[value]) made[field] = arrays[value].data;
       if (mark.values) [made.rows, made.columns] = arrays[mark.values].shape;
       if (mark.bright) [, made.wide] = arrays[mark.bright].shape;
       if (mark.mark === "Handles") [made.rows, made.columns] = arrays[mark.x].shape;
-      if (narrow && !aside(made, spec.folds, columns)) lowered(made, spec.folds);
+      if (narrow && !aside(made, spec, point)) lowered(made, spec.folds);
       return made;
     });
     const bars = this.marks.filter(({ mark }) => mark === "Bars"), last = ({ mark }) => mark === (this.sliced || spec.second ? "Note" : this.none && "Bars");
