@@ -254,7 +254,7 @@ def _sweep(xp, found: Attention) -> Panel:
     )
     return Panel(
         "scores",
-        tr("1. Forward, query {row}: drag the square over the tiles", row=written(found.row, "d")),
+        tr("1. Forward, query {row}: drag the square", row=written(found.row, "d")),
         marks,
         Axis(tr("key"), -1.0, n, ticks=[(k, f"{k}") for k in range(0, n, 2)]),
         Axis(tr("score"), -high, high),
@@ -382,10 +382,7 @@ def _backward(xp, found: Attention) -> Panel:
     )
     return Panel(
         "backward",
-        tr(
-            "2. Backward, query {row}: the area is dS = P × (dP − D). Drag the dot.",
-            row=written(found.row, "d"),
-        ),
+        tr("2. Backward: dS = P × (dP − D). Drag the dot."),
         marks,
         Axis(tr("P, the width of a column"), -0.03, 1.06),
         Axis(tr("dP: the gradient of P"), -high, high),
