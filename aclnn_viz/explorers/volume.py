@@ -7,7 +7,7 @@ largest change.
 
 import numpy as np
 
-from aclnn_viz.explorers.arrays import element, first, point, strokes, sweep
+from aclnn_viz.explorers.arrays import first, point, strokes, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO, reach
 from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Image, Line, Note, record
@@ -50,9 +50,8 @@ class Volume:
 
     def caption(self, xp):
         n, share = xp.sum(xp.where(self.weights > 1e-6, 1.0, 0.0)), self.shares[2]
-        k, most = xp.argmax(xp.abs(self.at - self.read)), xp.max(self.weights)
-        at, read, slope = (element(xp, one, k) for one in (self.at, self.read, self.gradient))
-        out, edge = xp.abs(at - read) > SEEN, slope == 0.0
+        far, most = xp.abs(self.at - self.read) > SEEN, xp.max(self.weights)
+        out, edge = xp.any(far), xp.any(far & (self.gradient == 0.0))
         lost, a, area, most = _shown(
             xp, xp.stack([1.0 - xp.sum(self.weights), share[0], most / xp.max(share), most])
         )
@@ -71,16 +70,14 @@ class Volume:
             "The [7:point] lies outside, where nothing is read. [b:So out is 0, and no] [8:gradient] [b:comes back.]",
             "The [7:point] is at the edge, and reads [5:{n} of 8 voxels.] [b:Outside, the input counts as 0, and {lost} of the] [8:gradient] [b:is lost.]",
             "The [7:point] reads the [5:nearest voxel] alone. [b:That gets the whole] [8:gradient,] and the point gets none: a small step changes nothing.",
-            "Reflection: so near the edge, [7:{axis} {at}] is read at [5:{read},] as with border. [b:A small step along it changes nothing,] so its [8:gradient] is 0.",
-            "Border: [7:{axis} {at}] is read at [5:{read}.] [b:A small step along it changes nothing,] so its [8:gradient] is 0.",
-            "Reflection: [7:{axis} {at}] is folded back to [5:{read}.] [b:A step outwards moves what is read inwards:] the [8:gradient] turns its sign.",
+            "Reflection: so near the edge, [7:column {x}, row {y}, slice {z}] is read at [5:{u}, {v}, {w},] as with border. [b:Along axes that differ, the] [8:gradient] [b:is 0.]",
+            "Border: [7:column {x}, row {y}, slice {z}] is read at [5:{u}, {v}, {w}.] [b:Along axes that differ, a small step changes nothing:] its [8:gradient] is 0.",
+            "Reflection: [7:column {x}, row {y}, slice {z}] is folded back to [5:{u}, {v}, {w}.] [b:A step outwards moves what is read inwards:] the [8:gradient] turns its sign.",
             "The [7:point] reads one slice alone, so a [5:voxel] has its area as its weight. [b:The] [8:gradient] [b:goes back there, in the same shares.]",
             "The [7:point] takes {a} from slice {k} and {b} from slice {l}. Its largest weight is {share} × area {area} {equals} [5:{most}.] [b:The] [8:gradient] [b:goes back in the same shares.]",
             equals=choose(xp.abs(large * area - most) > SEEN, "=", "≈"),
-            axis=told(k, "column", "row", "depth"),
             n=number(n),
-            at=number(at),
-            read=number(read),
+            **dict(zip("xyzuvw", map(number, (*self.at, *self.read)))),
             k=number(places[0]),
             l=number(places[-1]),
             **{
@@ -275,7 +272,7 @@ def _point(xp, found):
         "point",
         tr("gridGrad: the change that a step of the point makes"),
         (Bars(at, found.gradient, GRADIENT, "", 0.5), ZERO),
-        Axis("", -0.6, 2.6, ticks=[*zip(at, NAMES)]),
+        Axis("", -0.6, 2.6, ticks=[*zip(at, (tr("x, column"), tr("y, row"), tr("z, slice")))]),
         Axis("", -high, high),
         5,
         120,
