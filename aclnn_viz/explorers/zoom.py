@@ -183,13 +183,7 @@ def tensor(data, k):
         down, across = (np.nonzero((owner == n).any(axis=axis))[0] for axis in (1, 0))
         ends = across[0] - 0.5, down[0] - 0.5, across[-1] + 0.5, down[-1] + 0.5
         marks.append(Box(*ends, "", GUIDE))
-        name = told(
-            rows == 1 < len(z.shown[0].rows),
-            "core {core}, tile {tile}",
-            "all tiles",
-            **_names(z.tiles[n]),
-        )
-        tiles.setdefault((ends[1] + ends[3]) / 2, name)
+        tiles.setdefault((ends[1] + ends[3]) / 2, _told(z, z.tiles[n])["tile"])
     texts, sets = [], []
     for row, column in product(*shown.firsts):
         texts.append(sentence(z, k, lambda table: table[row, column]))
@@ -224,8 +218,22 @@ def tensor(data, k):
     )
 
 
-def _names(tile):
-    return {"core": tile.core, "tile": tile.number, "n": len(tile.jobs)}
+def _output(z, tile):
+    return next(shown for shown in z.shown if shown.term.name == tile.output)
+
+
+def _told(z, tile):
+    """Return the number of a tile's instructions, and the tile in words: an output of fewer rows is made by all of them."""
+    return {
+        "n": len(tile.jobs),
+        "tile": told(
+            _output(z, tile).size[0] < len(z.shown[0].rows),
+            "core {core}, tile {tile}",
+            "core {core}, all its tiles",
+            core=tile.core,
+            tile=tile.number,
+        ),
+    }
 
 
 def index(z, k, at):
@@ -255,17 +263,15 @@ def sentence(z, k, at):
 
 def _wrote(data, k):
     """Yield (instruction, number, times, term, a line about its error) of the tile's instructions for the element."""
-    z, xp = data.zoomed, data.xp
-    tile, rows = z.tiles[k], len(z.shown[0].rows)
-    of = next(shown for shown in z.shown if shown.term.name == tile.output)
+    z, xp, tile = data.zoomed, data.xp, data.zoomed.tiles[k]
+    of = _output(z, tile)
     first = element(xp, of.firsts[0], element(xp, of.rows, data.row))
     at = data.of_term(z.place) - tile.first
     for job, times, values, exact, term, below in tile.wrote:
         place = xp.maximum(xp.minimum(at, values.size - 1), 0)
         value, right = (element(xp, each, place) for each in (values, exact))
-        of_row = term >= 0 and (below or of.size[0] < rows) and z.shown[term].size[0] > 1
         text = told(
-            of_row,
+            term >= 0 and z.shown[term].size[0] > 1,
             "off by {error}",
             "off by {error}, row {row}",
             error=written(value - right, ".1g"),
@@ -289,7 +295,8 @@ def pipes(data, k):
     for y, job in enumerate(shown):
         value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
-        kind, sets, label, formula = PALE, (), "–", ""
+        kind, sets, formula = PALE, (), ""
+        label = told(job in wrote, "(another type)", "(not in the formula)")
         marks += [Note(0.056, y, str(job.step), "right"), Note(0.6, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
@@ -297,7 +304,8 @@ def pipes(data, k):
             many = f"{times} × " * (times > 1)
             label = told(times > 0, "part of {formula}", FORMULA, formula=many + spoken(one))
             formula = (many + typeset(one, flat=True)) * (times > 0)
-            rows.setdefault(term, y)
+            if times:  # of a sum, where it is whole
+                rows.setdefault(term, y)
         marks += [
             Note(0.62, y, label, "left", 0.4, formula),
             Box(0.065, y - 0.42, 0.18, y + 0.42, "", kind, FILLED[kind], kind == GUIDE),
@@ -309,16 +317,12 @@ def pipes(data, k):
     marks += [Box(0.0, at - 0.48, 1.0, at + 0.48, "", MOVED), row_spots(*zip(*spots))]
     return _panel(
         data,
-        tr(
-            message(
-                "The last {shown} of {n} instructions of core {core}, tile {tile}: steps are an order, no times"
-            )
-            if tile.jobs[ROWS:]
-            else message(
-                "The instructions of core {core}, tile {tile}: steps are an order, no times"
-            ),
+        told(
+            tile.jobs[ROWS:] == [],
+            "The last {shown} of {n} instructions of {tile}, in order: MTE2 copies in, V computes, MTE3 copies out",
+            "The instructions of {tile}, in order: MTE2 copies in, V computes, MTE3 copies out",
             shown=len(shown),
-            **_names(tile),
+            **_told(z, tile),
         ),
         marks,
         UNIT,
@@ -335,8 +339,8 @@ def caption(data):
             data.of_term(z.tile),
             len(z.tiles),
             lambda k: tr(
-                "[b:{n} instructions] make tile {tile} of core {core}, each with what it wrote for this number: a [5:term] of the formula. [b:Click one to see it in the formula.]",
-                **_names(z.tiles[k]),
+                "[b:{n} instructions] ({tile}) make this number. Beside each is the [5:term] that it wrote. [b:Click one to see it in the formula.]",
+                **_told(z, z.tiles[k]),
             ),
         )
     return tr(

@@ -298,13 +298,14 @@ def known(raw, truth, places, dtype, sums):
     across, size = truth.shape[2], truth[0].size
     rows = range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
     those = np.stack([truth.reshape(len(truth), -1)[:, places + n * across] for n in rows], axis=1)
-    named, first = [(1, k) for k in range(len(truth))], rows.index(0)
+    named = [(1, k) for k in range(len(truth))]
     for k, part, times in sums:
-        more = those[k] * (times or np.nan)
-        if not times:
-            more[first::-1] = np.cumsum(those[part, first::-1], axis=0)
-        those = np.stack([*those, more])
-        named.append((times, k))
+        for first in range(1 if times else len(rows)):
+            more = those[k] * (times or np.nan)
+            if not times:
+                more[first:] = np.cumsum(those[part, first:], axis=0)
+            those = np.stack([*those, more])
+            named.append((times, k))
     for kind in dict.fromkeys((np.dtype(np.float32), dtype)):
         needed = len(places) * kind.itemsize
         single = sums and raw.size == kind.itemsize < needed

@@ -254,7 +254,7 @@ def test_a_tensor_has_a_frame_around_each_tile_that_its_numbers_go_to():
         assert len(boxes) == tiles and {(box.x0, box.x1) for box in boxes} <= {
             (-0.5, z.shown[term].size[1] - 0.5)
         }
-    assert dict(shown.panels[0].y.ticks) == {0.0: "all tiles"}
+    assert dict(shown.panels[0].y.ticks) == {0.0: "core 0, all its tiles"}
 
 
 def test_instructions_say_what_they_wrote_and_lead_to_its_term():
