@@ -132,8 +132,9 @@ def formula(data):
     ]
     for root, left, *ends in trees:  # trees that the marked one does not use fade
         used = [root in contained(trees[int(n)][0]) for n in firsts[:, 4]]
-        left = element(data.xp, np.where(used, np.nan, left), data.term)
-        marks.append(Box(left, *ends, filled=-0.3))
+        marks += [
+            Box(element(data.xp, np.where(used, np.nan, left), data.term), *ends, filled=-0.3)
+        ]
     marks += [
         Box(*place, "", MOVED),
         Spots(
@@ -154,7 +155,7 @@ def counted(z, term, value):
     for part, to, many, looked in term.links:
         if many or looked:
             (rows, columns), shown = z.shown[z.terms.index(term)].size, z.shown[z.terms.index(part)]
-            n = np.count_nonzero(to == 0) if many else shown.shape[0]
+            n = (to == 0).sum() if many else shown.shape[0]
             which = (shown.size == (n * rows, columns)) + 2 * (shown.size == (rows, n * columns))
             return told(
                 which,
@@ -318,7 +319,7 @@ def pipes(data, k):
     return _panel(
         data,
         told(
-            tile.jobs[ROWS:] == [],
+            len(tile.jobs) <= ROWS,
             "The last {shown} of {n} instructions of {tile}, in order: MTE2 copies in, V computes, MTE3 copies out",
             "The instructions of {tile}, in order: MTE2 copies in, V computes, MTE3 copies out",
             shown=len(shown),

@@ -305,7 +305,7 @@ def known(raw, truth, places, dtype, sums):
             if not times:
                 more[first:] = np.cumsum(those[part, first:], axis=0)
             those = np.stack([*those, more])
-            named.append((times, k))
+            named += [(times, k)]
     for kind in dict.fromkeys((np.dtype(np.float32), dtype)):
         needed = len(places) * kind.itemsize
         single = sums and raw.size == kind.itemsize < needed
