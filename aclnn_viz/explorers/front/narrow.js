@@ -5,6 +5,7 @@ const BESIDE = 8, FINGER = 44, HIGHEST = 405;  // of two matrices: columns of th
 const BEFORE = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices of five columns, in voxels: the room left and right of them, that of words in it, a bar's width; from the last column to where a point's weights would meet them; the room above without words, what their names lie deeper, and between two
 const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
+const ROOMY = 1000;  // pixels of a page with room beside a list
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 
 // The panel as a narrow page shows it: the middle of its x axis, or two slices as wide as the page.
@@ -168,13 +169,19 @@ function sent(panel, arrays) {
   return many < 3 ? panel : { ...panel, height: Math.round(height * 0.75), y: { ...y, high: low, low: low + 2 * deep } };
 }
 
+// The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
+function erring(panel) {
+  const offs = panel.marks.find(({ mark }) => mark === "Spots").texts.map((text) => text.split("\n")[1] ?? "");
+  return { ...panel, marks: [...panel.marks, ...offs.map((text, y) => ({ mark: "Note", x: 1.02, y, text, align: "left", room: 0 }))] };
+}
+
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
-function fitted(panel, arrays, { crops }) {
+function fitted(panel, arrays, { crops, wide }) {
   const { x: { low, high }, opens: [level] } = panel, least = level === undefined ? 0 : [6.9 * high, 43 * (high - low) + 100, 360][level];
   const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
   if (crops && made.marks[0]?.map === "shares") return sent(made, arrays);
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
-  if (level !== 1) return made;
+  if (level !== 1) return level && wide > ROOMY ? erring(made) : made;
   const tensor = numbered(made, arrays);
   return crops && made.marks[0].mark === "Heat" ? turned(tensor, arrays) : tensor;
 }
