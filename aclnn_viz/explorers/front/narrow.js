@@ -162,11 +162,13 @@ function numbered(panel, arrays) {
   return { ...panel, y: { ...y, ticks: y.ticks.map(([at, text]) => [at, `${tr("row")} ${at}: ${text}`.replace(/ (?=\d)/g, "\u00a0")]) } };  // a number stays with its word
 }
 
-// Of the gradient of a volume the two slices from the first on that gets one.
+// Of the gradient of a volume the two slices from the first on that gets one; names of the others lie beyond the axis.
 function sent(panel, arrays) {
-  const { y, height, marks: [{ values }] } = panel, { data, shape: [rows, columns] } = arrays[values], starts = y.ticks.filter(([, text]) => Number.isNaN(Number(text)));
-  const many = starts.length, deep = rows / many, k = limited(Math.floor(data.findIndex((value) => value > 0) / columns / deep), 0, many - 2), low = k * deep - 0.5;
-  return many < 3 ? panel : { ...panel, height: Math.round(height * 0.75), y: { ...y, high: low, low: low + 2 * deep } };
+  const { y, height, marks: [heat, ...others] } = panel, { data, shape: [rows, columns] } = arrays[heat.values], many = y.ticks.filter(([, text]) => Number.isNaN(Number(text))).length;
+  if (many < 3) return panel;
+  const deep = rows / many, from = deep * limited(Math.floor(data.findIndex((value) => value > 0) / columns / deep), 0, many - 2), values = `${heat.values} sent`;
+  arrays[values] = { data: data.slice(from * columns, (from + 2 * deep) * columns), shape: [2 * deep, columns] };
+  return { ...panel, height: Math.round(height * 0.75), marks: [{ ...heat, values }, ...others], y: { ...y, low: 2 * deep - 0.5, ticks: y.ticks.map(([at, text]) => [at - from, text]) } };
 }
 
 // The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
