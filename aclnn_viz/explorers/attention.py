@@ -282,14 +282,18 @@ def _sum(xp, found: Attention) -> Panel:
             sides,
             xp.where(sides > 0.0, new, nan),
             choose(forward, READ, MOVED),
-            told(forward, "saved", "added by this tile"),
+            told(forward, "saved", "the sum"),
             0.4,
         ),
-        Bars(sides, kept, PALE, choose(forward, "", tr("added before")), 0.4),
+        Bars(sides, kept, PALE, choose(forward, "", tr("of it, added before")), 0.4),
         Note(
             0.5,
             0.9 * high,
-            choose(old * factor < old, "", tr("times {factor}", factor=number(factor))),
+            choose(
+                old * factor < old,
+                "",
+                tr("times exp(old maximum − new) = {factor}", factor=number(factor)),
+            ),
         ),
     )
     return Panel(

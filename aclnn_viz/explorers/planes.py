@@ -74,8 +74,8 @@ class Plane:
     gradient: np.ndarray  # incoming gradient of the outputs, shape (rows, columns)
     arrived: np.ndarray  # gradient of each element, summed over all outputs, shape (rows, columns)
     read: np.ndarray  # whether each output reads each element, shape (outputs, rows, columns)
-    senders: np.ndarray  # outputs that read one element of each output, which most read, after -1
-    shared: np.ndarray  # the number of this element
+    senders: np.ndarray  # outputs that read one element of each output, after -1
+    shared: np.ndarray  # the number of this element, that with the largest weight
     inputs: object  # the elements, where each output takes the largest of its window; else None
     places: tuple  # name of an index for each row of outputs, and the indices; else ()
     state: object
@@ -92,14 +92,14 @@ class Plane:
         gone = xp.clip(self.state.sent * many - np.arange(many), 0.0, 1.0)
         each = self.weights * self.gradient.ravel()[:many, None, None]
         arrived = xp.where(
-            self.state.sent < 1.0, xp.sum(xp.reshape(gone, (-1, 1, 1)) * each, axis=0), self.arrived
+            self.state.sent < 1.0, xp.sum(gone[:, None, None] * each, axis=0), self.arrived
         )
         most = max(np.abs(part).max() for part in (self.arrived, self.gradient, each)) or 1.0
         sends = each.reshape(many, -1)[self.senders, self.shared[:, None]] * (self.senders >= 0)
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
         # it does not change with the chosen output
-        high = 1.1 * max(most, np.abs(sends.cumsum(axis=1)).max())
+        high = 1.1 * np.abs([sends, sends.cumsum(axis=1)]).max() or 1.0
         return [
             _both(xp, self, k, who, arrived, shared, most),
             _adds(xp, self, k, who, parts, shared, high),
@@ -140,11 +140,12 @@ class Plane:
             "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
-            "Index {at} of the [7:output] names [5:one element], the largest of its window. This element gets the whole gradient.",
+            "Index {at} (row × {wide} + column) of the [7:output] names [5:one element], the largest of its window. This gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
             at=written(at, "d"),
+            wide=self.arrived.shape[1],
         )
         then = told(
             m > 1,
@@ -183,7 +184,7 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     own = sheet(XP, np.arange(whole.size).reshape(given[upstream].shape), state)
     weights = np.stack([brought(np.eye(1, whole.size, k)) for k in own.flat[:KNOWN]])
     arrived = brought(whole)
-    read = senders = weights != 0.0
+    read = weights != 0.0
     if "kernelSize" in given and (read.sum(axis=(1, 2)) == 1).all():
         inputs = sheet(XP, given[source], state)
         read = _pooled(given, own.shape, arrived.shape)
@@ -200,7 +201,7 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
         whole.reshape(-1)[own],
         arrived,
         read,
-        *_senders(senders),
+        *_senders(weights),
         inputs,
         next(named, ()),
         state,
@@ -317,12 +318,15 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
     )
 
 
-def _senders(read: np.ndarray) -> tuple:
-    """Return the outputs that read one element of each output, which most outputs read, after -1; and this element."""
-    flat = read.reshape(len(read), -1)
-    shared = np.where(flat, flat.sum(axis=0), -1).argmax(axis=1)
-    who = np.where(flat[:, shared] & flat.any(axis=1), np.arange(len(read))[:, None], -1)
-    return np.sort(who, axis=0).T[:, -max(1, flat.sum(axis=0).max()) :], shared
+def _senders(weights: np.ndarray) -> tuple:
+    """Return the outputs that read one element of each output, after -1; and this element, that with the largest weight, of
+    equal ones that which most outputs read.
+    """
+    flat = weights.reshape(len(weights), -1)
+    read = flat != 0.0
+    shared = np.where(read, np.abs(flat) + 1e-9 * read.sum(axis=0), -1).argmax(axis=1)
+    who = np.where(read[:, shared] & read.any(axis=1), np.arange(len(read))[:, None], -1)
+    return np.sort(who, axis=0).T[:, -max(1, read.sum(axis=0).max()) :], shared
 
 
 def _ends(read: np.ndarray, values: np.ndarray) -> list:

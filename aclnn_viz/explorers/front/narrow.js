@@ -75,7 +75,7 @@ function folded(panel, arrays) {
       const sides = [-0.5, 0.5].map((side) => Math.round(grip.x - 0.42) + side), ends = x0 === null ? [NaN, NaN] : [x0 - folds, x1 - folds];
       return { ...one, x: add(one.x, [sides[0], ends[0], NaN, sides[1], ends[1]], [5]), y: add(one.y, [upper - 0.5, drop - 0.5, NaN, upper - 0.5, drop - 0.5], [5]) };
     }
-    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: drop - 0.85, align: "left", text: one.text.split(/[:：]/)[0] } : one;
+    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: drop - 0.85, align: "left" } : one;
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
   };

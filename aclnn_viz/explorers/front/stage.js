@@ -114,9 +114,9 @@ class Player {
     this.bar.replaceChildren(...this.buttons, ...this.steps);
   }
 
-  // What goes with a value of a field that plays by frames: the last frame that it has reached.
+  // What goes with a value of the field that leads a play by frames: the last frame that it has reached.
   frameAt(field, value) {
-    const played = this.plays.filter(({ frames, steps }) => steps === frames.length - 1).find(({ frames }) => field in frames[0]);
+    const played = this.plays.filter(({ frames, steps }) => steps === frames.length - 1).find(({ frames }) => Object.keys(frames[0])[0] === field);
     return played?.frames.findLast((frame) => frame[field] <= value);
   }
 
