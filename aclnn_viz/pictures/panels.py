@@ -41,11 +41,12 @@ class Panel:
     """One drawing: `span` of 20 columns wide and `height` pixels high, below its title.
 
     `pick` names the state's fields that a click sets: (field of x,) or (field of x, field of y), rounded for cells. With
-    `square`, units are equal on both axes. A panel may extend over several `rows` of panels beside it.
-    `below` names a panel above it with an aligned x axis; a `height` of 0 fits a
-    square panel of its span. A panel that is `near` stays beside the first one, or below it, in a narrow window; on a phone it is left out while a place of its x axis has an empty name. A panel with `more` is folded away. `opens` is (depth, x0, y0, x1, y1): the picture of the next
-    depth opens from this place. On a narrow page, only the share `narrow` of the x axis, in its middle, is drawn, and of two matrices that which begins at
-    x = `folds` stands below the other; with `folds` (x, dx, height), what lies right of x is moved below a slice of this height.
+    `square`, units are equal on both axes. A panel may extend over several `rows` of panels beside it. `below` names a panel
+    above it with an aligned x axis; a `height` of 0 fits a square panel of its span. A panel that is `near` stays beside the
+    first one, or below it, in a narrow window. A panel with `more` is folded away. `opens` is (depth, x0, y0, x1, y1): the
+    picture of the next depth opens from this place. On a narrow page, only the share `narrow` of the x axis, in its middle, is
+    drawn, and of two matrices that which begins at x = `folds` stands below the other; with `folds` (x, dx, height), what lies
+    right of x is moved below a slice of this height.
     """
 
     name: str
