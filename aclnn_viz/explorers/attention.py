@@ -292,7 +292,7 @@ def _sum(xp, found: Attention) -> Panel:
             choose(
                 old * factor < old,
                 "",
-                tr("times exp(old maximum − new) = {factor}", factor=number(factor)),
+                tr("× exp(old max − new) = {factor}", factor=number(factor)),
             ),
         ),
     )

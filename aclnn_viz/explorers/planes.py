@@ -15,7 +15,7 @@ from aclnn_viz.explorers.arrays import XP, element, only, point, sheet, sweep
 from aclnn_viz.explorers.fields import listed
 from aclnn_viz.explorers.norms import ZERO
 from aclnn_viz.explorers.state import control, vendors
-from aclnn_viz.pictures.marks import Bars, Box, Grip, Heat, Line, Note, Spots, cell, record
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Grip, Heat, Line, Note, Spots, cell, record
 from aclnn_viz.pictures.panels import Axis, Panel
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import choose, number, told, written
@@ -117,30 +117,20 @@ class Plane:
         low, high = _ends(read, self.weights)
         whole = np.isclose(low, 1.0) * (3 + (self.inputs is not None))
         kinds = np.select([counts == 0, counts == 1, low == high], [0, 1 + whole, 3], 2)
-        at = (
-            np.repeat(self.places[1], self.gradient.shape[1])
-            if self.places
-            else read.reshape(many, -1).argmax(axis=1)
-        )
+        at = read.reshape(many, -1).argmax(axis=1)
         kind, n, low, high, m, at = (
             element(xp, one, k) for one in (kinds, counts, low, high, shared, at)
         )
         what = told(
             kind,
-            message("The [7:output] has index {at}, the padding: its row gets no gradient.")
+            message("The [7:output] has the index of the padding: its row gets no gradient.")
             if self.places
             else message("The [7:output] sends its gradient to no element."),
-            message(
-                "The [7:output] lies in a copy of row {at} of the table: it reads [5:one element], which gets {low} times its gradient."
-            )
-            if self.places
-            else message(
-                "The [7:output] reads [5:one element], which gets {low} times its gradient."
-            ),
+            "The [7:output] reads [5:one element], which gets {low} times its gradient.",
             "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
-            "Index {at} (row × {wide} + column) of the [7:output] names [5:one element], the largest of its window. This gets the whole gradient.",
+            "Index {at} of the [7:output] (along rows of {wide}) names [5:one element], the largest of its window. This gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
@@ -150,11 +140,7 @@ class Plane:
         then = told(
             m > 1,
             "[b:No other output sends there,] so nothing is added.",
-            message("{m} copies of this row send to it, [b:and it] [8:adds up] [b:what they send.]")
-            if self.places
-            else message(
-                "{m} outputs send to one element, [b:and it] [8:adds up] [b:what they send.]"
-            ),
+            "{m} outputs send to one element, [b:and it] [8:adds up] [b:what they send.]",
             m=written(m, "d"),
         )
         sent = tr(
@@ -191,7 +177,7 @@ def plane(xp, op, run, arrays, arranged, given, state) -> Plane:
     named = (
         (name, one)
         for name, one in given.items()
-        if getattr(one, "dtype", np.dtype(float)).kind == "i" and one.shape == own.shape[:1]
+        if getattr(one, "dtype", "") == "i8" and one.shape == own.shape[:1]
     )
     return Plane(
         upstream,
@@ -213,12 +199,12 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     (height, columns), (rows, wide) = found.gradient.shape, found.arrived.shape
     row, column, far, tall = k // columns, k % columns, columns + GAP, max(height, rows)
     both = np.pad(found.gradient, ((0, tall - height), (0, GAP)), constant_values=np.nan)
-    cells = xp.concat(
-        [both, xp.concat([arrived, np.full((tall - rows, wide), np.nan)], axis=0)], axis=1
-    )
+    below = np.full((tall - rows, wide), np.nan)
+    cells = xp.concat([both, xp.concat([arrived, below], axis=0)], axis=1)
     r, c = np.indices(found.arrived.shape)
     ends = *_ends(found.read, c + far), *_ends(found.read, r)
-    left, right, top, bottom = (element(xp, end, k) for end in ends)
+    lies = (np.einsum("kij,ij", found.weights, at) for at in (c + far, r))
+    left, right, top, bottom, u, v = (element(xp, end, k) for end in (*ends, *lies))
     gap, edge = (columns + (0.2 if found.places else -0.5), far - 0.5), row + 0.0 * top
     down = edge - 0.5, top - 0.5, np.nan, edge + 0.5, bottom + 0.5  # nan where nothing is read
     x, y = xp.where(who < 0, np.nan, who % columns), who // columns
@@ -232,6 +218,8 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         Line(np.array([*gap, np.nan, *gap]), xp.stack(down), READ, "", 2.4),
         Box(left - 0.5, top - 0.5, right + 0.5, bottom + 0.5, kind=READ),
     ]
+    if hasattr(found.state, "alignCorners"):  # weights whose centre is where the output lies
+        marks.append(Dots(point(u), point(v), MOVED, tr("where the output lies"), 4.5))
     for r, c in np.ndindex(rows, wide) if tall <= WEIGHED else ():
         x, takes = c + far, weights[r, c] != 0.0
         tag = Box(x - 0.47, r + 0.14, x + 0.47, r + 0.48, "", READ, 1.0)
@@ -241,10 +229,6 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
             marks += only(xp, read[r, c] & ~takes, replace(tag, label=value, kind=GUIDE))
             share = f"max {found.inputs[r, c]:.2g}"
         marks += only(xp, takes, replace(tag, label=share))
-    marks += [
-        cell(xp.where(who[-1] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
-        cell(column, row, MOVED),
-    ]
     if found.places:
         name, places = found.places
         marks.append(Note(columns - 0.1, -0.85, name))
@@ -254,6 +238,8 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     sets = [(("row", y), ("column", x)) for y, x in every]
     label, (r, c) = tr("the chosen output: drag to choose another output"), np.array(every).T
     marks += [
+        cell(xp.where(who[-1] < 0, np.nan, shared % wide + far), shared // wide, GRADIENT),
+        cell(column, row, MOVED),
         Spots(c - 0.5, r - 0.5, c + 0.5, r + 0.5, texts, sets),
         Grip(column + 0.42, row + 0.42, ("column", "row"), HELD, label, MOVED),
     ]
@@ -289,9 +275,8 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
         told(
             none,
             "{output}[{place}] is the sum of what outputs send",
-            "no element of {input} gets a gradient",
+            "nothing is sent to {output}",
             output=found.output,
-            input=found.source,
             place=place(shared, found.arrived),
         ),
         (
@@ -324,7 +309,7 @@ def _senders(weights: np.ndarray) -> tuple:
     """
     flat = weights.reshape(len(weights), -1)
     read = flat != 0.0
-    shared = np.where(read, np.abs(flat) + 1e-9 * read.sum(axis=0), -1).argmax(axis=1)
+    shared = (np.abs(flat) + 1e-9 * read.sum(axis=0)).argmax(axis=1)
     who = np.where(read[:, shared] & read.any(axis=1), np.arange(len(read))[:, None], -1)
     return np.sort(who, axis=0).T[:, -max(1, read.sum(axis=0).max()) :], shared
 

@@ -255,9 +255,9 @@ def sentence(z, k, at):
         off=told(
             at(z.errors[k] != 0.0),
             "No step has rounded this value.",
-            "This value is off by {off}, that is {error} ulp.",
+            "It is off the exact value by {off}, or {error} ulp. One rounding is at most ½ ulp.",
             off=written(at(z.values[k] - z.truth[k]), ".1g"),
-            error=number(at(z.errors[k])),
+            error=written(at(z.errors[k]), ".2g"),
         ),
     )
 
@@ -297,7 +297,7 @@ def pipes(data, k):
         value, times, term, line = wrote.get(job, ("–", 1, -1, ""))
         said = tr("step {step}: {name}, line {line}", step=job.step, name=job.name, line=job.line)
         kind, sets, formula = PALE, (), ""
-        label = told(job in wrote, "(another type)", "(not in the formula)")
+        label = tr("(not in the formula)")
         marks += [Note(0.056, y, str(job.step), "right"), Note(0.6, y, value, "right")]
         if term >= 0:
             one, said = z.terms[term], said + line
@@ -340,12 +340,12 @@ def caption(data):
             data.of_term(z.tile),
             len(z.tiles),
             lambda k: tr(
-                "[b:{n} instructions] ({tile}) make this number. Beside each is the [5:term] that it wrote. [b:Click one to see it in the formula.]",
+                "[b:{n} instructions] run on {tile}. Beside each is the [5:term] that it wrote for this number. Click one to see it in the formula.",
                 **_told(z, z.tiles[k]),
             ),
         )
     return tr(
-        "{value} [b:Click a number to see the instructions of its tile.]", value=headline(data)[0]
+        "[b:{value}] Click a number to see the instructions of its tile.", value=headline(data)[0]
     )
 
 
@@ -393,8 +393,8 @@ def plays(data):
     return sweep(
         tr("zoom out") if deep else tr("zoom in"),
         "level",
-        8.0,
-        LEVELS[::-1] if deep else ("formula", *LEVELS),
+        6.0,
+        LEVELS[::-1] if deep else LEVELS,
         waits=True,
     )
 

@@ -98,8 +98,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     assert ("one element" if read.sum() == 1 else f"{read.sum()} elements") in said
     best = np.isclose(abs(weights), abs(weights).max())  # of equal ones that which most read
     shared = counts[best].max()
-    who = "copies of this row" if found.places else "outputs"
-    assert (f". {shared} {who} send" if shared > 1 else "No other output") in said
+    assert (f". {shared} outputs send" if shared > 1 else "No other output") in said
     low, high = (f"{end(weights[read]):.4g}" for end in (np.min, np.max))
     pooled = found.inputs is not None
     if not pooled:

@@ -54,7 +54,12 @@ class Marks {
   }
 
   dots(context, mark) {
-    const { x, y, size, shape, colour } = mark, { area: box } = this;
+    const { size, shape, colour } = mark, { area: box, marks } = this;
+    let { x, y } = mark;
+    if (this.spec.folds > 0) {  // within the frame that follows the link, where they would lie on numbers: beside it
+      const frame = marks[marks.findIndex((one) => one.mark === "Line") + 1];
+      [x, y] = [[x[0], frame.x0 - 0.1], [frame.y0 - 0.12, y[0]]];
+    }
     if (x.length > CLOUD) { this.cloud(context, mark); return; }
     context.beginPath();
     for (let k = 0; k < x.length; k += 1) {

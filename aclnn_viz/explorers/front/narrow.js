@@ -5,7 +5,7 @@ const BESIDE = 8, FINGER = 44, HIGHEST = 405;  // of two matrices: columns of th
 const BEFORE = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices of five columns, in voxels: the room left and right of them, that of words in it, a bar's width; from the last column to where a point's weights would meet them; the room above without words, what their names lie deeper, and between two
 const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
-const ROOMY = 1000;  // pixels of a page with room beside a list
+const ROOMY = 760, END = 1.15;  // pixels of a page with room beside a list, which then ends there
 const POINTERS = "↑↓↗↘↖↙";  // from a bar of a formula to the tree of its term
 
 // The panel as a narrow page shows it: the middle of its x axis, or two slices as wide as the page.
@@ -76,6 +76,7 @@ function folded(panel, arrays) {
       return { ...one, x: add(one.x, [sides[0], ends[0], NaN, sides[1], ends[1]], [5]), y: add(one.y, [upper - 0.5, drop - 0.5, NaN, upper - 0.5, drop - 0.5], [5]) };
     }
     if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: drop - 0.85, align: "left" } : one;
+    if (one.mark === "Dots") return { ...one, x: add(one.x, arrays[one.x].data.map((at) => at - folds), [1]), y: add(one.y, arrays[one.y].data.map((at) => at + drop), [1]) };
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
   };
@@ -173,8 +174,10 @@ function sent(panel, arrays) {
 
 // The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
 function erring(panel) {
-  const offs = panel.marks.find(({ mark }) => mark === "Spots").texts.map((text) => text.split("\n")[1] ?? "");
-  return { ...panel, marks: [...panel.marks, ...offs.map((text, y) => ({ mark: "Note", x: 1.02, y, text, align: "left", room: 0 }))] };
+  const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?\d[\d.]*(e[-+]?\d+)?/.exec(text.split("\n")[1])?.[0] ?? "");
+  const written = [[-0.75, tr("off by")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
+  const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: END } : one));
+  return { ...panel, marks: [...marks, ...written], least: END * panel.least, x: { ...panel.x, high: END } };
 }
 
 // The panel as this page shows it; of a zoom it is at least as wide as its letters, numbers or list.
