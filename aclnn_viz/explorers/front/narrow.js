@@ -2,7 +2,10 @@
 
 const PLACES = ["at", "x", "y", "x0", "y0", "x1", "y1"];
 const BESIDE = 8, FINGER = 44, HIGHEST = 405;  // of two matrices: columns of those that stand side by side; pixels of a cell, and of all
-const BEFORE = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8, ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // of slices of five columns, in voxels: the room left and right of them, that of words in it, a bar's width; from the last column to where a point's weights would meet them; the room above without words, what their names lie deeper, and between two
+// Of two slices of five columns, in voxels: the room left and right of them, that of words in it, a bar's width, and how near to the
+// last column a point's weights would meet them.
+const AHEAD = 1.45, ASIDE = 1.55, WORDS = 1.1, STRIP = 0.14, CLOSE_BY = 1.8;
+const ABOVE = 0.65, DEEPER = 0.1, APART = 0.6;  // the room above without words, what names of slices lie deeper, and between two
 const SLICES = 436;  // pixels of two slices, so that the gradient is in sight below them
 const ACROSS = 53, LEGIBLE = 66, EDGE = 0.3;  // letters in a row of formulas, the most in one that is not scrolled, beside a bar
 const ROOMY = 760, END = 1.15;  // pixels of a page with room beside a list, which then ends there
@@ -13,7 +16,7 @@ function cropped(panel) {
   const { narrow, x, y, folds } = panel, off = (x.high - x.low) * (1 - narrow) / 2;
   if (!folds.length) return { ...panel, x: { ...x, low: x.low + off, high: x.high - off } };
   const columns = columnsOf(folds), unit = (columns + 1) / 6;
-  return { ...panel, square: false, height: SLICES, x: { ...x, low: -0.5 - BEFORE * unit, high: columns - 0.5 + ASIDE * unit }, y: { ...y, low: y.low + folds[2] + APART + DEEPER, high: y.high + ABOVE } };
+  return { ...panel, square: false, height: SLICES, x: { ...x, low: -0.5 - AHEAD * unit, high: columns - 0.5 + ASIDE * unit }, y: { ...y, low: y.low + folds[2] + APART + DEEPER, high: y.high + ABOVE } };
 }
 
 // Of a slice, which lies as far left of `folds` as the second one lies right of it.
@@ -30,7 +33,7 @@ function elsewhere({ mark, x, x0 = x }, { folds }) {
 function aside(mark, { folds: [end, dx, rows] }, point) {
   const foot = rows - 0.5 + ((mark.x ?? mark.x0) > end ? rows + APART : 0), words = mark.mark === "Note" && mark.align === "left";
   const columns = columnsOf([end, dx]), unit = (columns + 1) / 6, left = point > columns - CLOSE_BY * unit, side = left ? -0.5 - 2 * STRIP * unit : columns - 0.5 + STRIP * unit;
-  if (words) Object.assign(mark, { x: left ? -0.5 - (BEFORE - STRIP / 2) * unit : side + 2 * STRIP * unit, y: foot - rows / 2, room: WORDS * unit, text: mark.text.replace(/[,，] ?/g, "\n") });
+  if (words) Object.assign(mark, { x: left ? -0.5 - (AHEAD - STRIP / 2) * unit : side + 2 * STRIP * unit, y: foot - rows / 2, room: WORDS * unit, text: mark.text.replace(/[,，] ?/g, "\n") });
   else if (mark.mark === "Box" && mark.y1 < -1) Object.assign(mark, { y0: foot - (mark.x1 - mark.x0) * rows / columns, y1: foot, x0: side, x1: side + STRIP * unit });
   else {
     if (mark.mark === "Note") mark.y += DEEPER;
