@@ -255,7 +255,7 @@ def sentence(z, k, at):
         off=told(
             at(z.errors[k] != 0.0),
             "No step has rounded this value.",
-            "It is off the exact value by {off}, or {error} ulp. One rounding is at most ½ ulp.",
+            "It is off the exact value by {off}, or {error} ulp.",
             off=written(at(z.values[k] - z.truth[k]), ".1g"),
             error=written(at(z.errors[k]), ".2g"),
         ),
@@ -345,7 +345,8 @@ def caption(data):
             ),
         )
     return tr(
-        "[b:{value}] Click a number to see the instructions of its tile.", value=headline(data)[0]
+        "{value} [b:One rounding is at most ½ ulp.] Click a number to see the instructions of its tile.",
+        value=headline(data)[0],
     )
 
 

@@ -54,11 +54,14 @@ class Marks {
   }
 
   dots(context, mark) {
-    const { size, shape, colour } = mark, { area: box, marks } = this;
-    let { x, y } = mark;
-    if (this.spec.folds > 0) {  // within the frame that follows the link, where they would lie on numbers: beside it
-      const frame = marks[marks.findIndex((one) => one.mark === "Line") + 1];
-      [x, y] = [[x[0], frame.x0 - 0.1], [frame.y0 - 0.12, y[0]]];
+    const { x, y, size, shape, colour } = mark, { area: box, marks } = this;
+    if (this.spec.folds > 0) {  // of a place in the frame that follows the link, where it would lie on numbers: ticks on its border
+      const frame = marks[marks.findIndex((one) => one.mark === "Line") + 1], [u, v, left, top] = [this.sx(x[0]), this.sy(y[0]), this.sx(frame.x0), this.sy(frame.y0)];
+      Object.assign(context, { fillStyle: this.kit.theme.back }).fillRect(u - 3, top - 10, 6, 13);
+      context.fillRect(left - 10, v - 3, 13, 6);
+      Object.assign(context, { fillStyle: colour }).fillRect(u - 2, top - 9, 4, 11);
+      context.fillRect(left - 9, v - 2, 11, 4);
+      return;
     }
     if (x.length > CLOUD) { this.cloud(context, mark); return; }
     context.beginPath();

@@ -78,7 +78,11 @@ function folded(panel, arrays) {
       const sides = [-0.5, 0.5].map((side) => Math.round(grip.x - 0.42) + side), ends = x0 === null ? [NaN, NaN] : [x0 - folds, x1 - folds];
       return { ...one, x: add(one.x, [sides[0], ends[0], NaN, sides[1], ends[1]], [5]), y: add(one.y, [upper - 0.5, drop - 0.5, NaN, upper - 0.5, drop - 0.5], [5]) };
     }
-    if (one.mark === "Note") return second(one.x) ? { ...one, x: -0.45, y: drop - 0.85, align: "left" } : one;
+    if (one.mark === "Note" && second(one.x)) {
+      const [name, text] = one.text.split(/[:：] ?/);  // the link leaves room for one of the two
+      return { ...one, name, text, x: -0.45, y: drop - 0.85, align: "left" };
+    }
+    if (one.mark === "Note") return one;
     if (one.mark === "Dots") return { ...one, x: add(one.x, arrays[one.x].data.map((at) => at - folds), [1]), y: add(one.y, arrays[one.y].data.map((at) => at + drop), [1]) };
     if (!second(one.x0 ?? one.x)) return one;
     return { ...one, x0: one.x0 - folds, x1: one.x1 - folds, y0: one.y0 + drop, y1: one.y1 + drop };
@@ -176,8 +180,13 @@ function sent(panel, arrays) {
 }
 
 // The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
-function erring(panel) {
+function erring(panel, narrow) {
   const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?\d[\d.]*(e[-+]?\d+)?/.exec(text.split("\n")[1])?.[0] ?? "");
+  if (narrow) {  // there below what was written
+    const below = ({ mark, x, y, align }) => mark === "Note" && align === "right" && x > 0.5 && (y < 0 ? tr("off by") : offs[y]);
+    const marks = panel.marks.map((one) => ({ ...one, ...(below(one) && { text: `${one.text}\n${below(one)}` }), ...(one.mark === "Note" && one.y < 0 && { y: -1 }) }));
+    return { ...panel, marks, y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
+  }
   const written = [[-0.75, tr("off by")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
   const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: END } : one));
   return { ...panel, marks: [...marks, ...written], least: END * panel.least, x: { ...panel.x, high: END } };
@@ -189,7 +198,7 @@ function fitted(panel, arrays, { crops, wide }) {
   const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
   if (crops && made.marks[0]?.map === "shares") return sent(made, arrays);
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
-  if (level !== 1) return level && wide > ROOMY ? erring(made) : made;
+  if (level !== 1) return level ? erring(made, wide < ROOMY) : made;
   const tensor = numbered(made, arrays);
   return crops && made.marks[0].mark === "Heat" ? turned(tensor, arrays) : tensor;
 }

@@ -240,8 +240,8 @@ class Drawing extends Frame {
       if (!(r >= 0 && r < rows && c >= 0 && c < columns)) continue;
       const value = number(values[r * columns + c]), named = said(spec.x, column) && said(spec.y, row);
       if (value === "NaN" && (spec.folds > 0 || !digits || !named || lines.length)) continue;  // nothing is drawn there, or what lies below
-      const [left, upper] = spec.second ?? [spec.folds, 0], title = this.marks.filter(({ text }) => text)[1]?.text;
-      lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
+      const [left, upper] = spec.second ?? [spec.folds, 0], { name: title, text: head } = this.marks.filter(({ text }) => text)[1] ?? {};
+      lines[0] = spec.folds > 0 && c >= left && r >= upper ? `${title ?? head.split(/[:：]/)[0]}[${r - upper}, ${c - left}] = ${value}` : spec.y.label ? `${name(spec.y, row)}, ${name(spec.x, column)}: ${value}`
         : tr("row {row}, column {column}: {value}", { row, column, value });
       if (map === "shares") lines[0] = value === "NaN" ? "" : tr("slice {k}, row {row}, column {column}: {value}", { k: spec.y.ticks.filter(([place, text]) => place < row && Number.isNaN(Number(text))).length - 1, row: said(spec.y, row), column: c, value });
       const k = spec.marks.filter((each) => each.mark === "Image").findIndex((each) => this.arrays[each.values].data === values);
