@@ -31,10 +31,10 @@ def fields_with(op, others: list) -> list[tuple]:
     """Return the fields: the chosen output, and the number of outputs that have sent gradients."""
     # nothing lies between the last output of a row and the elements that it read; at the rim of an
     # image upsampling reads fewer elements than within
-    last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1
-    last -= "outputSize" in op.attributes
+    up = "outputSize" in op.attributes
+    last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1 - up
     return [(name, _tried(made)) for name, made in others] + listed(
-        "planes", column={"start": last}
+        "planes", row={"start": 1 + up}, column={"start": last}
     )
 
 
@@ -99,7 +99,7 @@ class Plane:
         who, shared = element(xp, self.senders, k), element(xp, self.shared, k)
         parts = xp.take(gone, xp.maximum(who, 0)) * element(xp, sends, k)
         # it does not change with the chosen output
-        high = 1.1 * np.abs([sends, sends.cumsum(axis=1)]).max() or 1.0
+        high = 1.1 * np.abs([sends, sends.cumsum(1)]).max() or 1.0
         return [
             _both(xp, self, k, who, arrived, shared, most),
             _adds(xp, self, k, who, parts, shared, high),
@@ -113,7 +113,7 @@ class Plane:
 
     def caption(self, xp):
         k, read, many = self.chosen(xp), self.weights != 0.0, len(self.weights)
-        counts, shared = read.sum(axis=(1, 2)), (self.senders >= 0).sum(axis=1)
+        counts, shared = read.sum((1, 2)), (self.senders >= 0).sum(1)
         low, high = _ends(read, self.weights)
         whole = np.isclose(low, 1.0) * (3 + (self.inputs is not None))
         kinds = np.select([counts == 0, counts == 1, low == high], [0, 1 + whole, 3], 2)

@@ -649,7 +649,7 @@ class Marks {
   spots() {}  // are not drawn
 
   // Words that would touch their neighbours are written smaller, then cut short.
-  note(context, { x, y, text, align, room: wide, tight, math }) {
+  note(context, { x, y, text, align, room: wide, tight, small, math }) {
     const level = this.sy(y), { width } = this.panel, barred = wide && this.spec.opens[0] === 0;  // of formulas
     let at = this.sx(x);
     if (this.sliced && (at < 0 || at > this.area.right)) return;  // of another slice
@@ -680,7 +680,8 @@ class Marks {
       const ways = [...((tight ? Math.abs(this.sx(x + tight) - this.sx(x)) : room) < NARROW ? [] : [text]), rounder(text), rounder(text).replace(/[,，][^↑-↙]*(?=( [↑-↙])?$)/, "")];
       text = ways.find((one) => widthOf(context, one) <= room - 11) ?? [6, 0].map((less) => ways.find((one) => widthOf(context, one, SMALLEST) <= room - less)).find(Boolean) ?? ways.at(-1);
     }
-    const rows = this.sliced && wide ? wrapped(context, text, room + 2) : text.split("\n"), size = Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
+    const rows = this.sliced && wide ? wrapped(context, text, room + 2) : text.split("\n"), size = small ? SMALLEST : Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
+    if (small) context.globalAlpha = QUIET + 0.1;
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word

@@ -182,9 +182,12 @@ function sent(panel, arrays) {
 // The list of a zoom, beside which a wide page says what else only its hints do: how far each number is off.
 function erring(panel, narrow) {
   const { texts } = panel.marks.find(({ mark }) => mark === "Spots"), offs = texts.map((text) => /-?\d[\d.]*(e[-+]?\d+)?/.exec(text.split("\n")[1])?.[0] ?? "");
-  if (narrow) {  // there below what was written
-    const below = ({ mark, x, y, align }) => mark === "Note" && align === "right" && x > 0.5 && (y < 0 ? tr("off by") : offs[y]);
-    const marks = panel.marks.map((one) => ({ ...one, ...(below(one) && { text: `${one.text}\n${below(one)}` }), ...(one.mark === "Note" && one.y < 0 && { y: -1 }) }));
+  if (narrow) {  // there below what was written, in small words
+    const marks = panel.marks.flatMap((one) => {
+      if (one.mark !== "Note") return [one];
+      const below = one.align === "right" && one.x > 0.5 && (one.y < 0 ? tr("off by") : offs[one.y]), y = one.y < 0 ? -1 : one.y;
+      return below ? [{ ...one, y: y - 0.17 }, { ...one, y: y + 0.24, text: below, small: true }] : [{ ...one, y }];
+    });
     return { ...panel, marks, y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
   }
   const written = [[-0.75, tr("off by")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
