@@ -227,7 +227,7 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
         if found.inputs is not None:
             value = f"{found.source} {found.inputs[r, c]:.2g}"
             marks += only(xp, read[r, c] & ~takes, replace(tag, label=value, kind=GUIDE))
-            share = f"max {found.inputs[r, c]:.2g}"
+            share = f"{r * wide + c}: max {found.inputs[r, c]:.2g}"
         marks += only(xp, takes, replace(tag, label=share))
     if found.places:
         name, places = found.places

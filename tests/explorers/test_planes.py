@@ -121,7 +121,7 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
         wanted = {at: f"w={weights[at]:.3g}" for at in zip(down, across)}
         if pooled:
             *least, most = np.sort(data.inputs["self"][0, 0][seen])
-            wanted = {tuple(np.argwhere(read)[0]): f"max {most:.2g}"}
+            wanted = {tuple(np.argwhere(read)[0]): f"{np.flatnonzero(read)[0]}: max {most:.2g}"}
             assert {box.label for box in framed(shown, GUIDE)} == {
                 f"self {one:.2g}" for one in least
             }

@@ -89,7 +89,10 @@ class Frame extends Marks {
     context.save();
     if (mark.mark === "Dots") {
       context.beginPath();
-      addShape(context, mark.shape, x + 11, y, 3.5);
+      if (this.spec.folds > 0) {  // the ticks of its row and its column
+        context.rect(x + 4, y - 5, 4, 10);
+        context.rect(x + 11, y - 2, 10, 4);
+      } else addShape(context, mark.shape, x + 11, y, 3.5);
       context.fillStyle = mark.colour;
       context.fill();
     } else if (mark.mark === "Bars" || mark.mark === "Band") {
