@@ -53,7 +53,8 @@ def in_node(page: str, states: list[dict], folder, before=None) -> list[dict]:
         script,
         flags=re.MULTILINE,
     )
-    run = RUN.replace("SCRIPT", script.replace("</", "<\\/")).replace("BEFORE", json.dumps(before))
+    # the script comes last, as its own words stay
+    run = RUN.replace("BEFORE", json.dumps(before)).replace("SCRIPT", script.replace("</", "<\\/"))
     return said_by_node(run, folder, states)
 
 
