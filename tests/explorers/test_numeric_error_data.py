@@ -26,11 +26,12 @@ from aclnn_viz.pictures.marks import Band, Bars, Box, Dots, Spots
 from aclnn_viz.pictures.roles import INK, READ, WRONG
 from aclnn_viz.pictures.text import unmarked
 
+parametrize = pytest.mark.parametrize
 show = subject().show
 
 SMALL = {"rows": 6, "n": 32}
 State = partial(Opening, fault="none", dtype="float32")
-OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
+OPERATORS = parametrize("name", [op.name for op in sampled(__name__)])
 
 
 def judged(**values):
@@ -43,7 +44,7 @@ def spacing(value: float) -> float:
 
 
 @OPERATORS
-@pytest.mark.parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
+@parametrize("plan", ["kit", "Ascend910B2 9.1", "Ascend950PR_9579 9.1"])
 @pytest.mark.sampled(4)
 def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
     data = judged(operator=name, plan=plan, dtype="float16", **SMALL)
@@ -51,7 +52,7 @@ def test_correct_arithmetic_of_a_plan_is_no_bug(name, plan):
 
 
 @OPERATORS
-@pytest.mark.parametrize("kind", ["formula", "slight", "seldom", "truncated"])
+@parametrize("kind", ["formula", "slight", "seldom", "truncated"])
 @pytest.mark.sampled(9)
 def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(name, kind):
     data = judged(operator=name, fault=kind, dtype="float16", plan="kit", **SMALL)
@@ -60,9 +61,7 @@ def test_a_fault_lies_outside_the_envelope_or_the_headline_says_what_it_needs(na
     assert (data.counts["not explained"] > 0) != ("Not seen here" in text)
 
 
-@pytest.mark.parametrize(
-    "name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)]
-)
+@parametrize("name", [op.name for op in sampled(__name__) if registry.file("faults", op.name)])
 def test_a_wrong_formula_is_never_explained_by_rounding(name):
     data = judged(operator=name, fault="formula")
     assert data.counts["not explained"] > data.errors.size / 4 and "A bug." in " ".join(
@@ -112,7 +111,7 @@ def test_the_spread_is_what_inputs_one_ulp_away_do():
     assert np.median(data.spread) > 0.1
 
 
-@pytest.mark.parametrize("values", HELD["formulas"]["numeric_error"])
+@parametrize("values", HELD["formulas"]["numeric_error"])
 def test_every_element_is_in_a_pile_before_the_wall_or_behind_it(values):
     data = judged(**values)
     e, shown = data.errors, show(data)
@@ -172,7 +171,7 @@ def test_the_first_state_has_errors_on_both_sides_and_one_under_the_glass():
     assert f"the kernel's number {float(e.actual[one]):.4g}" in texts[0]
 
 
-@pytest.mark.parametrize(
+@parametrize(
     ("criterion", "share"),
     [
         (at_most("", 6.0, 2.0), 3.0),
@@ -185,9 +184,7 @@ def test_the_part_of_a_limit_that_is_used(criterion, share):
     assert criterion.strain == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
-    "values", [{}, {"dtype": "float16", "accumulate": "float16", "plan": "kit"}]
-)
+@parametrize("values", [{}, {"dtype": "float16", "accumulate": "float16", "plan": "kit"}])
 def test_each_standard_and_its_reason_are_in_the_words(values):
     data = judged(**values)
     verdicts, text = data.report.verdicts, show(data).text
@@ -215,7 +212,7 @@ def test_a_fault_is_held_to_the_textbook_page_on_every_product():
     assert set(x[data.cause == MISSED].tolist()) == {3.0}
 
 
-@pytest.mark.parametrize("order", ["sequential", "pairwise"])
+@parametrize("order", ["sequential", "pairwise"])
 def test_the_pieces_of_the_precision_are_those_of_the_plan(order):
     pieces = {"accumulate": "float16", "rounding": "away", "order": order}
     small = {"leading": None, "tile": 8, "cores": 4, "seed": 3}

@@ -8,7 +8,7 @@ from panelled_explorer import mark, marks, panel
 from panelled_explorer import stage as opened
 
 from aclnn_viz.explorers import planes
-from aclnn_viz.pictures.marks import Bars, Box, Heat
+from aclnn_viz.pictures.marks import Bars, Box, Dots, Heat
 from aclnn_viz.pictures.roles import GRADIENT, GUIDE, INK, MOVED, READ
 from aclnn_viz.pictures.text import unmarked
 
@@ -17,6 +17,14 @@ EVERY = pytest.mark.parametrize(
     "avg_pool embedding glu max_pool_with_indices reflection_pad_2d replication_pad_2d "
     "rotary_position_embedding upsample_bicubic_2d upsample_bilinear_2d upsample_nearest_2d".split(),
 )
+
+
+def test_an_upsampled_output_lies_where_its_sizes_place_it():
+    subject, data, _ = opened("upsample_bilinear_2d", row=2, column=3)
+    dot = mark(
+        subject.show(data), "planes", Dots
+    )  # 6 x 5 outputs of 5 x 4 elements, right of 7 columns
+    assert_close([*dot.y, *dot.x], [2.5 * 5 / 6 - 0.5, 3.5 * 4 / 5 - 0.5 + 7])
 
 
 def framed(shown, *kinds):

@@ -22,6 +22,8 @@ from aclnn_viz.explorers.tiles_stage import Scene
 from aclnn_viz.pictures.marks import Blocks, Grip, Note, Spots
 from aclnn_viz.pictures.text import unmarked
 
+parametrize = pytest.mark.parametrize
+
 show, compute = subject().show, subject().compute
 State = partial(Opening, buffers=2, at=0.32)
 
@@ -74,8 +76,8 @@ def test_tiles_are_numbered_by_core_and_cover_what_the_tiling_says():
         assert set(counts[:-1]) == {length} and 0 < counts[-1] <= length
 
 
-@pytest.mark.parametrize("time", ["A2", "steps"])
-@pytest.mark.parametrize("program", PROGRAMS)
+@parametrize("time", ["A2", "steps"])
+@parametrize("program", PROGRAMS)
 @pytest.mark.sampled(6)
 def test_times_without_lateness_are_those_of_the_timeline(program, time):
     data = compute(State(program=program, time=time, columns=300))
@@ -89,8 +91,8 @@ def test_times_without_lateness_are_those_of_the_timeline(program, time):
     assert np.allclose(Scene(XP, data).end - Scene(XP, data).start, data.core.takes)
 
 
-@pytest.mark.parametrize("wait", [True, False])
-@pytest.mark.parametrize("late", [0.0, 0.1, 0.7])
+@parametrize("wait", [True, False])
+@parametrize("late", [0.0, 0.1, 0.7])
 def test_a_time_is_the_later_of_two_as_all_instructions_one_by_one_say(late, wait):
     found = scene(late=late, wait=wait)
     core = found.core
@@ -101,7 +103,7 @@ def test_a_time_is_the_later_of_two_as_all_instructions_one_by_one_say(late, wai
     assert (start[reader] < end[core.copy]) != wait
 
 
-@pytest.mark.parametrize("at", [0.1, 0.32, 0.5, 0.99])
+@parametrize("at", [0.1, 0.32, 0.5, 0.99])
 def test_slots_hold_what_was_written_last(at):
     """By a loop over the instructions, each with the tile that its tensor's part has in the order of addresses."""
     found = scene(at=at)
@@ -211,7 +213,7 @@ def test_a_hazard_is_shown_at_its_line_and_its_instructions():
     assert silent.hazards and "all numbers are right" in show(silent).headline[1]
 
 
-@pytest.mark.parametrize("program", ["hardswish", "grid_sampler_3d", "grid_sampler_3d_atomic"])
+@parametrize("program", ["hardswish", "grid_sampler_3d", "grid_sampler_3d_atomic"])
 def test_the_line_of_an_instruction_is_the_one_that_issued_it(program):
     """Also if a program takes its lines from the program that it extends."""
     data = compute(State(program=program, rows=4, columns=60))
@@ -219,7 +221,7 @@ def test_the_line_of_an_instruction_is_the_one_that_issued_it(program):
         assert job.name.split()[0] in linecache.getline(job.file, job.line)
 
 
-@pytest.mark.parametrize("key", [key for k, key in enumerate(FAULTS) if k % 12 == 0])
+@parametrize("key", [key for k, key in enumerate(FAULTS) if k % 12 == 0])
 def test_a_fault_shows_as_its_entry_says_or_the_headline_says_where_it_does(key):
     fault = FAULTS[key]
     dtype = fault.case.get("dtype", "float32")
@@ -253,7 +255,7 @@ def test_a_core_without_work_says_so():
     assert notes(data, "timeline") == ["core 0 stops before its first instruction"]
 
 
-@pytest.mark.parametrize("time", ["A2", "steps"])
+@parametrize("time", ["A2", "steps"])
 def test_nothing_claims_to_be_measured(time):
     shown = show(compute(State(time=time)))
     label = panel(shown, "timeline").x.label

@@ -18,12 +18,14 @@ from aclnn_viz.operators.contract import contract
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Heat, Note, Spots
 from aclnn_viz.pictures.roles import READ, WRONG
 
+parametrize = pytest.mark.parametrize
+
 show = subject().show
 
 HAND_WRITTEN = {op.name for op in sampled(__name__) if not contract(op).generated}
-OPERATORS = pytest.mark.parametrize("name", [op.name for op in sampled(__name__)])
+OPERATORS = parametrize("name", [op.name for op in sampled(__name__)])
 ON_950 = {"max_pool_with_indices", "upsample_bilinear_2d"}  # bfloat16 there alone, by the documents
-LAYOUTS = pytest.mark.parametrize("layout", "dense transposed columns window row".split())
+LAYOUTS = parametrize("layout", "dense transposed columns window row".split())
 MISTAKES = [name for name, _ in TABLES["two_phase"]["mistake"]["options"]]
 POISON = np.full(4, 0xA5, np.uint8).view(np.float32)[0]
 
@@ -68,7 +70,7 @@ def of_calls(data, kind):
 
 
 @OPERATORS
-@pytest.mark.parametrize("mistake", MISTAKES)
+@parametrize("mistake", MISTAKES)
 @pytest.mark.sampled(60)
 def test_every_mistake_ends_as_the_documents_say(name, mistake):
     data = ended(operator=name, mistake=mistake)
@@ -97,7 +99,7 @@ def test_all_mistakes_are_in_the_table():
 
 @OPERATORS
 @LAYOUTS
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@parametrize("dtype", ["float32", "bfloat16"])
 @pytest.mark.sampled(30)
 def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
     soc = "Ascend950PR_9579" if name in ON_950 else "Ascend910B2"
@@ -107,7 +109,7 @@ def test_inputs_of_every_layout_give_the_right_result(name, layout, dtype):
 
 @in_one
 @OPERATORS
-@pytest.mark.parametrize("layout", ["transposed", "columns", "window"])
+@parametrize("layout", ["transposed", "columns", "window"])
 def test_only_hand_written_operators_heed_the_strides_of_an_output(name, layout):
     data = ended(operator=name, mistake="none", layout=layout, tensor="output")
     assert data.right[operator(name).main] == (name in HAND_WRITTEN) == (data.misuse == [])
@@ -128,7 +130,7 @@ def test_what_is_copied_too_early_is_poison():
     assert any("still queued; synchronise before" in text for text in data.misuse)
 
 
-@pytest.mark.parametrize(
+@parametrize(
     "layout, tall, wide, picked",
     [
         ("dense", 3, 4, lambda rows: rows),
@@ -206,7 +208,7 @@ def existing(data):
     ]
 
 
-@pytest.mark.parametrize("call", [0, 5, 9, 11, 13])
+@parametrize("call", [0, 5, 9, 11, 13])
 def test_the_memory_shows_what_is_alive_when_a_call_has_returned(call):
     """Counted from the calls themselves: allocated and not freed, created and not destroyed."""
     data = ended(mistake="none", call=call)
@@ -242,7 +244,7 @@ def test_wrong_outputs_have_stripes_where_they_were_copied_to():
 
 
 @in_one
-@pytest.mark.parametrize("mistake", MISTAKES)
+@parametrize("mistake", MISTAKES)
 def test_a_chosen_mistake_opens_at_its_call(mistake):
     data = ended(mistake=mistake)
     (chosen,) = (box for box in of_calls(data, Box) if box.kind == READ)
@@ -263,7 +265,7 @@ def test_the_mistake_lies_over_the_work_that_is_still_queued():
     assert not of_calls(ended(mended=True), Arrows)
 
 
-@pytest.mark.parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
+@parametrize("mistake", ["early", "freed", "destroyed", "finalize", "no init", "skip"])
 def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
     lines = {}
     for mended in (False, True):
@@ -282,7 +284,7 @@ def test_the_line_of_the_mistake_is_dragged_to_where_it_belongs(mistake):
 
 
 @in_one
-@pytest.mark.parametrize("mistake", MISTAKES)
+@parametrize("mistake", MISTAKES)
 def test_the_list_of_calls_is_as_high_with_a_mistake_as_without(mistake):
     high = [
         panel(show(ended(mistake=mistake, mended=mended)), "calls").height

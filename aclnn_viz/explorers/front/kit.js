@@ -95,11 +95,10 @@ function makeControl(c, id, first) {
   input.dataset.field = c.field;
   const label = element("label", { for: id, id: `${id}-label`, title: c.help || c.label }, c.label);
   const row = element("div", { class: `ae-control ae-${c.kind}` }, label, input, ...(c.kind === "real" ? [shown] : []));
-  const shows = (value, all) => {
+  return { input, read, row, write: (value, all) => {
     write(value, all);
     row.inert = Boolean(all[c.without]);  // a control without effect beside that one
-  };
-  return { input, read, write: shows, row };
+  } };
 }
 
 // One control for each field of the state, the first ones in sight. `change(field, value)` is called at every movement.

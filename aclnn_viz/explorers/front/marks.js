@@ -590,9 +590,9 @@ class Marks {
       if (wide > 6 || frame || wrong[k]) context.strokeRect(a, b, wide, d - b);
       context.globalAlpha = 1;
       if (said) {
-        const text = said.way(words[k]), below = k === said.first ? (d + LINE / 2) : NaN, long = widthOf(context, said.lead, SMALLEST);
+        const text = said.way(words[k]), below = d + LINE / 2, long = widthOf(context, said.lead, SMALLEST);
         if (wide >= widthOf(context, text, said.size) + 2) write(context, text, (a + c) / 2, (b + d) / 2, theme.text, said.size);
-        if (below && said.lead) {
+        if (k === said.first && said.lead) {
           this.ground(context, (a + c - long) / 2, below, long, 1);
           write(context, said.lead, (a + c) / 2, below, colour, SMALLEST);
         }

@@ -164,7 +164,7 @@ function turned(panel, arrays) {
 }
 
 // The tensor of a zoom, where the tile of a row follows its number.
-function numbered(panel, arrays) {
+function withRows(panel, arrays) {
   const { marks: [{ mark, values }], y } = panel, rows = mark === "Heat" && arrays[values].shape[0];
   if (rows < 2 || y.ticks.length !== rows || y.label) return panel;
   return { ...panel, y: { ...y, ticks: y.ticks.map(([at, text]) => [at, `${tr("row")} ${at}: ${text}`.replace(/ (?=\d)/g, "\u00a0")]) } };  // a number stays with its word
@@ -202,6 +202,6 @@ function fitted(panel, arrays, { crops, wide }) {
   if (crops && made.marks[0]?.map === "shares") return sent(made, arrays);
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
   if (level !== 1) return level ? erring(made, wide < ROOMY) : made;
-  const tensor = numbered(made, arrays);
+  const tensor = withRows(made, arrays);
   return crops && made.marks[0].mark === "Heat" ? turned(tensor, arrays) : tensor;
 }
