@@ -19,7 +19,7 @@ from aclnn_viz.explorers.tiles_data import pipe_name
 from aclnn_viz.pictures.marks import Arrows, Blocks, Box, Grip, Note, Rule, Spots, row_spots
 from aclnn_viz.pictures.panels import UNIT, Axis, Panel, bare, ticks
 from aclnn_viz.pictures.roles import GUIDE, INK, MOVED, READ, WRONG
-from aclnn_viz.pictures.text import choose, written
+from aclnn_viz.pictures.text import choose, told, written
 from aclnn_viz.tiles.memory import MTE2, MTE3, S, V
 from aclnn_viz.words.messages import enumerated, message, tr
 
@@ -39,10 +39,6 @@ WIDE = 0.965  # end of the axis, as a share of that scale: just beyond the run w
 HALF = 0.3  # half of a bar's height, as a share of a row
 ROUND = 0.05  # room beside the chain for a finger, as a share of the panel's width
 BRIEF = 0.01  # shorter waits, as a share of a run's time, are not drawn
-IDLE = (
-    message("core {core} gets nothing to do"),
-    message("core {core} stops before its first instruction"),
-)
 
 
 class Scene:
@@ -325,7 +321,7 @@ def timeline(scene):
         )
         top, bottom = bottom + 0.1, bottom + 0.2 + 0.45 * len(used)
         lanes.append((other.span, top, bottom, top - 0.12))
-        lane = tr("one buffer") if scene.data.state.buffers == 2 else tr("two buffers")
+        lane = told(scene.data.state.buffers == 2, "two buffers", "one buffer")
         rows.append(((top + bottom) / 2, lane))
     for end, top, low, beside in lanes:
         at = end / span
@@ -407,7 +403,7 @@ def _chain(scene):
     yield Note(
         scene.xp.max(x) + 0.025,
         0.5,
-        tr("chain: V waits") if wait else tr("✗ chain broken"),
+        told(wait, "✗ chain broken", "chain: V waits"),
         "left",
     )
     yield Note(end + 0.025, -0.62, tr("copy ends"), "left")
@@ -420,10 +416,10 @@ def _chain(scene):
         right,
         1.0 - top,
         (
-            tr(
-                message("the wait: V begins when this copy has landed; click to break it")
-                if wait
-                else message("the wait is missing: V does not wait for this copy; click to mend it")
+            told(
+                wait,
+                "the wait is missing: V does not wait for this copy; click to mend it",
+                "the wait: V begins when this copy has landed; click to break it",
             ),
         ),
         ((("wait", not wait),),),
@@ -445,7 +441,13 @@ def _chain(scene):
 
 def why_idle(data):
     """Return the reason why a core has no instructions, in words."""
-    return tr(IDLE[data.state.core < data.work.run.cores], core=data.state.core)
+    core = data.state.core
+    return told(
+        core < data.work.run.cores,
+        "core {core} gets nothing to do",
+        "core {core} stops before its first instruction",
+        core=core,
+    )
 
 
 def _sentences(data, core):

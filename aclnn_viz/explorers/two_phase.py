@@ -70,7 +70,7 @@ def _to_device(call):
 
 def _about(call):
     if call.function == "aclrtMemcpy":
-        return tr("to the device") if _to_device(call) else tr("to the host")
+        return told(_to_device(call), "to the host", "to the device")
     return tr("workspace") if (call.function, call.stage) == ("aclrtMalloc", "phase 1") else ""
 
 
@@ -195,10 +195,10 @@ def program(data):
     ]
     return Panel(
         "calls",
-        tr(
-            message("Calls on the emulated {soc}, CANN {cann}. Drag the square: its call moves.")
-            if _moved(data)
-            else message("Calls on the emulated {soc}, CANN {cann}"),
+        told(
+            _moved(data) is not None,
+            "Calls on the emulated {soc}, CANN {cann}",
+            "Calls on the emulated {soc}, CANN {cann}. Drag the square: its call moves.",
             soc=data.state.soc,
             cann=data.state.cann,
         ),
@@ -213,7 +213,7 @@ def program(data):
 def _said(row):
     call = row.call
     lines = [call.code, f"→ {call.status} {status_name(call.status)}" if call.status else ""]
-    return "\n".join(filter(None, [*lines, call.message or "", *map(tr, row.misuse)]))
+    return "\n".join(filter(None, [*lines, call.message, *map(tr, row.misuse)]))
 
 
 def _moved(data):
@@ -270,8 +270,8 @@ def memory(data):
         return Blocks(there, *corners[1:], values, stripes, len(names) - 1.0, words, kind)
 
     exists, full, dies = (born <= at) & (at < died), filled <= at, died == at
-    gone = tuple(choose(dies[k], "", tr("gone")) for k in range(len(order)))
-    empty = tuple(choose(full[k], tr("empty"), "") for k in range(len(order)))
+    gone = tuple(choose(one, "", tr("gone")) for one in dies)
+    empty = tuple(choose(one, tr("empty"), "") for one in full)
     words = tuple("✗" if bad else says.get(at, "") for at, bad in zip(shelf, wrong))
     marks = [
         blocks((born == at) | (filled == at) | dies, 0.09, none + np.nan, none, gone, READ),
