@@ -34,7 +34,9 @@ def fields_with(op, others: list) -> list[tuple]:
     up = "outputSize" in op.attributes
     last = case(op).inputs[next(iter(op.upstream))].shape[-1] - 1 - up
     return [(name, _tried(made)) for name, made in others] + listed(
-        "planes", row={"start": 1 + up}, column={"start": last}
+        "planes",
+        row={"start": 1 + up - ("countIncludePad" in op.attributes)},
+        column={"start": last},
     )
 
 
@@ -128,12 +130,13 @@ class Plane:
             else message("The [7:output] sends its gradient to no element."),
             "The [7:output] reads [5:one element], which gets {low} times its gradient.",
             "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
-            "The [7:output] reads [5:{n} elements], and each gets {low} times its gradient.",
+            "The [7:output] reads [5:{n} elements], and each gets its gradient divided by {divisor}.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
-            "Index {at} of the [7:output] (along rows of {wide}) names [5:one element], the largest of its window. This gets the whole gradient.",
+            "Index {at} of the [7:output], counted along the rows of {wide} of the input, names [5:one element], the largest of its window. This gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
+            divisor=number(1.0 / low),
             at=written(at, "d"),
             wide=self.arrived.shape[1],
         )

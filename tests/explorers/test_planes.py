@@ -107,14 +107,12 @@ def test_the_caption_counts_what_the_chosen_output_reads(name, row, column):
     best = np.isclose(abs(weights), abs(weights).max())  # of equal ones that which most read
     shared = counts[best].max()
     assert (f". {shared} outputs send" if shared > 1 else "No other output") in said
-    low, high = (f"{end(weights[read]):.4g}" for end in (np.min, np.max))
+    low, high = (f"{end:.4g}" for end in np.sort(weights[read])[[0, -1]])
     pooled = found.inputs is not None
     if not pooled:
-        one = (
-            "the whole gradient."
-            if (low, read.sum()) == ("1", 1)
-            else f" {low} times its gradient."
-        )
+        one = "the whole gradient." if low == "1" else f" {low} times its gradient."
+        if read.sum() > 1:
+            one = f"gradient divided by {1 / float(low):.4g}."
         assert (f", {low} to {high}." if low != high else one) in said
     shown, seen = subject.show(data), read.copy()
     if pooled:  # 2 x 2, steps (2, 1), a row of padding
