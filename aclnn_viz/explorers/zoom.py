@@ -76,8 +76,14 @@ def panels(data):
 
 def _panel(data, title, marks, x, y, opens=(), height=TALL):
     """Return the panel of a level; one of its places opens the next level."""
-    opens = LEVELS.index(data.state.level), *opens
-    return Panel("zoom", title, marks, x, y, 20, height, opens=opens)
+    level = LEVELS.index(data.state.level)
+    return Panel("zoom", title, marks, x, y, 20, height, opens=(level, *opens))
+
+
+def legend():
+    """Return marks without a place, which the legend names."""
+    nothing = np.full(1, np.nan)
+    return [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
 
 
 def _kind(z, term):
@@ -119,8 +125,8 @@ def formula(data):
         deep = max(depth for _, depth, _, _ in parts) + 1.3
         trees.append((parts[0][0], x, y, x + wide, y + deep))
         x, tall = x + wide + 1, max(tall, deep)
-    y, nothing = y + tall, np.full(1, np.nan)
-    marks += [Bars(nothing, nothing, kind, tr(text)) for kind, text in LEGEND.items()]
+    y += tall
+    marks += legend()
     # of a term with several boxes, the one above its parts is marked, or the first, by a frame around it
     firsts = [firsts[k] for k in range(len(z.terms))] - np.array([0.3, 0.06, -0.3, -0.06, 0.0])
     place = element(data.xp, firsts[:, :4], data.term)
@@ -263,34 +269,36 @@ def sentence(z, k, at):
 
 
 def _wrote(data, k):
-    """Yield (instruction, number, times, term, a line about its error) of the tile's instructions for the element."""
-    z, xp, tile = data.zoomed, data.xp, data.zoomed.tiles[k]
+    """Return (number, times, term, a line about its error) of each of the tile's instructions for the element."""
+    z, xp, tile, found = data.zoomed, data.xp, data.zoomed.tiles[k], {}
     of = _output(z, tile)
     first = element(xp, of.firsts[0], element(xp, of.rows, data.row))
     at = data.of_term(z.place) - tile.first
-    for job, times, values, exact, term, below in tile.wrote:
+    for job, times, values, _, errors, term, below in tile.wrote:
         place = xp.maximum(xp.minimum(at, values.size - 1), 0)
-        value, right = (element(xp, each, place) for each in (values, exact))
+        value, error = (element(xp, each, place) for each in (values, errors))
         text = told(
             term >= 0 and z.shown[term].size[0] > 1,
-            "off by {error}",
-            "off by {error}, row {row}",
-            error=written(value - right, ".1g"),
+            "off by {error} ulp",
+            "off by {error} ulp, row {row}",
+            error=written(error, ".2g"),
             row=written(first + below, "d"),
         )
-        yield job, number(value), times, term, "\n" + text
+        found[job] = number(value), times, term, "\n" + text
+    return found
 
 
 def pipes(data, k):
     """Return the instructions of a tile from the top down, with their pipes and their results for the element."""
     z, tile = data.zoomed, data.zoomed.tiles[k]
-    shown, wrote = tile.jobs[-ROWS:], {job: found for job, *found in _wrote(data, k)}
+    shown, wrote = tile.jobs[-ROWS:], _wrote(data, k)
     spots, rows, marks = (
         [],
         {},
         [
             Note(0.6, -0.75, tr("wrote"), "right"),
             Note(0.62, -0.75, tr(meant("term", "term of a formula")), "left"),
+            *legend(),
         ],
     )
     for y, job in enumerate(shown):
@@ -392,7 +400,7 @@ def notices(data):
 def plays(data):
     deep = data.state.level == "pipes"
     return sweep(
-        tr("zoom out") if deep else tr("zoom in"),
+        told(deep, "zoom in", "zoom out"),
         "level",
         6.0,
         LEVELS[::-1] if deep else LEVELS,

@@ -32,8 +32,9 @@ SMALL_CASE = {"rows": 4, "columns": 16, "cores": 2}  # a case whose tensors fit 
 class Tile(NamedTuple):
     """One store to an output: its instructions, and the place of its first element in the output.
 
-    `wrote` holds (job, times, numbers, exact numbers, term, rows below the tile's) of results with as many numbers as the
-    tile, or a single sum; -1 is no term. The numbers are the term's `times` that; 0 is a sum over its rows so far.
+    `wrote` holds (job, times, numbers, exact numbers, errors in ulps, term, rows below the tile's) of results with as many
+    numbers as the tile, or a single sum; -1 is no term. The numbers are the term's `times` that; 0 is a sum over its rows
+    so far.
     """
 
     output: str
@@ -292,8 +293,8 @@ def tiles_of(work, truth, places, sums):
 
 
 def known(raw, truth, places, dtype, sums):
-    """Yield (times, numbers, exact numbers, term, rows below) for bytes whose numbers match, at `places`, a term of `truth`
-    (terms, rows, columns), or its sum so far; a single number matches a sum of the row.
+    """Yield (times, numbers, exact numbers, errors in ulps, term, rows below) for bytes whose numbers match, at `places`, a
+    term of `truth` (terms, rows, columns), or its sum so far; a single number matches a sum of the row.
     """
     across, size = truth.shape[2], truth[0].size
     rows = range(-int(places.min()) // across, (size - 1 - int(places.max())) // across + 1)
@@ -317,12 +318,14 @@ def known(raw, truth, places, dtype, sums):
                 far = np.nan_to_num(
                     np.abs(right - values).max(axis=2) / np.abs(right).max(axis=2), nan=np.inf
                 )
-            fits = far <= NEAR[kind.itemsize]
-            # of several fitting terms and rows, take the nearest row, then the first term
-            far = np.where(fits, np.abs(rows), np.inf)
-            at, row = np.unravel_index(far.argmin(), far.shape)
-            times, term = named[start + at] if fits.any() else (1, -1)
-            yield times, np.broadcast_to(values, places.shape), right[at, row], term, rows[row]
+                fits = far <= NEAR[kind.itemsize]
+                # of several fitting terms and rows, take the nearest row, then the first term
+                far = np.where(fits, np.abs(rows), np.inf)
+                at, row = np.unravel_index(far.argmin(), far.shape)
+                times, term = named[start + at] if fits.any() else (1, -1)
+                values, exact = np.broadcast_to(values, places.shape), right[at, row]
+                errors = (values - exact) / ulp(exact, kind)
+            yield times, values, exact, errors, term, rows[row]
 
 
 @cache

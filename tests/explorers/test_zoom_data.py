@@ -124,11 +124,11 @@ def test_an_instruction_holds_the_numbers_of_the_term_that_it_is_said_to_be(prog
     assert said.issuperset(HELD[program].split(", "))
     assert said.isdisjoint("rstd mean along nll weightSum".split())
     for tile in z.tiles:
-        for *_, values, exact, term, _ in tile.wrote:
+        for *_, values, exact, _, term, _ in tile.wrote:
             assert term < 0 or np.abs(values - exact).max() <= 1e-5 * np.abs(exact).max()
         assert tile.jobs[-1].name.startswith("DataCopy") and tile.wrote[-1][0] is tile.jobs[-1]
         # zeros are those of any term
-        assert tile.wrote[-1][4:] == (index(z, tile.output), 0) or not tile.wrote[-1][2].any()
+        assert tile.wrote[-1][5:] == (index(z, tile.output), 0) or not tile.wrote[-1][2].any()
 
 
 @EACH_PROGRAM
@@ -261,7 +261,9 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
     data = SUBJECT.compute(State(level="pipes"))
     z, shown = data.zoomed, SUBJECT.show(data)
     tile = z.tiles[z.tile[0, 1, 3]]
-    wrote = {job.step: (values[3], right[3], term) for job, _, values, right, term, _ in tile.wrote}
+    wrote = {
+        job.step: (values[3], right[3], term) for job, _, values, right, _, term, _ in tile.wrote
+    }
     rows = {}
     for note in marks(shown, "zoom", Note):
         if note.y >= 0:
@@ -276,7 +278,8 @@ def test_instructions_say_what_they_wrote_and_lead_to_its_term():
             assert label == {"ReduceSum": "16 × {}", "Add": "part of {}"}.get(name, "{}").format(
                 spoken(z.terms[term])
             ) and text.startswith(f"step {step}: ")
-            assert f"off by {value - right:.1g}" in text
+            off = (value - right) / np.spacing(np.float32(abs(right)))
+            assert f"off by {off + 0:.2g} ulp" in text
             assert float(said) == pytest.approx(value, rel=1e-3)
 
 

@@ -526,9 +526,10 @@ class Marks {
       context.stroke();
       context.lineCap = "butt";
     };
-    if (this.cells) stroke(Math.max(wide, this.sx(1) - this.sx(0)) < 12 ? this.kit.theme.cell.light : this.kit.theme.back, 3.4);  // they are light and dark in either theme
+    const [, u, v] = this.spec.opens, heavy = x0 === u && y0 === v ? 2 : 1;  // what a zoom opens, among cells of all colours
+    if (this.cells) stroke(Math.max(wide, this.sx(1) - this.sx(0)) < 12 ? this.kit.theme.cell.light : this.kit.theme.back, 3.4 * heavy);  // they are light and dark in either theme
     context.setLineDash(dashed ? DASHED : []);
-    stroke(colour, this.kit.theme.line.box);
+    stroke(colour, this.kit.theme.line.box * heavy);
     context.setLineDash([]);
     if (this.sliced && label) {  // its strength tells as much as its size: the word lies aside
       this.outside(context, label, { x0, y0, x1, y1, dashed });

@@ -142,8 +142,7 @@ function packed(panel, arrays) {
 // A bar whose term has a tree of its own names the way to it beside its number, and a pointer there frames it.
 function aimed(panel, arrays) {
   const { trees, bars } = treesOf(panel, arrays), aims = bars.map(({ term, tree }) => trees.find((one) => one !== tree && one.term === term && tree.term !== term));
-  const used = new Set(panel.marks.map(({ mark, kind }) => mark === "Box" && kind));
-  const marks = panel.marks.filter(({ mark, kind, text }) => (mark !== "Bars" || used.has(kind)) && !(mark === "Note" && POINTERS.includes(text))).map((one) => {
+  const marks = panel.marks.filter(({ mark, text }) => !(mark === "Note" && POINTERS.includes(text))).map((one) => {
     const { k, x0, y0, x1 } = one.mark === "Note" && !one.math && bars.find((bar) => one.x > bar.x0 && one.x < bar.x1 && one.y > (bar.y0 + bar.y1) / 2 && one.y < bar.y1) || {}, to = aims[k];
     return to ? { ...one, text: `${one.text} ${POINTERS[(to.y0 > y0) + 2 * (to.x0 > x1) + 4 * (to.x1 < x0)]}` } : one;
   });
@@ -185,12 +184,12 @@ function erring(panel, narrow) {
   if (narrow) {  // there below what was written, in small words
     const marks = panel.marks.flatMap((one) => {
       if (one.mark !== "Note") return [one];
-      const below = one.align === "right" && one.x > 0.5 && (one.y < 0 ? tr("off by") : offs[one.y]), y = one.y < 0 ? -1 : one.y;
+      const below = one.align === "right" && one.x > 0.5 && (one.y < 0 ? tr("off by, ulp") : offs[one.y]), y = one.y < 0 ? -1 : one.y;
       return below ? [{ ...one, y: y - 0.17 }, { ...one, y: y + 0.24, text: below, small: true }] : [{ ...one, y }];
     });
     return { ...panel, marks, y: { ...panel.y, high: -1.5 }, height: Math.max(panel.height, 36 * offs.length) };
   }
-  const written = [[-0.75, tr("off by")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
+  const written = [[-0.75, tr("off by, ulp")], ...offs.entries()].map(([y, text]) => ({ mark: "Note", x: END - 0.01, y, text, align: "right", room: 0 }));
   const marks = panel.marks.map((one) => (one.mark === "Box" && one.x1 === 1 ? { ...one, x1: END } : one));
   return { ...panel, marks: [...marks, ...written], least: END * panel.least, x: { ...panel.x, high: END } };
 }
@@ -200,8 +199,11 @@ function fitted(panel, arrays, { crops, wide }) {
   const { x: { low, high }, opens: [level] } = panel, least = level === undefined ? 0 : [6.9 * high, 43 * (high - low) + 100, 360][level];
   const made = { ...(crops ? folded(cropped(panel), arrays) : panel), least: Math.trunc(least) };
   if (crops && made.marks[0]?.map === "shares") return sent(made, arrays);
+  if (level === undefined) return made;
+  const used = new Set(made.marks.map(({ mark, kind }) => mark === "Box" && kind));
+  made.marks = made.marks.filter(({ mark, kind }) => mark !== "Bars" || used.has(kind));  // the legend names what is there
   if (level === 0) return aimed(crops ? packed(made, arrays) : made, arrays);
-  if (level !== 1) return level ? erring(made, wide < ROOMY) : made;
+  if (level === 2) return erring(made, wide < ROOMY);
   const tensor = withRows(made, arrays);
   return crops && made.marks[0].mark === "Heat" ? turned(tensor, arrays) : tensor;
 }
