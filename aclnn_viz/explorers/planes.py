@@ -108,10 +108,15 @@ class Plane:
         ]
 
     def plays(self) -> tuple[dict, ...]:
-        n, columns, after = len(self.weights), self.gradient.shape[1], {"sent": 1.0}
-        frames = [{"sent": k / n, "row": k // columns, "column": k % columns} for k in range(n)]
-        frames += [frames[-1] | after]
-        return sweep(tr("send the gradients back"), "sent", frames=frames, steps=n, after=after)
+        n = len(self.weights)
+        places = [*np.ndindex(self.gradient.shape)][:n]
+        # each frame holds the output that has sent last
+        frames = [
+            {"sent": k / n, "row": row, "column": column}
+            for k, (row, column) in enumerate(places[:1] + places)
+        ]
+        label, after = tr("send the gradients back"), {"sent": 1.0}
+        return sweep(label, "sent", frames=frames, steps=n, after=after)
 
     def caption(self, xp):
         k, read, many = self.chosen(xp), self.weights != 0.0, len(self.weights)
@@ -132,13 +137,12 @@ class Plane:
             "The [7:output] reads [5:{n} elements]: each gets the gradient times its weight [5:w], {low} to {high}.",
             "The [7:output] reads [5:{n} elements], and each gets its gradient divided by {divisor}.",
             "The [7:output] reads [5:one element], which gets the whole gradient.",
-            "Index {at} of the [7:output], counted along the rows of {wide} of the input, names [5:one element], the largest of its window. This gets the whole gradient.",
+            "Index {at} of the [7:output], counted along the rows of the input, names [5:one element], the largest of its window. This gets the whole gradient.",
             n=written(n, "d"),
             low=number(low),
             high=number(high),
             divisor=number(1.0 / low),
             at=written(at, "d"),
-            wide=self.arrived.shape[1],
         )
         then = told(
             m > 1,
@@ -215,9 +219,9 @@ def _both(xp, found: Plane, k, who, arrived, shared, most: float) -> Panel:
     weights, read = (element(xp, each, k) for each in (found.weights, found.read))
     marks = [
         Heat(cells, "diverging", -most, most, True, (), read),
-        Note(-0.45, -0.85, found.upstream, "left"),
+        Note(-0.45, -0.85, tr("{name}: gradient of the output", name=found.upstream), "left"),
         Note(far + wide - 0.55, -0.85, head, "right"),
-        *(cell(x[n], y[n], INK) for n in range(who.size)),
+        *(cell(*place, INK) for place in zip(x, y)),
         Line(np.array([*gap, np.nan, *gap]), xp.stack(down), READ, "", 2.4),
         Box(left - 0.5, top - 0.5, right + 0.5, bottom + 0.5, kind=READ),
     ]
@@ -277,9 +281,9 @@ def _adds(xp, found: Plane, k, who, parts, shared, high: float) -> Panel:
         "adds",
         told(
             none,
-            "{output}[{place}] is the sum of what outputs send",
-            "nothing is sent to {output}",
-            output=found.output,
+            "gradient of {source}[{place}]: the sum of what outputs send",
+            "nothing is sent to {source}",
+            source=found.source,
             place=place(shared, found.arrived),
         ),
         (

@@ -61,7 +61,7 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     n = len(found.weights)
     (play,) = found.plays()
     assert [play["frames"][k]["sent"] for k in (0, -1)] == [0.0, 1.0] and play["steps"] == n
-    subject, data, found = opened(name, **play["frames"][n // 2] | {"sent": 0.5})
+    subject, data, found = opened(name, **play["frames"][(n + 1) // 2] | {"sent": 0.5})
     shown = subject.show(data)
     rows, columns = found.arrived.shape
     arrived = mark(shown, "planes", Heat).values[:rows, -columns:]
@@ -70,7 +70,7 @@ def test_half_way_half_of_the_outputs_have_sent(name):
     assert_close(arrived, wanted, atol=1e-12)
     assert unmarked(subject.said(data)).startswith(f"{n // 2} of {n} outputs have sent")
     box = framed(shown, MOVED)[0]
-    assert (box.y0 + 0.5, box.x0 + 0.5) == divmod(n // 2, found.gradient.shape[1])
+    assert (box.y0 + 0.5, box.x0 + 0.5) == divmod((n - 1) // 2, found.gradient.shape[1])
     sent, got = marks(shown, "adds", Bars)
     assert got.y == pytest.approx(sent.y.sum())
     assert np.isclose(arrived, got.y).any()

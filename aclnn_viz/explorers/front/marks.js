@@ -7,7 +7,7 @@ const letters = {};  // their widths
 const footOf = (tall) => (tall > 34 ? 13 : 10);  // pixels: height of small words at the foot of a cell
 // How far a number goes up in its cell, so that it stands in the middle of the room above its tag.
 const lifted = (tall) => (0.34 * tall > LINE ? 0.18 * tall : tall > 2 * footOf(tall) + 4 ? footOf(tall) / 2 + 1 : 0);
-const FADED = 0.75, QUIET = 0.62;  // opacity of what lies over the colour of a faded cell, and of its number: at least 4.5:1
+const FADED = 0.6, QUIET = 0.72;  // opacity of what lies over the colour of a faded cell, and of its number: at least 4.5:1
 // -0.0006145 as -6.145e-4; what is no number stays.
 const exponential = (word) => (Number.isFinite(Number(word)) ? Number(word).toExponential(3) : word);
 // The number that a text begins with, of more than three digits three.
@@ -666,6 +666,9 @@ class Marks {
       const away = (this.sx(other.x) - at) * (align === "right" ? -1 : 1);
       if (away > 0 || align === "center" && away) room = Math.min(room, Math.abs(away) - 4);
     }
+    const starts = (other) => this.sx(other.x) - widthOf(context, other.text) * { left: 0, center: 0.5, right: 1 }[other.align];
+    const meets = (other) => other.mark === "Note" && other.x > x && Math.abs(this.sy(other.y) - level) < 6 && starts(other) < at + widthOf(context, text) + 6;
+    if (this.spec.folds > 0 && align === "left" && this.marks.some(meets)) [text] = text.split(/[:：]/);  // the name of a matrix without what it is
     if (math) {
       let size = FORMULA, set = typeset(context, math, size);
       if (set.wide > room) set = typeset(context, math, size = Math.max(SMALLEST, size * room / set.wide));
@@ -682,13 +685,13 @@ class Marks {
       text = ways.find((one) => widthOf(context, one) <= room - 11) ?? [6, 0].map((less) => ways.find((one) => widthOf(context, one, SMALLEST) <= room - less)).find(Boolean) ?? ways.at(-1);
     }
     const rows = this.sliced && wide ? wrapped(context, text, room + 2) : text.split("\n"), size = small ? SMALLEST : Math.max(SMALLEST, Math.min(TEXT, TEXT * room / Math.max(...rows.map((row) => widthOf(context, row)))));
-    if (small) context.globalAlpha = QUIET + 0.1;
+    if (small) context.globalAlpha = QUIET;
     rows.forEach((row, k) => {
       const kept = shortened(context, row, room, size), long = widthOf(context, kept, size), lies = level + (k - (rows.length - 1) / 2) * LINE;
       if (this.sliced || this.spec.second || this.panel.ceiling) this.ground(context, at - long * { left: 0, center: 0.5, right: 1 }[align], lies, long, 1);  // what lies below strikes no word
       if (this.spec.name === "machine") {  // names of what is there: quiet, and whole or not at all
         if (kept !== row) return;
-        context.globalAlpha = QUIET + 0.1;
+        context.globalAlpha = QUIET;
       }
       write(context, kept, at, lies, this.kit.theme.text, size, align);
       context.globalAlpha = 1;

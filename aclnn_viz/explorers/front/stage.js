@@ -117,13 +117,14 @@ class Player {
   // What goes with a value of the field that leads a play by frames: the last frame that it has reached.
   frameAt(field, value) {
     const played = this.plays.filter(({ frames, steps }) => steps === frames.length - 1).find(({ frames }) => Object.keys(frames[0])[0] === field);
-    return played?.frames.findLast((frame) => frame[field] <= value);
+    return played?.frames.find((frame) => frame[field] >= value);
   }
 
   press(k) {
     const { back } = this, again = !back && this.chosen === k && this.stop;
     this.halt();
     this.back = null;
+    if (again && this.jumps) this.show(this.reached(this.at) / (this.frames.length - 1));
     if (again) return;
     if (back || this.chosen !== k || this.at === 1 || this.begins(k)) this.begin(k);
     this.go();
@@ -200,11 +201,16 @@ class Player {
     this.show(limited((Math.round(this.at * many) + by) / many, 0, 1));
   }
 
+  // The frame to which what is played at a share of the way belongs: what is half done is ended there.
+  reached(at) {
+    return Math.ceil(at * (this.frames.length - 1) - 1e-9);
+  }
+
   // The state at a share of the way: numbers, and numbers of lists, between those of two frames.
   stateAt(at) {
-    const last = this.frames.length - 1, begun = Math.floor(at * last + 1e-9), k = Math.min(begun, last - 1);
+    const last = this.frames.length - 1, k = Math.min(Math.floor(at * last + 1e-9), last - 1);
     const mixed = structuredClone(d3.interpolateObject(this.frames[k], this.frames[k + 1])(at * last - k));
-    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = this.jumps ? this.frames[begun][field] : Math.round(mixed[field]);
+    for (const { field, kind } of this.kit.model.get("controls")) if (kind === "whole" && field in mixed) mixed[field] = this.jumps ? this.frames[this.reached(at)][field] : Math.round(mixed[field]);
     return mixed;
   }
 
