@@ -224,7 +224,7 @@ class Marks {
 
   arrows(context, { x, y, dx, dy, colour }) {
     context.strokeStyle = colour;
-    context.lineWidth = 1;  // the outline that a wider line has takes ten times as long to paint
+    context.lineWidth = x.length > FEW ? 1 : 2;  // the outline that a wider line has takes ten times as long to paint
     context.beginPath();
     for (let k = 0; k < x.length; k += 1) {
       const [ax, ay, bx, by] = [this.sx(x[k]), this.sy(y[k]), this.sx(x[k] + dx[k]), this.sy(y[k] + dy[k])];
