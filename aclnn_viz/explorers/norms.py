@@ -168,32 +168,21 @@ class Norm:
     plays = staticmethod(take_away)
 
     def caption(self, xp):
-        state, share = self.state, self.epsilon * self.rstd**2
-        sound = not state.wrong
+        share = self.epsilon * self.rstd**2
         # less than that may be the rounding of 16 bits
         most = xp.max(xp.abs(self.taken)) > 5e-3 * xp.max(xp.abs(self.arriving))
+        little = xp.abs(self.arriving - self.taken) < xp.abs(self.arriving) / 4
         k = xp.argmax(xp.abs(self.xhat))
-        arrives, taken, large = (element(xp, a, k) for a in (self.arriving, self.taken, self.xhat))
-        loud = (large**2 > LOUD * self.n) & (xp.abs(arrives - taken) < xp.abs(arrives) / 4)
+        loud = element(xp, (self.xhat**2 > LOUD * self.n) & little, k)
         return told(
-            first(
-                xp,
-                ~most,
-                (state.taken > 0.0) & sound,
-                share > 0.1,
-                loud & sound,
-            ),
+            # where nothing lies on the line, it has no slope to be wrong
+            first(xp, ~most, self.state.wrong, self.state.taken > 0.0, share > 0.1, loud),
             "Nothing lies on a [5:line] here: [b:all of the gradient goes on to x.]",
+            "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n.",
             "{stretched} So what lies on the [5:line] is taken away. [b:What is left are the] [8:sticks:] times rstd they are the gradient of x.",
             "[7:Epsilon] counts as one more dot, and holds the [5:line] down. [b:So x keeps {kept} % of what lies along it.]",
             "[7:Element {k}] is much larger than the others. [b:The] [5:line] [b:follows its dot:] little of its gradient remains.",
-            message(
-                "Without 1/n the [5:line] is {n} times too steep. [b:More is taken away than there was:] the [8:sticks] grow with n."
-            )
-            if state.wrong
-            else message(
-                "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x: adding x̂ turns the line, and the sticks stay."
-            ),
+            "{stretched} [b:So whatever lies on the] [5:line] [b:cannot change y, and gets no gradient.] Only the [8:sticks] go on to x: adding x̂ turns the line, and the sticks stay.",
             n=self.n,
             stretched=told(
                 xp.where(self.bent, 2, int(self.has_mean)),
@@ -295,15 +284,14 @@ def reach(xp, least: float, values, step: float = 1.5):
 
 
 def _scatter(xp, found: Norm) -> Panel:
-    k, t, xhat = found.chosen, found.state.taken, found.xhat
+    k, t, xhat, high = found.chosen, found.state.taken, found.xhat, found.high
     heavy = sqrt(found.n) * xp.sqrt(found.epsilon) * found.rstd
-    high, flat = found.high, 1.0 - t
-    (start, steep), taken = found.line, found.removed
+    (start, steep), taken, flat = found.line, found.removed, 1.0 - t
     every = xp.concat([xhat, point(heavy)])
     # on each side as far as there are dots
     ends = xp.stack([side * reach(xp, 1.7, xp.maximum(side * every, 0.0)) for side in (-1.0, 1.0)])
-    dots, low = found.arriving - t * taken, flat * taken
-    sticks = strokes(xp, xhat, xhat)
+    dots, low, sticks = found.arriving - t * taken, flat * taken, strokes(xp, xhat, xhat)
+    line = flat * (start + steep * ends)
     weight, at = element(xp, found.weights, k), element(xp, dots, k)
     factor = 1.0 / xp.where(weight == 0.0, np.inf, weight)
     order = xp.argsort(xhat, stable=True)
@@ -313,8 +301,9 @@ def _scatter(xp, found: Norm) -> Panel:
         ZERO,
         Rule("x", 0.0, kind=GUIDE),
         Line(sticks, strokes(xp, low, 0.0 * low), READ, "", 1.0),
-        Line(ends, flat * found.times * (start + steep * ends), READ, tr("taken away"), 3.5),
+        Line(ends, found.times * line, READ, tr("taken away"), 3.5),
         Line(sticks, strokes(xp, low, dots), GRADIENT, tr("remains"), 5.0),
+        *([Line(ends, line, GUIDE, tr("with 1/n"), 2.0)] * found.state.wrong),
         Handles(
             xhat[None, :],
             dots[None, :],

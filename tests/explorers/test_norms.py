@@ -158,11 +158,11 @@ def test_what_is_taken_away_is_played_until_the_sticks_are_left(name):
 @EVERY
 def test_without_1_over_n_the_line_is_n_times_too_steep(name):
     subject, wrong, found = opened(name, wrong=True, moved=[(0, 4, 40.0, 1.0)])
-    bars = mark(subject.show(wrong), "taken", Bars)
-    assert_close(bars.y, found.n * found.taken)
+    shown, (start, steep) = subject.show(wrong), found.line
+    assert_close(mark(shown, "taken", Bars).y, found.n * found.taken)
+    right = mark(shown, "norm", Line, "with 1/n")
+    assert_close(right.y, start + steep * right.x)
     assert f"{found.n} times too steep" in subject.said(wrong)
-    _, taken, _ = opened(name, wrong=True, taken=1.0)
-    assert "times too steep" in subject.said(taken)  # what is left is no gradient of x
 
 
 def test_epsilon_keeps_a_share_of_x_and_statistics_that_stay_take_nothing():
